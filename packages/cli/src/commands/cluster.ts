@@ -9,6 +9,7 @@ import { port, several } from "../arguments.js"
 import { logDestination } from "../log-destination.js"
 import { addClusterOidc, clusterOidc } from "../serve/cluster-oidc.js"
 import { type EtcdFlags, etcdStore, withEtcdFlags } from "../serve/etcd-flags.js"
+import { shellWord } from "../shell-word.js"
 
 interface Flags extends EtcdFlags {
   readonly data: string
@@ -58,7 +59,7 @@ async function run(flags: Flags): Promise<void> {
     ...(await clusterOidc(flags)),
     log: (error, request) => logger.error({ request, error: messageOf(error) }, "failed"),
   })
-  process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${cluster.kubeconfigPath}\n`)
+  process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${shellWord(cluster.kubeconfigPath)}\n`)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(cluster))
 }
 

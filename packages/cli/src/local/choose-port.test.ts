@@ -22,6 +22,27 @@ describe("a port", () => {
       7444,
       "port 7450 is taken",
     ],
+    [
+      "goes back to the usual one after a fallback",
+      { ...api, remembered: 7450, wasFallback: true },
+      {},
+      7443,
+      undefined,
+    ],
+    [
+      "stays at the fallback while the usual one is taken",
+      { ...api, remembered: 7450, wasFallback: true },
+      { 7443: "taken" },
+      7450,
+      "port 7443 is taken: the API is at 7450",
+    ],
+    [
+      "leaves a fallback that is taken as well",
+      { ...api, remembered: 7450, wasFallback: true },
+      { 7443: "taken", 7450: "taken" },
+      7444,
+      "port 7443 is taken: the API is at 7444",
+    ],
     ["is the one asked for", { ...api, asked: 9000, remembered: 7450 }, {}, 9000, undefined],
     [
       "is another one without privileges",
@@ -35,6 +56,7 @@ describe("a port", () => {
     expect(chosen.port).toBe(port)
     if (note === undefined) expect(chosen.note).toBeUndefined()
     else expect(chosen.note).toContain(note)
+    expect(chosen.isFallback).toBe(note !== undefined)
   })
 
   it("is refused where the one asked for is taken", async () => {

@@ -28,6 +28,8 @@ export interface Layout {
   readonly instances: readonly SampleInstance[]
   readonly workloads: readonly WorkloadRecord[]
   readonly waysIn: readonly WayInRecord[]
+  /** Ports that replace usual ones that are taken. */
+  readonly fallbackPorts: readonly number[]
   /** What people should know, as some port is not the one they expect. */
   readonly notes: readonly string[]
 }
@@ -35,21 +37,31 @@ export interface Layout {
 export async function chooseLayout(wishes: LayoutWishes, before: MeshRecord | undefined, look: Look): Promise<Layout> {
   const used = new Set<number>()
   const notes: string[] = []
+  const fallbackPorts: number[] = []
   const choose = async (wish: PortWish): Promise<number> => {
-    const { port, note } = await choosePort(wish, LOOPBACK, look, used)
+    const wasFallback = before?.fallbackPorts?.includes(wish.remembered ?? 0) ?? false
+    const { port, note, isFallback } = await choosePort({ wasFallback, ...wish }, LOOPBACK, look, used)
     if (note !== undefined) notes.push(note)
+    if (isFallback) fallbackPorts.push(port)
     return port
   }
   const { apiPort, meshPort, webhookPort, healthPort, consolePort } = wishes
   const had = before?.ports
   const ports = {
     api: await choose({ what: "the API", asked: apiPort, remembered: had?.api, usual: 7_443 }),
-    mesh: await choose({ what: "the proxies' stream", asked: meshPort, remembered: had?.mesh, usual: 15_012 }),
+    mesh: await choose({
+      what: "the proxies' stream",
+      asked: meshPort,
+      remembered: had?.mesh,
+      usual: 15_012,
+      // Machines that joined the mesh know its port: they could not follow it back to the usual one.
+      ...(wishes.meshListen === undefined ? {} : { wasFallback: false }),
+    }),
     webhook: await choose({ what: "admission", asked: webhookPort, remembered: had?.webhook, usual: 15_017 }),
     health: await choose({ what: "health", asked: healthPort, remembered: had?.health, usual: 15_014 }),
     console: await choose({ what: "the console", asked: consolePort, remembered: had?.console, usual: 7_080 }),
   }
-  if (!wishes.samples) return { ports, instances: [], workloads: [], waysIn: [], notes }
+  if (!wishes.samples) return { ports, instances: [], workloads: [], waysIn: [], fallbackPorts, notes }
   const remembered = (before?.workloads ?? []).map(({ place }) => place)
   const { places, note } = await choosePlaces({ count: INSTANCES.length, block: wishes.block, remembered }, look)
   if (note !== undefined) notes.push(note)
@@ -71,5 +83,5 @@ export async function chooseLayout(wishes: LayoutWishes, before: MeshRecord | un
     })
     waysIn.push({ service, port })
   }
-  return { ports, instances: INSTANCES, workloads, waysIn, notes }
+  return { ports, instances: INSTANCES, workloads, waysIn, fallbackPorts, notes }
 }

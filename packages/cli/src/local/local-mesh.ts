@@ -96,7 +96,7 @@ export class LocalMesh {
     const { layout, processes, runs } = this.#attempt
     if (layout === undefined) throw new CommandError("the mesh has not begun to start")
     const { mesh, domain } = this.#options
-    const { ports, workloads, waysIn } = layout
+    const { ports, workloads, waysIn, fallbackPorts } = layout
     return newRecord({
       phase: this.#phase,
       mesh,
@@ -105,6 +105,7 @@ export class LocalMesh {
       ports,
       workloads,
       waysIn,
+      fallbackPorts,
       processes,
       runs,
     })

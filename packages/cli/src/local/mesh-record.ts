@@ -74,6 +74,8 @@ export interface MeshRecord {
   readonly ports: ControlPlanePorts
   readonly workloads: readonly WorkloadRecord[]
   readonly waysIn: readonly WayInRecord[]
+  /** Ports that replace usual ones that were taken. Absent in records of versions that kept such ports for good. */
+  readonly fallbackPorts?: readonly number[]
   readonly processes: readonly ProcessRecord[]
   /** Absent in records of versions that ran nothing but samples. */
   readonly runs?: readonly RunRecord[]

@@ -4,8 +4,8 @@
 import { relative } from "node:path"
 import { Columns } from "../ctl/output/columns.js"
 import { paint } from "../ctl/terminal.js"
+import { shellWord } from "../shell-word.js"
 import type { MeshRecord } from "./mesh-record.js"
-import { shellWord } from "./shell-word.js"
 
 export interface SummaryPlace {
   /** Absolute. */
@@ -64,7 +64,7 @@ function environment({ mesh, domain }: MeshRecord, { data, cwd }: SummaryPlace):
 function attempts(record: MeshRecord, { cwd, merlonctl, samples }: SummaryPlace): readonly string[] {
   const httpbin = record.waysIn.find(({ service }) => service === "httpbin.foo")
   if (httpbin === undefined || samples === undefined) {
-    return ["kubectl get namespaces", `${merlonctl} status`, `${merlonctl} get policies -A`]
+    return [`${merlonctl} get namespaces`, `${merlonctl} status`, `${merlonctl} get policies -A`]
   }
   const policy = shellWord(shown(`${samples}/policies/peer-strict.yaml`, cwd))
   return [
@@ -73,7 +73,7 @@ function attempts(record: MeshRecord, { cwd, merlonctl, samples }: SummaryPlace)
     // The policies of the samples are of our own groups.
     record.domain === "merlon.dev"
       ? `${merlonctl} apply -f ${policy}   # and then the first one again`
-      : "kubectl get pods -A",
+      : `${merlonctl} get pods -A`,
   ]
 }
 

@@ -4,7 +4,7 @@
 
 import { accessSync, constants } from "node:fs"
 import { delimiter, isAbsolute, join, relative } from "node:path"
-import { shellWord } from "./shell-word.js"
+import { shellWord } from "../shell-word.js"
 
 /** `otherwise` is the program by its path, with what has to run it in front. */
 export function typedName(otherwise: readonly string[], cwd: string, path: string): string {

@@ -21,6 +21,7 @@ import {
 import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
+import { shellWord } from "../shell-word.js"
 import { VERSION } from "../version.js"
 import { makeWritable } from "../writable-folder.js"
 import { clusterOidc, refuseClusterOidc } from "./cluster-oidc.js"
@@ -320,7 +321,7 @@ function summaryOf(
     `serving the mesh of ${connection.origin}`,
     `proxies    :${mesh}   webhooks :${webhook}   health http://${urlHost(host)}:${health}/readyz`,
     ...(console === undefined ? [] : [`console    http://${urlHost(host)}:${console.port}/`]),
-    ...(cluster === undefined ? [] : [`export KUBECONFIG=${cluster.kubeconfigPath}`]),
+    ...(cluster === undefined ? [] : [`export KUBECONFIG=${shellWord(cluster.kubeconfigPath)}`]),
   ]
   return `${lines.join("\n")}\n`
 }

@@ -3,7 +3,7 @@
 // What no line can say (an address, a token of an issuer whose keys we do not have) stands in capitals or behind a `#`.
 
 import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy"
-import { shellWord } from "../../local/shell-word.js"
+import { shellWord } from "../../shell-word.js"
 
 export function callLine(witness: Witness, workloads: readonly ProofWorkload[]): string {
   const caller = callerOf(witness, workloads)
