@@ -18,12 +18,12 @@ const json = (path: string, value: object): FileEntry => file(path, `${JSON.stri
 
 export const LEGAL = ["LICENSE", "NOTICE"] as const
 
-/** What the samples are without their sources. */
+/** The samples without their sources: everything the pages name, and the programs where Node runs them. */
 export function sampleEntries(prefix: string, withPrograms: boolean): readonly Entry[] {
-  const kinds = ["manifests", "policies", "keys", ...(withPrograms ? ["dist"] : [])]
+  const kinds = ["manifests", "policies", "keys", "answers", ...(withPrograms ? ["dist"] : [])]
   return kinds
     .flatMap(kind => entriesOf(`samples/${kind}`, `${prefix}${kind}/`))
-    .filter(({ path }) => !/\.(map|d\.ts|tsbuildinfo)$|\.test\./.test(path))
+    .filter(({ path }) => !/\.(map|d\.ts|tsbuildinfo)$|\.test\.js$/.test(path))
 }
 
 /** Of a folder that the programs were bundled into. */

@@ -18,6 +18,7 @@ import { join, resolve } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { blocks } from "../../scripts/markdown-blocks.js"
 import { makeExecutable } from "../../scripts/release/executable.js"
+import { sampleEntries } from "../../scripts/release/packages.js"
 import { debianPackage, standaloneArchive } from "../../scripts/release/systems.js"
 import { tryMesh } from "./installed.js"
 
@@ -77,6 +78,25 @@ describe("the release", () => {
       expect([licenses.length, hashes?.[0].content.length], name).toEqual([1, 128])
     }
   })
+})
+
+it("the package and the archive hold every sample that the README and the pages name", () => {
+  const pages = ["README.md", ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map(name => `docs/${name}`)]
+  const named = new Set(
+    pages
+      .filter(page => page.endsWith(".md"))
+      .flatMap(page => readFileSync(page, "utf8").match(/\bsamples\/[a-z]+\/[\w.-]*\w/g) ?? [])
+      .filter(path => !path.startsWith("samples/src/")),
+  )
+  expect(named).toContain("samples/answers/admins-only.yaml")
+  const packed = execFileSync("tar", ["-tzf", join(out, `merlon-${version}.tgz`)], { encoding: "utf8" }).split("\n")
+  const standalone = sampleEntries("samples/", false).map(({ path }) => path)
+  const held = (paths: readonly string[], path: string): boolean =>
+    paths.some(one => one === path || one.startsWith(`${path}/`))
+  for (const path of named) {
+    expect(held(packed, `package/${path}`), path).toBe(true)
+    if (!path.startsWith("samples/dist/")) expect(held(standalone, path), path).toBe(true)
+  }
 })
 
 it("the package of both programs is installed without a network, and runs a mesh", async () => {
