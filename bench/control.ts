@@ -4,7 +4,7 @@
 // that growth is seen, and what that makes of 100,000. CPU and memory are the control plane's alone; wall times hold the
 // fleet's and the API server's share of the machine.
 // Flags: --json, --sizes 1000,5000,10000, --changes N, --baseline FILE for the merlond.js of another build, which is measured in
-// the same run, --workers N for the same again with N processes that hold connections, --profile FOLDER for a CPU profile of each life of the control plane.
+// the same run, --profile FOLDER for a CPU profile of each life of the control plane.
 
 import { readFileSync } from "node:fs"
 import { freemem, loadavg } from "node:os"
@@ -20,7 +20,6 @@ const { values } = parseArgs({
     sizes: { type: "string", default: "1000,5000,10000" },
     changes: { type: "string", default: "11" },
     baseline: { type: "string" },
-    workers: { type: "string" },
     profile: { type: "string" },
   },
 })
@@ -29,10 +28,9 @@ const { values } = parseArgs({
 const KILOBYTES_PER_PROXY = 1_000
 const SPARE_FILES = 200
 
-const builds: readonly (readonly [Build, string, number])[] = [
-  ...(values.baseline === undefined ? [] : [["baseline", values.baseline, 0] as const]),
-  ["this", MERLOND, 0],
-  ...(values.workers === undefined ? [] : [["workers", MERLOND, Number(values.workers)] as const]),
+const builds: readonly (readonly [Build, string])[] = [
+  ...(values.baseline === undefined ? [] : [["baseline", values.baseline] as const]),
+  ["this", MERLOND],
 ]
 const results: SizeFigures[] = []
 if (!values.json) console.log("measuring a server of Node with nothing but TLS")
@@ -45,13 +43,13 @@ for (const proxies of values.sizes.split(",").map(Number)) {
     skipped.push({ proxies, why })
     continue
   }
-  for (const [build, merlond, workers] of builds) {
+  for (const [build, merlond] of builds) {
     if (!values.json) console.log(`measuring ${proxies} proxies, build: ${build}`)
     const load = loadavg()[0] ?? 0
     const { profile, changes } = values
     results.push({
       load,
-      ...(await measureSize({ build, merlond, workers, count: proxies, changes: Number(changes), profile, tell })),
+      ...(await measureSize({ build, merlond, count: proxies, changes: Number(changes), profile, tell })),
     })
   }
 }

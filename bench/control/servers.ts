@@ -3,7 +3,6 @@
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { SERVE_ENVIRONMENT } from "@merlon/control"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
@@ -52,19 +51,13 @@ export class Program {
     return this.#child.pid ?? 0
   }
 
-  /** With the processes that hold connections for it. */
-  get pids(): readonly number[] {
-    const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, "utf8").split(" ")
-    return [this.pid, ...children.filter(pid => pid !== "").map(Number)]
-  }
-
   /** Resolves when it has nothing left to do for so many connected proxies. */
   async quiet(proxies: number): Promise<void> {
     const idle = QUIET_CPU_US + proxies * QUIET_CPU_PER_PROXY_US
     for (let look = 0; look < LOOKS; look++) {
-      const before = cpuMicroseconds(this.pids)
+      const before = cpuMicroseconds([this.pid])
       await new Promise(resolve => setTimeout(resolve, QUIET_MS))
-      if (cpuMicroseconds(this.pids) - before < idle) return
+      if (cpuMicroseconds([this.pid]) - before < idle) return
     }
   }
 

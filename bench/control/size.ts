@@ -13,7 +13,7 @@ import { MERLOND, Program } from "./servers.js"
 import { ALL, build, isTheOne, ONE, trustBundle } from "./town.js"
 
 /** This one, or the one it is compared with. */
-export type Build = "this" | "baseline" | "workers"
+export type Build = "this" | "baseline"
 
 export interface SizeFigures {
   readonly build: Build
@@ -44,8 +44,6 @@ export interface SizeOrder {
   /** Its control plane is measured; the cluster and the proxies are this build's in any case. */
   readonly build: Build
   readonly merlond: string
-  /** Processes that hold connections; 0 where the one that decides does. */
-  readonly workers: number
   readonly count: number
   readonly changes: number
   /** Folder for a CPU profile of each life of the control plane. */
@@ -55,7 +53,7 @@ export interface SizeOrder {
 }
 
 export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "load">> {
-  const { build: which, merlond, workers, count, changes, profile, tell } = order
+  const { build: which, merlond, count, changes, profile, tell } = order
   const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   try {
@@ -65,7 +63,7 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
     const kubeconfig = /KUBECONFIG=(\S+)/.exec(cluster.said)?.[1] ?? ""
     const api = new Api(url, kubeconfig)
     closers.push(() => api.close())
-    const serving = { merlond, workers, kubeconfig, profile }
+    const serving = { merlond, kubeconfig, profile }
     let control = await serve(serving, 0)
     closers.push(() => control.program.stop())
     const proxies = await build(api, count)
@@ -91,7 +89,7 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
     tell("connected", { ...connect, kilobytesPerProxy })
 
     const watcher = await Changes.watch(api)
-    const round = { fleet, server: control.program.pids, rounds: changes }
+    const round = { fleet, server: [control.program.pid], rounds: changes }
     const one = await watcher.measure({ ...round, warmUp: CHANGES_TO_WARM_UP, policy: ONE, touches: isTheOne })
     tell("one", one)
     const all = await watcher.measure({ ...round, warmUp: PUSHES_TO_WARM_UP, policy: ALL, touches: () => true })
@@ -110,21 +108,15 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
 }
 
 async function serve(
-  {
-    merlond,
-    workers,
-    kubeconfig,
-    profile,
-  }: Pick<SizeOrder, "merlond" | "workers" | "profile"> & { readonly kubeconfig: string },
+  { merlond, kubeconfig, profile }: Pick<SizeOrder, "merlond" | "profile"> & { readonly kubeconfig: string },
   meshPort: number,
 ): Promise<{ readonly program: Program; readonly port: number }> {
   const ports = ["--mesh-port", String(meshPort), "--webhook-port", "0", "--health-port", "0"]
-  const held = workers === 0 ? [] : ["--stream-workers", String(workers)]
   const flags = profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profile]
   const program = await Program.start(
     merlond,
     // The same name after a restart, as a service manager gives one: what Pods say of who vouches for them stays true.
-    ["serve", "--kubeconfig", kubeconfig, "--replica", "bench", "--log-level", "error", ...ports, ...held],
+    ["serve", "--kubeconfig", kubeconfig, "--replica", "bench", "--log-level", "error", ...ports],
     /proxies/,
     flags,
   )
@@ -138,7 +130,7 @@ async function connecting(
   count: number,
   begin: () => Promise<number>,
 ): Promise<ConnectFigures> {
-  const cpu = cpuMicroseconds(program.pids)
+  const cpu = cpuMicroseconds([program.pid])
   const { attempts } = await fleet.count()
   const started = monotonicMs()
   const at = await begin()
@@ -146,7 +138,7 @@ async function connecting(
   await program.quiet(count)
   return {
     seconds: Number(((at - started) / 1_000).toFixed(2)),
-    cpuPerProxyMs: Number(((cpuMicroseconds(program.pids) - cpu) / 1_000 / count).toFixed(2)),
+    cpuPerProxyMs: Number(((cpuMicroseconds([program.pid]) - cpu) / 1_000 / count).toFixed(2)),
     attemptsPerProxy: Number((((await fleet.count()).attempts - attempts) / count).toFixed(1)),
   }
 }
@@ -162,7 +154,7 @@ function both(first: ConnectFigures, second: ConnectFigures): ConnectFigures {
 async function settled(program: Program, connected: number): Promise<number> {
   await program.quiet(connected)
   await program.collectGarbage()
-  return program.pids.reduce((sum, pid) => sum + residentKilobytes(pid), 0)
+  return residentKilobytes(program.pid)
 }
 
 function peakKilobytes(pid: number): number {

@@ -56,9 +56,7 @@ async function main(): Promise<void> {
 }
 
 async function run(): Promise<void> {
-  if (!cluster.isWorker) await main()
-  else if (process.env.MERLON_STREAM_WORKER !== undefined)
-    await (await import("./commands/stream-worker.js")).runStreamWorker()
+  if (cluster.isPrimary) await main()
   else (await import("./commands/xserver.js")).runWorker()
 }
 

@@ -3,7 +3,6 @@
 // environment.
 
 import type { MeshConfig } from "@merlon/policy"
-import type { WorkersOptions } from "@merlon/xds"
 import type { Logger } from "pino"
 import type { ProxyResources } from "./admission/proxy-resources.js"
 import type { KubernetesClient } from "./kubernetes/client.js"
@@ -35,8 +34,6 @@ export interface ControlPlaneOptions {
     /** Where other replicas ask; these find it by our Lease. */
     readonly replicaPort: number
   }
-  /** Processes that hold the connections of proxies; this one does where absent. */
-  readonly streamWorkers?: WorkersOptions | undefined
   /** Address under which other replicas reach this one. */
   readonly replicaHost: string
   /** Host names and addresses under which proxies and the API server reach this replica, for its certificate. */

@@ -2,7 +2,7 @@
 // The control plane as its operator meets it: health, metrics, traces, a stop that ends well, and one clear sentence for
 // every wrong setting.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
@@ -104,38 +104,6 @@ describe("a control plane that runs", () => {
   })
 })
 
-describe("a control plane with processes that hold connections", () => {
-  let mesh: Mesh
-  const workers = (): readonly string[] => {
-    const { pid } = mesh.control.program
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(/\s+/)
-  }
-
-  beforeAll(async () => {
-    mesh = await Mesh.start({ args: ["--stream-workers", "2"] })
-  })
-  afterAll(() => mesh.close())
-
-  it("enforces what is applied, also after one of them was killed", async () => {
-    await Promise.all(["a", "b", "c", "d"].map(name => mesh.bareProxy(name)))
-    await mesh.api.put(deny("held", "/held"))
-    await mesh.api.becomes("AuthorizationPolicy", "held", "foo", "Enforced", "True")
-    const [victim = ""] = workers()
-    process.kill(Number(victim), "SIGKILL")
-    await mesh.control.program.said(/its proxies connect again/)
-    await mesh.api.put(deny("held", "/other"))
-    await mesh.api.becomes("AuthorizationPolicy", "held", "foo", "Enforced", "True")
-  })
-
-  it("ends with 0, and they with it", async () => {
-    const held = workers()
-    expect(held.length).toBeGreaterThan(0)
-    mesh.control.program.signal("SIGTERM")
-    expect(await mesh.control.program.exit()).toBe(0)
-    await expect.poll(() => held.filter(pid => existsSync(`/proc/${pid}`)), WAIT).toEqual([])
-  })
-})
-
 /** Without the one listener whose port nothing here is about: where another test has it, that would be what is wrong. */
 const SERVE = ["serve", "--no-console"]
 
@@ -182,7 +150,7 @@ describe("a control plane that cannot start", () => {
     expect(lines.filter(line => line !== "" && !line.startsWith("("))).toHaveLength(1)
   })
 
-  it.each(["--mesh-port", "--stream-workers=1 --mesh-port", "--webhook-port", "--health-port", "--api-port"])(
+  it.each(["--mesh-port", "--webhook-port", "--health-port", "--api-port"])(
     "says so in one sentence: %s names a port that is taken",
     async flag => {
       const taken = createServer()

@@ -68,15 +68,6 @@ export function serveCommand(): Command {
         .default(0),
     )
     .addOption(option("--replica-address <host>", "where they reach it (default: as --listen)", "REPLICA_ADDRESS"))
-    .addOption(
-      option(
-        "--stream-workers <n>",
-        "processes that hold proxies' connections, for thousands of them",
-        "STREAM_WORKERS",
-      )
-        .argParser(whole(0, 64))
-        .default(0, "none: this one does"),
-    )
     .addOption(option("--console-port <n>", "the web console", "CONSOLE_PORT").argParser(port).default(7080))
     .addOption(
       option("--console-host <name>", "host name under which people reach the console; repeatable", "CONSOLE_HOST")

@@ -52,7 +52,6 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly webhookPort: number
   readonly healthPort: number
   readonly replicaPort: number
-  readonly streamWorkers: number
   readonly replicaAddress?: string
   readonly console: boolean
   readonly answersApi: boolean
@@ -265,9 +264,6 @@ function optionsOf(
       healthPort: flags.healthPort,
       replicaPort: flags.replicaPort,
     },
-    ...(flags.streamWorkers === 0
-      ? {}
-      : { streamWorkers: { count: flags.streamWorkers, exec: process.argv[1] ?? "" } }),
     replicaHost: flags.replicaAddress ?? reachable,
     servingNames: [
       ...new Set([

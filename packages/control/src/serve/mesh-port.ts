@@ -61,7 +61,6 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
     verifyToken: token => reviews.callerOf(token),
     checkCertificate: callerOfCertificate,
     source: distribution,
-    workers: options.streamWorkers,
     observations,
     refuse: caller => distribution.refuse(caller),
     sign: (caller, request, ttlSeconds, nodeId) =>

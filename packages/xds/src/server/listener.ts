@@ -16,7 +16,7 @@ import { lookFirst } from "../shown-certificate.js"
 import { Admission } from "./admission.js"
 import { learnOwn } from "./issuers.js"
 import type { ServerLimits } from "./limits.js"
-import { peerCertificate, type ReadCertificate } from "./peer-certificate.js"
+import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
 
 export interface Credentials {
   /** PEM, leaf first. */
@@ -39,7 +39,7 @@ export interface Connection {
   readonly socket: TLSSocket
   readonly address: string
   /** What its certificate proved when it connected. */
-  readonly certificate: ReadCertificate | undefined
+  readonly certificate: PeerCertificate | undefined
   /** Busy while it has streams. */
   readonly slot: ConnectionSlot | undefined
 }
@@ -79,7 +79,6 @@ export class Listener {
   #trustBundle = ""
   /** Who waits for the last one to go. */
   readonly #awaiting: (() => void)[] = []
-  #isPaused = false
 
   private constructor(options: ListenerOptions) {
     this.#options = options
@@ -133,16 +132,6 @@ export class Listener {
       this.#server.setSecureContext(this.#context())
     } catch (error) {
       this.#options.log.error({ error: messageOf(error) }, "new serving certificate refused; the old one stays")
-    }
-  }
-
-  /** Whether nobody is read for now. */
-  pause(isPaused: boolean): void {
-    if (isPaused === this.#isPaused) return
-    this.#isPaused = isPaused
-    for (const { socket } of this.#connections) {
-      if (isPaused) socket.pause()
-      else socket.resume()
     }
   }
 
@@ -213,7 +202,6 @@ export class Listener {
       if (this.#connections.size === 0) for (const tell of this.#awaiting.splice(0)) tell()
     })
     this.#connections.add(connection)
-    if (this.#isPaused) socket.pause()
     this.#options.counted?.(this.#connections.size)
     this.#options.accept(connection)
   }

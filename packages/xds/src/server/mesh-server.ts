@@ -11,9 +11,4 @@ export const MeshServer = {
     const { startServer } = await import("./start-server.js")
     return startServer(options)
   },
-  /** In a process that `workers` started: holds connections until the other process ends. */
-  async work(): Promise<void> {
-    const { runStreamWorker } = await import("./workers/stream-worker.js")
-    runStreamWorker()
-  },
 } as const

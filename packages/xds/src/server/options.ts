@@ -9,7 +9,6 @@ import type { PeerCertificate } from "./peer-certificate.js"
 import type { ProxyCalls } from "./serve-calls.js"
 import type { ObservationSink } from "./serve-observations.js"
 import type { Caller, Refusal, ResourceSource } from "./source.js"
-import type { WorkersOptions } from "./workers/stream-workers.js"
 
 export interface MeshServerOptions extends ProxyCalls {
   readonly host: string
@@ -22,8 +21,6 @@ export interface MeshServerOptions extends ProxyCalls {
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly source: ResourceSource
-  /** Processes that hold the connections; this one does where absent. */
-  readonly workers?: WorkersOptions | undefined
   /** Who hears what proxies see; where nobody does, they are told so. */
   readonly observations?: ObservationSink
   /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */

@@ -22,8 +22,8 @@ export interface PeerCertificate {
   readonly root: string
 }
 
-/** The same as it is told to another process. */
-export interface ToldCertificate {
+/** What is kept of a certificate for each connection. */
+interface CertificateFields {
   readonly id: SpiffeId
   readonly pod: CertifiedPod | undefined
   readonly serial: string
@@ -35,7 +35,7 @@ export interface ToldCertificate {
 }
 
 /** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
-export function peerCertificate(socket: TLSSocket, trustBundle: string): ReadCertificate | undefined {
+export function peerCertificate(socket: TLSSocket, trustBundle: string): PeerCertificate | undefined {
   try {
     // Asked for in any case: what was shown is kept until somebody does.
     const leaf = shownCertificate(socket)
@@ -58,7 +58,7 @@ export function peerCertificate(socket: TLSSocket, trustBundle: string): ReadCer
 }
 
 /** Kept for as long as the connection is, by thousands: what is seldom asked for is made when it is. */
-export class ReadCertificate implements PeerCertificate {
+class ReadCertificate implements PeerCertificate {
   readonly id: SpiffeId
   readonly pod: CertifiedPod | undefined
   readonly serial: string
@@ -67,7 +67,7 @@ export class ReadCertificate implements PeerCertificate {
   readonly #der: string
   readonly #issuer: Issuer
 
-  constructor({ id, pod, serial, notBefore, notAfter, der, issuer }: ToldCertificate) {
+  constructor({ id, pod, serial, notBefore, notAfter, der, issuer }: CertificateFields) {
     this.id = id
     this.pod = pod
     this.serial = serial
@@ -83,11 +83,6 @@ export class ReadCertificate implements PeerCertificate {
 
   get chain(): string {
     return pemOf(Buffer.from(this.#der, "latin1")) + this.#issuer.chain
-  }
-
-  get told(): ToldCertificate {
-    const { id, pod, serial, notBefore, notAfter } = this
-    return { id, pod, serial, notBefore, notAfter, der: this.#der, issuer: this.#issuer }
   }
 }
 

@@ -4,7 +4,7 @@
 
 import { messageOf } from "../log.js"
 import type { Proven } from "./authenticate.js"
-import type { Call, CallUser } from "./call.js"
+import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
@@ -16,7 +16,7 @@ const LONGEST_TIMER_MS = 2_147_483_647
 export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   proven: Proven | undefined
   protected readonly context: ServerContext
-  protected readonly call: Call
+  protected readonly call: GrpcCall
   readonly #read: (bytes: Uint8Array) => Request
   readonly #bucket: TokenBucket
   #ended = false
@@ -24,7 +24,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   #cut: NodeJS.Timeout | undefined
   #proofEnds: (() => void) | undefined
 
-  constructor(context: ServerContext, call: Call, read: (bytes: Uint8Array) => Request) {
+  constructor(context: ServerContext, call: GrpcCall, read: (bytes: Uint8Array) => Request) {
     this.context = context
     this.call = call
     this.#read = read

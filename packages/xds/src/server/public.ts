@@ -18,4 +18,3 @@ export type {
   Subscriber,
   VersionedResource,
 } from "./source.js"
-export type { WorkersOptions } from "./workers/stream-workers.js"

@@ -13,7 +13,7 @@ import {
 import { messageOf } from "../log.js"
 import { type Method, report as reportMethod, signCertificate } from "../wire/methods.js"
 import { within } from "../within.js"
-import type { Call, CallUser } from "./call.js"
+import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
@@ -73,8 +73,8 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     name: "SignCertificate" | "Report",
     method: Method<Request, Response>,
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
-  ): (call: Call) => void {
-    const respond = async (call: Call): Promise<void> => {
+  ): (call: GrpcCall) => void {
+    const respond = async (call: GrpcCall): Promise<void> => {
       const result = await run(call, method, work)
       const isFault = "code" in result
       context.observe.called?.(name, isFault ? result.code : "OK")
@@ -88,7 +88,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   }
 
   async function run<Request, Response extends { readonly $typeName: string }>(
-    call: Call,
+    call: GrpcCall,
     method: Method<Request, Response>,
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
   ): Promise<Response | StreamFault> {
@@ -135,7 +135,7 @@ class SingleMessage implements CallUser {
   #tell: (received: Buffer | StreamFault) => void = () => undefined
   #message: Buffer | undefined
 
-  constructor(call: Call, waitMs: number) {
+  constructor(call: GrpcCall, waitMs: number) {
     this.received = new Promise(resolve => {
       this.#tell = resolve
     })

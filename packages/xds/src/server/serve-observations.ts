@@ -7,7 +7,7 @@ import { InquirySchema, type Observation as ObservationMessage } from "../genera
 import { MalformedResource } from "../malformed-resource.js"
 import { type Inquiry, type Observation, readObservation, writeInquiry } from "../observation.js"
 import { observe } from "../wire/methods.js"
-import type { Call } from "./call.js"
+import type { GrpcCall } from "./grpc/call.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
@@ -31,7 +31,7 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
   #conversation: Exclude<ReturnType<ObservationSink["open"]>, Refusal> | undefined
   #nodeId = ""
 
-  constructor(context: ServerContext, sink: ObservationSink, call: Call) {
+  constructor(context: ServerContext, sink: ObservationSink, call: GrpcCall) {
     super(context, call, observe.requestDeserialize)
     this.#sink = sink
   }

@@ -2,7 +2,7 @@
 // One xDS stream on its socket: feeds the session, writes one response at a time. The session decides
 // what to say at the moment when it can be written, so nothing queues up here.
 
-import type { Call } from "./call.js"
+import type { GrpcCall } from "./grpc/call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
@@ -35,7 +35,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
   #deadline: NodeJS.Timeout | undefined
   #write: NodeJS.Timeout | undefined
 
-  constructor(context: ServerContext, call: Call, protocol: StreamProtocol<Request, Plain>) {
+  constructor(context: ServerContext, call: GrpcCall, protocol: StreamProtocol<Request, Plain>) {
     super(context, call, protocol.read)
     this.#protocol = protocol
   }

@@ -10,10 +10,11 @@ import {
   streamAggregatedResources,
 } from "../wire/methods.js"
 import { Authenticator, type Proven } from "./authenticate.js"
-import type { Call } from "./call.js"
 import { CallerCount } from "./caller-count.js"
-import { type DoorOptions, openDoor } from "./door.js"
+import type { GrpcCall } from "./grpc/call.js"
+import { GrpcServer } from "./grpc/server.js"
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
+import { type Connection, Listener } from "./listener.js"
 import type { Protocol } from "./observer.js"
 import type { MeshServerOptions, RunningServer } from "./options.js"
 import { type PeerCertificate, trustIn } from "./peer-certificate.js"
@@ -29,7 +30,6 @@ import { ObservedStream } from "./serve-observations.js"
 import { ServedStream } from "./serve-stream.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamFault } from "./stream-fault.js"
-import { openDoorInWorkers } from "./workers/stream-workers.js"
 
 const GOING: StreamFault = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
 
@@ -68,7 +68,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
 
   function serve<Request extends DiscoveryRequests, Plain extends PlainResponse>(
     protocol: StreamProtocol<Request, Plain>,
-  ): (call: Call) => void {
+  ): (call: GrpcCall) => void {
     return call => {
       const stream = new ServedStream(context, call, protocol)
       open.set(stream, protocol.name)
@@ -79,7 +79,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   }
 
   const { observations } = options
-  const listening = (call: Call): void => {
+  const listening = (call: GrpcCall): void => {
     if (observations === undefined) {
       call.finish("UNIMPLEMENTED", "nobody listens here")
       return
@@ -92,28 +92,24 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   }
 
   const calls = proxyService(context, options)
-  const methods = new Map<string, (call: Call) => void>([
+  const methods = new Map<string, (call: GrpcCall) => void>([
     [deltaAggregatedResources.path, serve(deltaProtocol)],
     [streamAggregatedResources.path, serve(sotwProtocol)],
     [signCertificate.path, calls.signing],
     [report.path, calls.reporting],
     [observeMethod.path, listening],
   ])
-  const doorOptions: DoorOptions = {
-    host: options.host,
-    port: options.port,
-    credentials: options.credentials,
+  const server = new GrpcServer({
     limits,
-    log,
     serve(call) {
       const method = methods.get(call.path)
       if (method === undefined) call.finish("UNIMPLEMENTED", "there is no such method here")
       else method(call)
     },
-    counted: observe.connections,
-  }
-  const { workers } = options
-  const door = workers === undefined ? await openDoor(doorOptions) : await openDoorInWorkers(doorOptions, workers)
+  })
+  const { host, port, credentials } = options
+  const accept = (connection: Connection): void => server.accept(connection)
+  const listener = await Listener.listen({ host, port, credentials, limits, log, accept, counted: observe.connections })
 
   function recheck(refuse = options.refuse): void {
     for (const stream of [...open.keys()]) {
@@ -145,11 +141,12 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
       clearInterval(rechecking)
       for (const stream of [...open.keys()]) stream.end(GOING)
       const cut = setTimeout(() => {
-        door.destroy()
+        listener.destroy()
         resolve()
       }, graceMs)
-      door.drain()
-      void door.emptied().then(() => {
+      listener.stop()
+      server.drain()
+      void listener.emptied().then(() => {
         clearTimeout(cut)
         resolve()
       })
@@ -158,10 +155,10 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   }
 
   return {
-    port: door.port,
+    port: listener.port,
     credentialsChanged() {
       trusts = trustIn(options.credentials().clientTrustBundle)
-      door.swap()
+      listener.swap()
     },
     recheck(refuse) {
       trusts = trustIn(options.credentials().clientTrustBundle)
@@ -169,7 +166,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     },
     drain: () => end(limits.drainMs),
     async close() {
-      door.destroy()
+      listener.destroy()
       await end(0)
     },
   }

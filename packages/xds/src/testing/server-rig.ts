@@ -9,7 +9,6 @@ import type { MeshServerObserver } from "../server/observer.js"
 import type { ObservationSink } from "../server/serve-observations.js"
 import type { Caller, Refusal } from "../server/source.js"
 import { MemorySource } from "../server/testing/memory-source.js"
-import type { WorkersOptions } from "../server/workers/stream-workers.js"
 import { TestAuthority } from "./test-authority.js"
 
 export interface ServerRigOptions {
@@ -20,7 +19,6 @@ export interface ServerRigOptions {
   readonly source?: MemorySource
   readonly authority?: TestAuthority
   readonly sessions?: SessionGrant
-  readonly workers?: WorkersOptions
 }
 
 export async function serverRig({ port = 0, ...options }: ServerRigOptions = {}) {
@@ -83,7 +81,6 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
     log,
     now: () => state.now ?? Date.now(),
     ...(options.observations === undefined ? {} : { observations: options.observations }),
-    ...(options.workers === undefined ? {} : { workers: options.workers }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.observe === undefined ? {} : { observe: options.observe }),
   })

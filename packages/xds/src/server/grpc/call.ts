@@ -11,8 +11,19 @@ import type {
 import { ByteQueue, HTTP2_ERROR as ERROR } from "@merlon/wire"
 import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
 import { messageText, STATUS, type Status } from "../../wire/status.js"
-import type { Call, CallUser } from "../call.js"
 import type { Connection } from "../listener.js"
+
+/** The handler of a call. */
+export interface CallUser {
+  /** One message, the handler's to keep. */
+  message(bytes: Buffer): void
+  /** The client has sent its last message. */
+  ended(): void
+  /** More may be sent: `full` was true. */
+  writable(): void
+  /** Comes once, last, however the call ended. */
+  closed(): void
+}
 
 export interface CallHead {
   readonly path: string
@@ -27,7 +38,7 @@ const FAULTS: { readonly [fault in MessageFault]: readonly [Status, string] } = 
 const PREFIX = 5
 const CONTENT_TYPE = "application/grpc+proto"
 
-export class GrpcCall implements Call, StreamUser {
+export class GrpcCall implements StreamUser {
   readonly peer: Connection
   readonly path: string
   #authorization: string | undefined
