@@ -13,6 +13,9 @@ import {
 } from "@merlon/xds"
 import type { Authority } from "../authority/authority.js"
 import type { ServingCertificate } from "../authority/serving-certificate.js"
+import { callerOfCertificate, callerOfToken } from "../callers/callers.js"
+import { Invitations } from "../callers/invitations.js"
+import { RememberedReviews } from "../callers/remembered-reviews.js"
 import type { ConnectedProxies } from "../distribution/connected-proxies.js"
 import type { Distribution } from "../distribution/distribution.js"
 import type { KeySets } from "../keysets/key-sets.js"
@@ -20,9 +23,6 @@ import type { ControlMetrics, PushType } from "../observe/metrics.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import { traced } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
-import { callerOfCertificate, callerOfToken } from "./callers.js"
-import { Invitations } from "./invitations.js"
-import { RememberedReviews } from "./remembered-reviews.js"
 
 export interface MeshPortParts {
   readonly options: ControlPlaneOptions
