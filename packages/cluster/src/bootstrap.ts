@@ -24,12 +24,6 @@ export async function bootstrap(registry: Registry): Promise<void> {
     }
     await ensure(registry, catalog.builtin("", "v1", "namespaces").decode(namespace).object, "namespaces", "")
   }
-  const component = {
-    ...{ apiVersion: "v1", kind: "ComponentStatus", metadata: { name: "etcd-0" } },
-    conditions: [{ type: "Healthy", status: "True", message: "ok" }],
-  }
-  const components = catalog.builtin("", "v1", "componentstatuses")
-  await ensure(registry, components.decode(component).object, "componentstatuses", "")
   for (const role of table<readonly JsonObject[]>("roles")()) {
     const plural = `${asString(role.kind).toLowerCase()}s`
     const kind = catalog.builtin("rbac.authorization.k8s.io", "v1", plural)

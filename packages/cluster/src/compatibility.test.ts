@@ -221,14 +221,6 @@ describe("discovery", () => {
     ])
   })
 
-  it("knows componentstatuses, which are read and never written", async () => {
-    const { body } = await admin("GET", "/api/v1/componentstatuses")
-    expect(asArray(dig(body, "items")).map(item => dig(item, "metadata", "name"))).toEqual(["etcd-0"])
-    const one = asObject((await admin("GET", "/api/v1/componentstatuses/etcd-0")).body)
-    expect((await admin("PUT", "/api/v1/componentstatuses/etcd-0", one)).status).toBe(405)
-    expect((await admin("DELETE", "/api/v1/componentstatuses/etcd-0")).status).toBe(405)
-  })
-
   it("lists the values of fields that have few", async () => {
     const { body } = await admin("GET", "/openapi/v3/api/v1")
     const spec = dig(body, "components", "schemas", "io.k8s.api.core.v1.ServiceSpec", "properties")

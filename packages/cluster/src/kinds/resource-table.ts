@@ -70,17 +70,17 @@ const createOnUpdate = new Set(
   ),
 )
 const conditionalOnly = new Set(
-  "runtimeclasses leases poddisruptionbudgets csidrivers csistoragecapacities volumeattachments csinodes storageversionmigrations validatingadmissionpolicies mutatingadmissionpolicies validatingwebhookconfigurations mutatingwebhookconfigurations validatingadmissionpolicybindings mutatingadmissionpolicybindings customresourcedefinitions apiservices".split(
+  "runtimeclasses leases poddisruptionbudgets storageversionmigrations validatingadmissionpolicies mutatingadmissionpolicies validatingwebhookconfigurations mutatingwebhookconfigurations validatingadmissionpolicybindings mutatingadmissionpolicybindings customresourcedefinitions apiservices".split(
     " ",
   ),
 )
 const generations = new Set(
-  "priorityclasses ingressclasses networkpolicies ingresses endpointslices poddisruptionbudgets resourceslices deviceclasses flowschemas prioritylevelconfigurations daemonsets statefulsets deployments replicasets jobs cronjobs pods podtemplates replicationcontrollers validatingadmissionpolicies mutatingadmissionpolicies validatingwebhookconfigurations mutatingwebhookconfigurations validatingadmissionpolicybindings mutatingadmissionpolicybindings customresourcedefinitions".split(
+  "priorityclasses ingressclasses networkpolicies ingresses endpointslices poddisruptionbudgets resourceslices deviceclasses flowschemas prioritylevelconfigurations daemonsets statefulsets deployments replicasets jobs cronjobs pods replicationcontrollers validatingadmissionpolicies mutatingadmissionpolicies validatingwebhookconfigurations mutatingwebhookconfigurations validatingadmissionpolicybindings mutatingadmissionpolicybindings customresourcedefinitions".split(
     " ",
   ),
 )
 const returnDeleted = new Set(
-  "resourceclaimtemplates resourceslices resourceclaims deviceclasses csidrivers storageclasses volumeattachments csinodes volumeattributesclasses resourcequotas persistentvolumes serviceaccounts persistentvolumeclaims namespaces pods services podtemplates".split(
+  "resourceclaimtemplates resourceslices resourceclaims deviceclasses storageclasses resourcequotas persistentvolumes serviceaccounts persistentvolumeclaims namespaces pods services".split(
     " ",
   ),
 )
@@ -134,8 +134,7 @@ function build(): BuiltinResource[] {
         shortNames: raw.shortNames ?? [],
         categories: raw.categories ?? [],
         subresources: subresources.get(`${raw.group}/${raw.version}/${raw.name}`) ?? [],
-        // The server makes up what ComponentStatuses say; kept here, they have no version to be stored in either.
-        storageHash: virtual || raw.kind === "ComponentStatus" ? "" : storageVersionHash(group, version, raw.kind),
+        storageHash: virtual ? "" : storageVersionHash(group, version, raw.kind),
         prefix: `/registry/${prefixes[raw.name] ?? raw.name}/`,
         traits: {
           unconditionalUpdate: !conditionalOnly.has(raw.name),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenAPI v2 in gnostic's protobuf form, which kubectl 1.20 reads: definitions for validation and explain, and the
-// patch operations by which it finds out whether a kind takes dry runs. Field numbers are those of OpenAPIv2.proto.
+// OpenAPI v2 in gnostic's protobuf form, the only one that client-go's OpenAPISchema() accepts. kubectl 1.28 creates and
+// applies nothing without it (ADR 008). Field numbers are those of OpenAPIv2.proto.
 
 import { asArray, asObject, asString, asStrings, isNumber, isObject, type Json, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"

@@ -37,7 +37,6 @@ import {
   text,
 } from "./column-parts.js"
 import { metaDoc, nameColumn } from "./custom-columns.js"
-import { documentTables } from "./document-columns.js"
 import { ageOf } from "./duration.js"
 
 const subjects = (binding: string): Column[] =>
@@ -76,7 +75,6 @@ const ready: Cell = object =>
   `${scalarText(dig(object, "status", "readyReplicas") ?? 0)}/${scalarText(dig(object, "spec", "replicas") ?? 0)}`
 
 const tables: Record<string, () => Column[]> = {
-  ...documentTables,
   Pod: () => [
     nameColumn(),
     column("Ready", "string", "The aggregate readiness state of this pod for accepting traffic.", podReady),

@@ -76,6 +76,12 @@ const special = new Set(
     ]),
 )
 
+/** Resources that are not served: no program uses them without nodes, volumes or kube-controller-manager (ADR 008). */
+const unserved = new Set([
+  ..."bindings componentstatuses podtemplates clustertrustbundles podcertificaterequests".split(" "),
+  ..."csidrivers csinodes csistoragecapacities volumeattachments volumeattributesclasses".split(" "),
+])
+
 const scalars = new Set(["string", "bool", "int32", "int64", "int", "uint32", "float64", "float32", "byte", "any"])
 
 function moduleFolder(root: string, path: string): string {
@@ -291,7 +297,8 @@ function readResources(root: string): RawResource[] {
     const group = slash < 0 ? "" : list.groupVersion.slice(0, slash)
     const version = list.groupVersion.slice(slash + 1)
     if (group === "internal.apiserver.k8s.io") return []
-    return list.resources.map(r => {
+    const served = list.resources.filter(({ name }) => !unserved.has(name.split("/")[0] ?? ""))
+    return served.map(r => {
       const own = { group: r.group, version: r.version }
       return {
         name: r.name,

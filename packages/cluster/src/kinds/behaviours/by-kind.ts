@@ -66,7 +66,6 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   "events.k8s.io/Event": event,
   "/Node": node,
   "/Endpoints": { deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" },
-  "/ComponentStatus": { deprecation: "v1 ComponentStatus is deprecated in v1.19+" },
   "/Secret": { selectable: ["type"] },
   "/PersistentVolume": { metaThroughStatus: true },
   "/PersistentVolumeClaim": { metaThroughStatus: true, ...unattended },
