@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words the four definitions are written in. A definition is a TypeBox value, hence JSON Schema: the types, the
+// The words in which the definition of every kind is written. A definition is a TypeBox value, hence JSON Schema: the types, the
 // validator, the CRDs and the reference pages are all read off it. Keys that start with `x-` are ours or Kubernetes'
 // and mean nothing to a JSON Schema validator.
 
