@@ -16,7 +16,7 @@ const fromSource = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 // Whole systems are tested as built; Node loads what was built without Vite translating it again.
 const asBuilt = { deps: { external: [/\/packages\/[^/]+\/dist\//] } }
 
-const UNITS = ["packages/*/src/**/*.test.ts", "samples/src/**/*.test.ts"]
+const UNITS = ["packages/*/src/**/*.test.ts", "samples/src/**/*.test.ts", "scripts/**/*.test.ts"]
 
 /** Changes what Node shows to modules while they load, so it needs modules that no other test has loaded. */
 const ALONE = ["packages/xserver/src/process/reads-by-events.test.ts"]

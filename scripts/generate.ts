@@ -5,17 +5,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { chartFiles } from "@merlon/control"
-import { generatedFiles, meshNames } from "@merlon/policy"
-import { FAULTS_PAGE, faultsPage } from "./faults-page.js"
-import { SESSION_PICTURE, sessionPicture } from "./session-picture.js"
+import { meshNames } from "@merlon/policy"
+import { chartFiles } from "./generate/chart.js"
+import { FAULTS_PAGE, faultsPage } from "./generate/faults-page.js"
+import { policyFiles } from "./generate/policy-files.js"
+import { SESSION_PICTURE, sessionPicture } from "./generate/session-picture.js"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const readme = readFileSync(join(root, "README.md"), "utf8")
 const files = [
-  ...generatedFiles(meshNames()),
+  ...policyFiles(meshNames()),
   ...chartFiles(version),
   [FAULTS_PAGE, faultsPage()] as const,
   [SESSION_PICTURE, sessionPicture(readme)] as const,

@@ -4,7 +4,7 @@
 
 import { FAULTS, type FaultTable, FINDINGS, faultAdvice, TOKEN_FAULTS, WARNINGS } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
-import { FAULTS_PAGE, faultsPage, SECTIONS } from "../../scripts/faults-page.js"
+import { FAULTS_PAGE, faultsPage, SECTIONS } from "../../scripts/generate/faults-page.js"
 import { files, readText, sourceFiles } from "../architecture/tree.js"
 
 it("the page is up to date (`npm run generate`)", () => {

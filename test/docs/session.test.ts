@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
-import { SESSION_PICTURE, sessionPicture } from "../../scripts/session-picture.js"
+import { SESSION_PICTURE, sessionPicture } from "../../scripts/generate/session-picture.js"
 import { readText } from "../architecture/tree.js"
 
 it("the picture of a session shows what the README says now (`npm run generate`)", () => {

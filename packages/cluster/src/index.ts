@@ -12,6 +12,8 @@ export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
 export { CLUSTER_FAULTS, ClusterError, type ClusterErrorCode, type ClusterFault } from "./errors.js"
 /** What users may take at once, each and all together. */
 export type { Limits } from "./http/limits.js"
+/** A row of the table of built-in resources, which scripts/generate/kinds.ts writes. */
+export type { RawResource } from "./kinds/resource-table.js"
 /** Keeps what can be read of a damaged embedded store. */
 export { repairEmbeddedStore, type Salvage } from "./store/embedded/repair.js"
 /** etcd instead of the embedded store, from command line flags or from options. */

@@ -179,3 +179,7 @@ export function apiVersionOf(definition: KindDefinition, names: MeshNames): stri
   const group = definition.group === "security" ? names.securityGroup : names.networkingGroup
   return `${group}/${names.version}`
 }
+
+export function exampleDocument(definition: KindDefinition, names: MeshNames): string {
+  return `apiVersion: ${apiVersionOf(definition, names)}\nkind: ${definition.kind}\n${definition.example}`
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use of the kinds and their documents: reading, validating, telling what is wrong with them, and
-// what is generated from them.
+// what scripts/generate writes from them.
 
+export { PLAIN_ATTRIBUTES } from "./authorization-policy/condition-key.js"
 export { type CustomResourceDefinition, customResourceDefinitions, type JsonSchema } from "./crd.js"
 export { describe } from "./describe.js"
 export type {
@@ -30,8 +31,7 @@ export {
   type Warning,
   type WarningCode,
 } from "./fault.js"
-export { generatedFiles } from "./generated-files.js"
-export { apiVersionOf, KINDS, type KindDefinition, servedVersions } from "./kinds.js"
+export { apiVersionOf, exampleDocument, KINDS, type KindDefinition, servedVersions } from "./kinds.js"
 export { listItems } from "./list-items.js"
 export type {
   ClientTlsMode,
@@ -47,4 +47,5 @@ export { nearest } from "./nearest.js"
 export type { MtlsMode } from "./peer-authentication/definition.js"
 export { type ReadDocument, type ReadOptions, readDocuments } from "./read.js"
 export type { JwtRule } from "./request-authentication/definition.js"
+export type { CelRule, Refused } from "./schema.js"
 export { type ValidateOptions, type Validation, validate } from "./validate.js"

@@ -2,7 +2,7 @@
 // The README's five minutes as a terminal that moves: drawn from the page's own blocks, whose output a test compares with
 // what the programs print. Whoever wants no motion sees one scene that stands still.
 
-import { blocks } from "./markdown-blocks.js"
+import { blocks } from "../markdown-blocks.js"
 
 export const SESSION_PICTURE = "docs/images/session.svg"
 

@@ -6,10 +6,11 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { digest, generate, printed } from "./generate-kinds.js"
+import { digest, generate, printed } from "./kinds.js"
 
 const modules = process.env.KUBERNETES_MODULES
-const read = (name: string): string => readFileSync(join(import.meta.dirname, `../../generated/${name}.json`), "utf8")
+const read = (name: string): string =>
+  readFileSync(join(import.meta.dirname, `../../packages/cluster/generated/${name}.json`), "utf8")
 const tables = ["types", "docs", "resources", "roles"]
 
 it("makes the committed tables again (needs KUBERNETES_MODULES)", { tags: ["needs/kubernetes-modules"] }, () => {

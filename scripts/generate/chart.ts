@@ -2,12 +2,17 @@
 // The Helm chart, written off the same objects that `merlonctl install` applies: every value becomes a place where Helm
 // puts the user's. The files lie in the repository, and a test fails while they differ from what this makes.
 
+import {
+  defaultValues,
+  definitionManifests,
+  type InstalledObject,
+  type InstallValues,
+  installedObjects,
+  type KubernetesObject,
+  valueTable,
+} from "@merlon/control"
 import { meshNames } from "@merlon/policy"
 import { stringify } from "yaml"
-import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { type InstalledObject, installedObjects } from "./control-plane-manifests.js"
-import { definitionManifests } from "./install.js"
-import { defaultValues, type InstallValues, valueTable } from "./values.js"
 
 const CHART = "deploy/helm/merlon"
 /** These two take part in other names, which are checked; so they stand in as words that pass. */

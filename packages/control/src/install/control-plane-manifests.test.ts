@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parser } from "@prometheus-io/lezer-promql"
 import { describe, expect, it } from "vitest"
-import { parse } from "yaml"
 import { alerts } from "./alerts.js"
-import { chartFiles } from "./chart.js"
 import { installedObjects, installManifests } from "./control-plane-manifests.js"
 import { dashboards } from "./dashboards.js"
 import { metricNames } from "./metric-names.js"
@@ -13,24 +11,6 @@ import { defaultValues, readValues } from "./values.js"
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"))
-const FILES = chartFiles(version)
-
-describe("the chart", () => {
-  it.each([...FILES])("%s is up to date (`npm run generate`)", (path, text) => {
-    expect(readFileSync(ROOT + path, "utf8")).toBe(text)
-  })
-
-  it("has no other files", () => {
-    const chart = "deploy/helm/merlon"
-    const there = readdirSync(ROOT + chart, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
-    expect(there).toHaveLength(FILES.size)
-  })
-
-  it("documents every value and leaves no place unfilled", () => {
-    expect(parse(FILES.get("deploy/helm/merlon/values.yaml") ?? "")).toEqual(defaultValues(version))
-    for (const [path, text] of FILES) expect(text, path).not.toMatch(/⟦|zz(mesh|domain)zz/)
-  })
-})
 
 describe("what is installed", () => {
   const kinds = (given: object) => installManifests(readValues(version, given)).map(({ kind }) => kind)
@@ -63,9 +43,6 @@ describe("what is installed", () => {
     const text = JSON.stringify(installManifests(readValues(version, given)))
     expect(text).toContain("acme_mesh_xserver_requests_total")
     expect(text).not.toContain("merlon_xserver_")
-    expect(FILES.get("deploy/helm/merlon/templates/prometheusrule.yaml")).toContain(
-      '{{ .Values.mesh | replace "-" "_" }}_control_leader',
-    )
   })
 
   it("asks Prometheus in its own language", () => {

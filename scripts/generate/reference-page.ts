@@ -2,14 +2,22 @@
 // The reference page of a kind, read off its definition: every field with type, default, limits and meaning, an example
 // that validates, and what is refused.
 
-import type { MeshNames } from "../mesh/names.js"
-import { PLAIN_ATTRIBUTES } from "./authorization-policy/condition-key.js"
-import type { JsonSchema } from "./crd.js"
-import { isObject } from "./field.js"
-import { apiVersionOf, type KindDefinition } from "./kinds.js"
-import type { CelRule, Refused } from "./schema.js"
+import {
+  apiVersionOf,
+  type CelRule,
+  exampleDocument,
+  type JsonSchema,
+  type KindDefinition,
+  type MeshNames,
+  PLAIN_ATTRIBUTES,
+  type Refused,
+} from "@merlon/policy"
 
 const NOTICE = "<!-- Written by `npm run generate` from packages/policy/src/resources. Do not edit. -->"
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
 
 interface FieldRow {
   readonly path: string
@@ -33,10 +41,6 @@ export function referencePage(definition: KindDefinition, names: MeshNames): str
     STATUS,
   ]
   return `${sections.filter(section => section !== "").join("\n\n")}\n`
-}
-
-export function exampleDocument(definition: KindDefinition, names: MeshNames): string {
-  return `apiVersion: ${apiVersionOf(definition, names)}\nkind: ${definition.kind}\n${definition.example}`
 }
 
 function facts(definition: KindDefinition, names: MeshNames): string {

@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { RawResource } from "@merlon/cluster"
 import { parse } from "yaml"
-import type { RawResource } from "../kinds/resource-table.js"
 
 interface Field {
   /** JSON name; empty when the fields of the type are inlined. */
@@ -335,7 +335,7 @@ function readRoles(root: string): object {
 
 const [, script, root] = process.argv
 if (script === import.meta.filename && root !== undefined) {
-  const out = join(import.meta.dirname, "../../generated")
+  const out = join(import.meta.dirname, "../../packages/cluster/generated")
   const digests: Record<string, string> = {}
   for (const [name, table] of Object.entries(generate(root))) {
     const text = printed(table)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is generated from the definitions and committed: path in the repository to text. The script writes
-// it, a test compares it.
+// The CRDs and reference pages of the policy kinds: path in the repository to text. scripts/generate.ts writes them, a test
+// compares them.
 
+import { customResourceDefinitions, KINDS, type MeshNames } from "@merlon/policy"
 import { stringify } from "yaml"
-import type { MeshNames } from "../mesh/names.js"
-import { customResourceDefinitions } from "./crd.js"
-import { KINDS } from "./kinds.js"
-import { referencePage } from "./reference.js"
+import { referencePage } from "./reference-page.js"
 
 const NOTICE = "# Written by `npm run generate` from packages/policy/src/resources. Do not edit.\n"
 
-export function generatedFiles(names: MeshNames): ReadonlyMap<string, string> {
+export function policyFiles(names: MeshNames): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   for (const crd of customResourceDefinitions(names)) {
     // Rules are shared between nodes; an API server reads them written out, and so do people.
