@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { proxyEnvironment } from "@merlon/xds"
+import { PROXY_ENVIRONMENT } from "@merlon/xds"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { nodeFolder } from "../../scripts/node-binaries.js"
 import { envoyConfiguration } from "./envoy.js"
@@ -70,7 +70,7 @@ function xserverOn(name: string, node: string | undefined): Peer {
         {
           stdio: ["ignore", "ignore", "inherit"],
           // As wherever we start one.
-          env: { ...process.env, ...proxyEnvironment(process.env) },
+          env: { ...process.env, ...PROXY_ENVIRONMENT },
         },
       )
       return listening(child, port)

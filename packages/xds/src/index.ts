@@ -33,7 +33,7 @@ export { readCheckedFile, writeCheckedFile } from "./member/checked-file.js"
 export { ConfigurationError, readSettings } from "./member/configuration-error.js"
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
 export { readPrivateFile, removePrivateFile, writePrivateFile } from "./member/private-file.js"
-export { PROXY_ENVIRONMENT, proxyEnvironment } from "./member/proxy-environment.js"
+export { PROXY_ENVIRONMENT } from "./member/proxy-environment.js"
 export { readUtf8File } from "./member/utf8-file.js"
 export type { WorkloadCredentials } from "./member/workload-credentials.js"
 export {

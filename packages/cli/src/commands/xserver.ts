@@ -8,14 +8,13 @@ import {
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
+  keepYoungGenerationSmall,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
   runWorker,
-  settleSoon,
   tracesUrl,
-  tuneEngine,
   WorkerPool,
   Xserver,
   type XserverOptions,
@@ -115,9 +114,9 @@ export function xserverCommand(): Command {
 }
 
 async function run(flags: Flags, command: Command): Promise<void> {
-  tuneEngine()
+  keepYoungGenerationSmall()
   const logger = pino({ level: flags.logLevel, base: null }, logDestination())
-  if (process.platform === "linux" && process.env.MALLOC_ARENA_MAX === undefined) {
+  if (process.platform === "linux" && process.env.MALLOC_MMAP_THRESHOLD_ === undefined) {
     // The C library reads these before a line of ours runs, so they cannot be set from here.
     const missing = Object.entries(PROXY_ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
     logger.warn(`memory taken under load is kept; to give it back, start xserver with ${missing.join(" ")}`)
@@ -158,7 +157,6 @@ async function run(flags: Flags, command: Command): Promise<void> {
     }
   }
   await xserver.start()
-  settleSoon()
 }
 
 interface Sources {

@@ -2,7 +2,7 @@
 // Which program each process of a local mesh is, with which arguments.
 
 import { SERVE_ENVIRONMENT } from "@merlon/control"
-import { proxyEnvironment } from "@merlon/xds"
+import { PROXY_ENVIRONMENT } from "@merlon/xds"
 import { childEnvironment } from "./child-environment.js"
 import type { Membership } from "./join-workload.js"
 import { type ControlPlanePorts, logPath } from "./mesh-record.js"
@@ -92,7 +92,7 @@ export function proxyPlan({ instance, place, bootstrap, data, programs }: Member
       ...["--bootstrap", bootstrap],
       ...["--admin", `${place.address}:${place.admin}`, "--health", `${place.address}:${place.health}`],
     ]),
-    env: childEnvironment(process.env, proxyEnvironment(process.env)),
+    env: childEnvironment(process.env, PROXY_ENVIRONMENT),
     log: logPath(data, name),
   }
 }

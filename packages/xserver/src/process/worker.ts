@@ -3,9 +3,9 @@
 
 import { messageOf } from "@merlon/xds"
 import type { DataPath } from "./data-path.js"
-import { settleSoon, tuneEngine } from "./engine.js"
 import { LocalDataPath } from "./local-data-path.js"
 import { type Answered, type Asked, HELLO, type Question } from "./worker-messages.js"
+import { keepYoungGenerationSmall } from "./young-generation.js"
 
 export function runWorker(): void {
   let path: DataPath | undefined
@@ -13,8 +13,7 @@ export function runWorker(): void {
     if (question.ask === "start") {
       path = new LocalDataPath(question.options)
       path.onUnknownKeys(unknownKeys => reply({ unknownKeys }))
-      tuneEngine()
-      settleSoon()
+      keepYoungGenerationSmall()
       return Promise.resolve(undefined)
     }
     if (path === undefined) return Promise.reject(new Error("the worker was not started"))
