@@ -65,7 +65,10 @@ export function followInReply(
   reply.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" })
   reply.flushHeaders()
   const heartbeat = setInterval(bookmark, HEARTBEAT_MS)
+  let isStopped = false
   const stop = (): void => {
+    if (isStopped) return
+    isStopped = true
     clearInterval(heartbeat)
     clearTimeout(timeout)
     unfollow()

@@ -148,6 +148,8 @@ it("writes nothing more to who is followed no longer, though they have not read 
   expect(following).toBe(0)
   // And does not wait for them without end.
   await vi.waitFor(() => expect(reply?.destroyed).toBe(true), PATIENCE)
+  if (reply?.closed === false) await once(reply, "close")
+  expect(following).toBe(0)
   tls.destroy()
 })
 
