@@ -7,13 +7,14 @@ import type { CompiledRule } from "../authorization/rule.js"
 import type { ProtectedHeaders } from "../request/protected-headers.js"
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import type { PolicyDocument } from "../resources/document.js"
+import { isOwnHeader } from "../resources/header-name.js"
 import type { Location } from "../tokens/locations.js"
 import type { Frame } from "./frame.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
 export type SeenHeader =
   | { readonly kind: "absent" }
-  /** As the caller sent it. */
+  /** As the caller sent it, or as the proxy says it. */
   | { readonly kind: "received" }
   /** What a claim says, as that at this path, or nothing. */
   | { readonly kind: "written"; readonly path: readonly string[] }
@@ -54,11 +55,12 @@ export class SeenHeaders {
   /** In requests of this frame, as this side sees it; a second token may be there as well. */
   seen(name: string, { token }: Frame): SeenHeader {
     if (this.#protected.dropsHeader(name)) return ABSENT
+    if (!this.#dependsOnTokens(name)) return RECEIVED
     const untouched = typeof token === "string"
     const sources = new Set(this.#tokens.flatMap(({ writes }) => writes.get(name) ?? []))
     if (sources.size > 0) return untouched ? ABSENT : writtenFrom(sources)
     const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
-    if (carried.length === 0 || token === "preflight") return RECEIVED
+    if (token === "preflight") return RECEIVED
     const places = carried.flatMap(({ locations }) => locations.filter(one => headerOf(one) === name))
     // Where the whole value of a header is a token, there is no such header without one.
     const whole = places.every(one => one.kind === "header" && one.prefix === "")
@@ -70,6 +72,8 @@ export class SeenHeaders {
   }
 
   #dependsOnTokens(name: string): boolean {
+    // The proxy says what rules see there, whatever a token does.
+    if (isOwnHeader(name)) return false
     return this.#tokens.some(
       ({ writes, locations }) => writes.has(name) || locations.some(one => headerOf(one) === name),
     )

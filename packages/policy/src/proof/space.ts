@@ -11,7 +11,7 @@ import {
   type TextOptions,
   textDimension,
 } from "./classes/dimension.js"
-import { ANY_TEXT, HOST, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language.js"
+import { ANY_TEXT, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language.js"
 import type { Mark, TextMark } from "./classes/mark.js"
 import { pathLanguage } from "./classes/path-language.js"
 import { REST } from "./classes/steps.js"
@@ -60,7 +60,8 @@ export class Space {
   constructor(options: SpaceOptions) {
     const { mesh, ports, host, namespace, keys, issuers } = options
     this.#options = options
-    this.host = textDimension("host", { language: HOST, preferred: [host], optional: true })
+    // Every name can be what is left of one: of `a..` rules see `a.`.
+    this.host = textDimension("host", { language: NON_EMPTY, preferred: [host], optional: true })
     this.path = textDimension("path", { language: pathLanguage(mesh.pathNormalization), preferred: ["/"] })
     const others = (taken: ReadonlySet<string>) => String(anotherPort(taken))
     this.port = choiceDimension("port", ports.map(String), ports.length === 0 ? others : undefined)

@@ -3,6 +3,7 @@
 // value there is.
 
 import type { Claim } from "../request/attributes.js"
+import { hostComparedAs } from "../request/host.js"
 import type { Dimension, Subject, Value } from "./classes/dimension.js"
 import type { Frame } from "./frame.js"
 import type { Assignment } from "./search/solve.js"
@@ -62,7 +63,7 @@ export function witnessOf(assignment: Assignment, frame: Frame, space: Space, wo
     ...connection,
     method: text(space.method, "GET"),
     scheme: text(space.scheme, "http"),
-    ...(typeof host === "string" ? { host } : {}),
+    ...(typeof host === "string" ? { host: hostComparedAs(host) } : {}),
     path: text(space.path, "/"),
     headers: { ...headersOf(assignment, space), ...(frame.token === "preflight" ? PREFLIGHT : {}) },
     ...(typeof frame.token === "string" ? {} : { token: tokenOf(assignment, frame.token.at, space) }),

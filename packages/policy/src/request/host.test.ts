@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from "vitest"
-import { hostPatternWithoutDot, withoutTrailingDot } from "./host.js"
+import { hostComparedAs, hostPatternWithoutDot, withoutTrailingDot } from "./host.js"
 
 describe("of a request's host", () => {
   test.each([
@@ -20,6 +20,13 @@ describe("of a request's host", () => {
     },
   )
 })
+
+test.each(["a.example", "a.", "a.:80", "..", "..:", ".", "a:80.", "a.example.."])(
+  "%s is what is left of a host",
+  compared => {
+    expect(withoutTrailingDot(hostComparedAs(compared))).toBe(compared)
+  },
+)
 
 describe("of a rule's value", () => {
   test.each([

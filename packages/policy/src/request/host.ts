@@ -13,6 +13,11 @@ export function withoutTrailingDot(host: string): string {
   return host.endsWith(".") || host.includes(".:") ? host.replace(DOTTED, "$1$2") : host
 }
 
+/** The host of a request that rules compare as this one. */
+export function hostComparedAs(compared: string): string {
+  return withoutTrailingDot(compared) === compared ? compared : compared.replace(DOTTED, "$1..$2")
+}
+
 /** A rule's value for a host, as it is compared. */
 export function hostPatternWithoutDot(value: string): string {
   return value.replace(DOTTED_PATTERN, "$1$2")

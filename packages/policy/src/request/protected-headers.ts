@@ -4,6 +4,7 @@
 // INVARIANT: the proxy, `judge` and the proofs all ask here, so that none of them sees a header that another removes.
 
 import type { MeshConfig } from "../mesh/config.js"
+import { OWN_HEADERS } from "../resources/header-name.js"
 
 /** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
 export const PROXY_HEADERS = [
@@ -24,12 +25,7 @@ export const PROXY_HEADERS = [
   "cookie",
 ] as const
 
-type ProxyHeader = (typeof PROXY_HEADERS)[number]
-
 const PROXY_NAMES: ReadonlySet<string> = new Set(PROXY_HEADERS)
-
-/** Headers in which the proxy describes the connection; what a caller sends under these names is replaced. */
-const OWN_HEADERS = ["x-forwarded-client-cert", "x-forwarded-proto"] as const satisfies readonly ProxyHeader[]
 
 const SIGN = /[^a-z0-9-]/
 const SIGNS = /[^a-z0-9-]/g

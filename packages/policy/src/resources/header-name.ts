@@ -15,7 +15,7 @@ export function isMatchableHeader(name: string): boolean {
  * RFC 9110 sections 7.2 and 7.6.1, RFC 9112 section 6: these decide where a message goes and where it ends. Written from
  * a claim or scrubbed, they would let a request be read as another.
  */
-export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
+const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",
@@ -27,3 +27,17 @@ export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ])
+
+/** In these the proxy describes the connection; what a caller sends under these names is replaced. */
+export const OWN_HEADERS = ["x-forwarded-client-cert", "x-forwarded-proto"] as const
+
+const OWN_NAMES: ReadonlySet<string> = new Set(OWN_HEADERS)
+
+export function isOwnHeader(lowerCaseName: string): boolean {
+  return OWN_NAMES.has(lowerCaseName)
+}
+
+/** Whether a claim may be written to it: beside framing, none says who the caller is in the proxy's place. */
+export function isWritableHeader(lowerCaseName: string): boolean {
+  return !FRAMING_HEADERS.has(lowerCaseName) && !isOwnHeader(lowerCaseName)
+}

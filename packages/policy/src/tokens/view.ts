@@ -4,7 +4,7 @@
 // computed once and shared; everything in it is frozen.
 
 import type { Claim, VerifiedToken } from "../request/attributes.js"
-import { FRAMING_HEADERS } from "../resources/header-name.js"
+import { isWritableHeader } from "../resources/header-name.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { claimAt, headerValue } from "./claim-header.js"
 import type { JsonObject } from "./json-object.js"
@@ -27,11 +27,11 @@ export interface ViewProfile {
 export function viewProfile(rule: JwtRule): ViewProfile {
   const delimited = new Set(["scope", "permission", ...(rule.spaceDelimitedClaims ?? [])])
   const payloadName = rule.outputPayloadToHeader?.toLowerCase() ?? ""
-  // Fail closed: validation refuses headers that belong to HTTP itself; should one get here, it is not written.
-  const payloadHeader = FRAMING_HEADERS.has(payloadName) ? "" : payloadName
+  // Fail closed: validation refuses headers of HTTP itself and of the proxy; should one get here, it is not written.
+  const payloadHeader = isWritableHeader(payloadName) ? payloadName : ""
   const claimHeaders = (rule.outputClaimToHeaders ?? [])
     .map(({ header, claim }) => ({ header: header.toLowerCase(), path: claim.split(".") }))
-    .filter(({ header }) => !FRAMING_HEADERS.has(header))
+    .filter(({ header }) => isWritableHeader(header))
   const id = JSON.stringify([[...delimited].sort(), payloadHeader, claimHeaders])
   return { id, delimited, payloadHeader, claimHeaders }
 }

@@ -34,20 +34,6 @@ export const NON_EMPTY: Language = {
   accepts: state => state === 1,
 }
 
-// States: 0 nothing yet, 1 a name that ends in no dot to ignore, 2 one that does, 3 that name and a port, 4 anything else.
-/** A host as rules compare it: not empty, and without the trailing dot that `withoutTrailingDot` takes off. */
-export const HOST: Language = {
-  ...ANY_TEXT,
-  step(state, unit) {
-    if (state === 0) return unit === ":" ? 4 : 1
-    if (state === 1) return unit === ":" ? 4 : unit === "." ? 2 : 1
-    if (state === 2) return unit === ":" ? 3 : unit === "." ? 2 : 1
-    return state === 3 && DIGITS.includes(unit) ? 3 : 4
-  },
-  accepts: state => state === 1 || state === 4,
-  units: state => (state <= 2 ? ".:" : state === 3 ? DIGITS.charAt(0) : ""),
-}
-
 /** One of a few words. */
 export function wordsLanguage(words: readonly string[]): Language {
   // A state is a prefix of some word.

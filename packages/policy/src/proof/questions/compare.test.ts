@@ -47,3 +47,13 @@ it("a rule that takes every path but those it took makes a difference", () => {
   const but: Rule = { to: [{ operation: { notPaths: ["/a"] } }] }
   expect(compared([anybody("/a")], [but]).result).toBe("different")
 })
+
+it.each([
+  ["a.example..", "a.example.."],
+  ["a.example..:80", "a.example..:80"],
+])("a rule on the host %s, of which one dot is ignored, makes a difference", (host, shown) => {
+  const named: Rule = { to: [{ operation: { hosts: [host] } }] }
+  expect(compared([anybody("/a"), named], [anybody("/a")]).changes).toMatchObject([
+    { from: "allow", to: "refuse", witness: { host: shown } },
+  ])
+})

@@ -61,6 +61,30 @@ describe("a header that a token rule begins to write", () => {
   })
 })
 
+describe("a header that the proxy writes itself", () => {
+  it.each([
+    ["a token is looked for there", { fromHeaders: [{ name: "X-Forwarded-Proto" }] }],
+    [
+      "a stored rule would write a claim there",
+      { outputClaimToHeaders: [{ header: "x-forwarded-proto", claim: "p" }] },
+    ],
+    ["a stored rule would write the payload there", { outputPayloadToHeader: "X-Forwarded-Proto" }],
+  ])("denies a caller without a token where %s", (_, rule) => {
+    const guard = policy("deny", {
+      action: "DENY",
+      rules: [{ to: [{ operation: { methods: ["GET"] } }], when: [reads("x-forwarded-proto", "http")] }],
+    })
+    const { changes } = compareSets([tokens(rule), guard], [tokens(rule)], workload, mesh, OPTIONS)
+    expect(changes).toMatchObject([{ from: "refuse", to: "allow" }])
+    expect(changes[0]?.witness).not.toHaveProperty("token")
+  })
+
+  it("cannot be written by a token rule", () => {
+    const rule = { outputClaimToHeaders: [{ header: "x-forwarded-client-cert", claim: "cert" }] }
+    expect(compared({}, rule, deny(reads("x-forwarded-client-cert", "*")))).toEqual(EQUAL)
+  })
+})
+
 describe("a token rule that forwards its token", () => {
   const forwards = { forwardOriginalToken: true }
 

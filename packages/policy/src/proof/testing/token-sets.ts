@@ -37,6 +37,8 @@ export const jwtRules: fc.Arbitrary<JwtRule> = fc.record(
       [{ name: "X-Token" }, { name: "x-two" }],
       [{ name: "x-token", prefix: "T " }],
       [{ name: "Authorization", prefix: "Bearer " }],
+      [{ name: "X-Forwarded-Proto" }, { name: "origin", prefix: "T " }],
+      [{ name: "cookie" }, { name: "x-forwarded-for" }],
     ),
     fromParams: pick(["access_token"], ["t"]),
     fromCookies: pick(["t"], ["t", "u"]),
@@ -48,8 +50,16 @@ export const jwtRules: fc.Arbitrary<JwtRule> = fc.record(
         { header: "x-out", claim: "h.i" },
         { header: "x-token", claim: "g" },
       ],
+      [
+        { header: "x-forwarded-proto", claim: "g" },
+        { header: "origin", claim: "g" },
+      ],
+      [
+        { header: "cookie", claim: "g" },
+        { header: "x_out", claim: "g" },
+      ],
     ),
-    outputPayloadToHeader: pick("x-out", "x-payload"),
+    outputPayloadToHeader: pick("x-out", "x-payload", "X-Forwarded-Client-Cert"),
     forwardOriginalToken: fc.boolean(),
     spaceDelimitedClaims: pick(["g"], ["unread"]),
   },
@@ -201,7 +211,7 @@ export const sent: fc.Arbitrary<Sent> = fc
     preflight: fc.boolean(),
     target: pick("/", "/a", "/?q=1"),
     lines: fc.array(
-      fc.tuple(pick("x-out", "x_out", "x-token", "x_token", ...OTHERS, "cookie"), pick("v", "s", "a=b")),
+      fc.tuple(pick("x-out", "x_out", "x-token", "x_token", ...OTHERS, "cookie"), pick("v", "s", "a=b", "")),
       {
         maxLength: 3,
       },

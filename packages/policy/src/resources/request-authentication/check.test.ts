@@ -192,6 +192,12 @@ describe("a RequestAuthentication is refused", () => {
       "is not a valid header name",
     ],
     [
+      "a header that the proxy writes",
+      rule({ issuer, outputPayloadToHeader: "X-Forwarded-Client-Cert" }),
+      `${RULE}.outputPayloadToHeader`,
+      "belongs to HTTP itself or to the proxy",
+    ],
+    [
       "a header of HTTP itself",
       rule({ issuer, outputClaimToHeaders: [{ header: "Content-Length", claim: "n" }] }),
       `${RULE}.outputClaimToHeaders[0].header`,

@@ -5,7 +5,7 @@
 import { parseDuration } from "../duration.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
-import { FRAMING_HEADERS } from "../header-name.js"
+import { isWritableHeader } from "../header-name.js"
 import { checkScope } from "../targets.js"
 import { MAX_JWKS } from "./definition.js"
 import { checkInlineKeys } from "./inline-keys.js"
@@ -121,10 +121,10 @@ function checkTimeout(field: Field): void {
 
 function checkOutputHeader(field: Field): void {
   const name = field.text?.toLowerCase()
-  if (name === undefined || !FRAMING_HEADERS.has(name)) return
+  if (name === undefined || isWritableHeader(name)) return
   field.fault(
     "bad-value",
-    `the header \`${name}\` belongs to HTTP itself and cannot carry a claim`,
+    `the header \`${name}\` belongs to HTTP itself or to the proxy and cannot carry a claim`,
     "write another header, such as `x-jwt-payload`",
   )
 }
