@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { gzipSync } from "node:zlib"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { runProgram } from "../program.js"
 
@@ -37,7 +38,7 @@ const at = (name: string): string => join(folder, name)
 const put = (name: string, value: unknown): void => {
   mkdirSync(dirname(at(name)), { recursive: true })
   // JSON is YAML.
-  writeFileSync(at(name), typeof value === "string" ? value : JSON.stringify(value))
+  writeFileSync(at(name), typeof value === "string" || Buffer.isBuffer(value) ? value : JSON.stringify(value))
 }
 
 beforeAll(() => {
@@ -98,6 +99,12 @@ const SKIPPED: readonly Way[] = [
   ["the extension .txt", to => put(`${to}/p.txt`, DENY)],
   ["the extension .yaml.bak", to => put(`${to}/p.yaml.bak`, "kind: AuthorizationPolicy\n")],
   ["no extension", to => put(`${to}/policy`, DENY)],
+  ["the extension .yaml.gz", to => put(`${to}/p.yaml.gz`, gzipSync(JSON.stringify(DENY)))],
+  ["UTF-16 in a text", to => put(`${to}/p.txt`, Buffer.from(JSON.stringify(DENY), "utf16le"))],
+  ["a policy far into a text", to => put(`${to}/p.txt`, `${"# \n".repeat(1 << 19)}kind: AuthorizationPolicy\n`)],
+  ["a kustomization with patches", to => put(`${to}/kustomization.yaml`, { patches: [{ path: "patch" }] })],
+  ["a kustomization of other files", to => put(`${to}/Kustomization.yml`, { resources: ["../more"] })],
+  ["a kustomization without extension", to => put(`${to}/Kustomization`, "kind: Kustomization\n")],
   ["a link that leads nowhere", to => symlinkSync("nowhere", at(`${to}/link`))],
   [
     "a workload of another vendor",
@@ -121,10 +128,17 @@ const READ: readonly Way[] = [
         items: [{ metadata, spec: DENY.spec }],
       }),
   ],
+  ["a kustomization that only lists what is read", kustomization],
   ["a linked file", to => linked(to, "p.yaml")],
   ["a linked folder", to => linked(to, "p")],
   ["a folder linked in a circle", circle],
 ]
+
+function kustomization(to: string): void {
+  put(`${to}/base/p.yaml`, DENY)
+  const type = { apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization" }
+  put(`${to}/kustomization.yaml`, { ...type, resources: ["good.yaml", "./base"] })
+}
 
 function circle(to: string): void {
   put(`${to}/p.yaml`, DENY)

@@ -9,11 +9,12 @@ import { isPolicyTest, readDocuments } from "@merlon/policy"
 import { GitRevision } from "../documents/git-sources.js"
 import { showFinding } from "../documents/manifests.js"
 import { type FolderFiles, filesIn, type SourceText } from "../documents/sources.js"
-import { kindIn, otherName } from "../documents/unread-file.js"
+import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread-file.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
 import type { InputLog } from "./inputs.js"
+import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
 
 /** A policy with where it stands. */
@@ -49,11 +50,13 @@ export async function readPolicyFiles(path: string, reading: ReadPolicies): Prom
   const others: { readonly value: unknown; readonly source: string }[] = []
   const faults: string[] = []
   const texts = await textsOf(path, log)
+  const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
       if (read.value === null) continue
       if (read.value !== undefined && !isOurs(read.value, names)) {
-        const why = whyItMatters(read.value, names)
+        const isBuilt = kustomizes(read.value, name, sources)
+        const why = isBuilt ? KUSTOMIZE : whyItMatters(read.value, names)
         if (why !== undefined) log.skip(`${name}: ${titleOf(read.value)}: ${why}`)
         if (!isPolicyTest(read.value)) others.push({ value: read.value, source: name })
       } else if (read.document === undefined) {
@@ -122,7 +125,12 @@ export async function logUnread(
   for (const name of broken) log.skip(`${name}: it is a link that leads nowhere`)
   for (const name of others) {
     if (/(^|\/)(\.git|node_modules)\//.test(name)) continue
-    const kind = await kindIn(name, kinds).catch(() => undefined)
-    if (kind !== undefined) log.skip(`${name}: ${otherName(kind)}`)
+    try {
+      const kind = await kindIn(name, kinds)
+      if (kind !== undefined) log.skip(`${name}: ${otherName(kind)}`)
+      else if (isCompressed(name)) log.skip(`${name}: ${COMPRESSED}`)
+    } catch (error) {
+      log.skip(`${name}: it cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
 }

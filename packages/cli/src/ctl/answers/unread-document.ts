@@ -10,7 +10,14 @@ import { POD_MAKERS } from "./workload-files.js"
 export const WORKLOAD_KINDS: readonly string[] = ["Pod", "CronJob", ...POD_MAKERS]
 const POLICY_KINDS: readonly string[] = KINDS.map(({ kind }) => kind)
 /** What a file holds that is more than a text about manifests. */
-export const TELLING_KINDS: readonly string[] = [...POLICY_KINDS, ...WORKLOAD_KINDS, "Service", "PolicyTest", "List"]
+export const TELLING_KINDS: readonly string[] = [
+  ...POLICY_KINDS,
+  ...WORKLOAD_KINDS,
+  "Service",
+  "PolicyTest",
+  "List",
+  "Kustomization",
+]
 
 /** Why the document could matter; undefined where it cannot. */
 export function whyItMatters(value: unknown, names: MeshNames): string | undefined {

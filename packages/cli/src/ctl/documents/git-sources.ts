@@ -7,7 +7,7 @@ import { posix } from "node:path"
 import { promisify } from "node:util"
 import { CommandError } from "../exit.js"
 import { isManifestName, type SourceText } from "./sources.js"
-import { isPage, kindPattern, otherName } from "./unread-file.js"
+import { COMPRESSED, isCompressed, isPage, kindPattern, otherName } from "./unread-file.js"
 
 const run = promisify(execFile)
 
@@ -54,6 +54,7 @@ export class GitRevision {
       else if (mode === LINK) texts.push(...(await this.#linked(name)))
       else if (name === path || isManifestName(name))
         texts.push({ name: at, text: await this.#git("show", `${this.#revision}:./${name}`) })
+      else if (isCompressed(name)) this.#skip(`${at}: ${COMPRESSED}`)
     }
     for (const name of await this.#otherNames(path)) {
       if (name !== path) this.#skip(`${this.#revision}:${name}: ${otherName("policy or workload")}`)

@@ -5,7 +5,9 @@
 import { open } from "node:fs/promises"
 
 const PAGE = /\.(md|mdx|markdown|adoc|rst|html?)$/i
-const MOST = 1 << 20
+const PACKED = /\.(zip|tar|tgz|tar\.\w+|(ya?ml|json)\.(gz|bz2|xz|zst|lz4|br|enc|age|gpg|asc))$/i
+/** No manifest is longer. */
+const MOST = 16 << 20
 
 /** As extended regular expressions of POSIX have it, for git. */
 export const kindPattern = (kinds: readonly string[]): string =>
@@ -13,13 +15,20 @@ export const kindPattern = (kinds: readonly string[]): string =>
 
 export const isPage = (name: string): boolean => PAGE.test(name)
 
+/** Whether its name says that it has to be unpacked before it can be read. */
+export const isCompressed = (name: string): boolean => PACKED.test(name)
+
+export const COMPRESSED = "it is compressed or encrypted; unpack it"
+
 /** The kind that the file holds; undefined where it holds none of them. */
 export async function kindIn(file: string, kinds: readonly string[]): Promise<string | undefined> {
   if (isPage(file)) return undefined
   const opened = await open(file)
   try {
-    const { buffer, bytesRead } = await opened.read({ buffer: Buffer.alloc(MOST), length: MOST, position: 0 })
-    const text = buffer.subarray(0, bytesRead).toString("utf8")
+    const length = Math.min(MOST, (await opened.stat()).size)
+    const { buffer, bytesRead } = await opened.read({ buffer: Buffer.alloc(length), length, position: 0 })
+    // Without its zeros, UTF-16 shows the words that are looked for.
+    const text = buffer.subarray(0, bytesRead).toString("latin1").replaceAll("\0", "")
     return new RegExp(`\\bkind["']?\\s*:\\s*["']?(${kinds.join("|")})\\b`).exec(text)?.[1]
   } finally {
     await opened.close()
