@@ -75,7 +75,7 @@ describe("a header that the proxy writes itself", () => {
       rules: [{ to: [{ operation: { methods: ["GET"] } }], when: [reads("x-forwarded-proto", "http")] }],
     })
     const { changes } = compareSets([tokens(rule), guard], [tokens(rule)], workload, mesh, OPTIONS)
-    expect(changes).toMatchObject([{ from: "refuse", to: "allow" }])
+    expect(changes).toMatchObject([{ from: "refuse", to: "allow", witness: { protocol: "http", scheme: "http" } }])
     expect(changes[0]?.witness).not.toHaveProperty("token")
   })
 
