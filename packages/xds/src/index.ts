@@ -10,7 +10,6 @@ export type { CertificateAnswer } from "./client/calls.js"
 export { LastSession } from "./client/last-session.js"
 export { MeshClient } from "./client/mesh-client.js"
 export type { ClientLimits, MeshClientOptions, Proof, Subscription, Update } from "./client/options.js"
-export * from "./connections/public.js"
 export { decodeProxyResource } from "./decode.js"
 export { encodeProxyResource } from "./encode.js"
 export { type FaultCode, XDS_FAULTS } from "./errors.js"
@@ -44,6 +43,7 @@ export {
   type ObservationSource,
   type ObservedDecision,
 } from "./observation.js"
+export { isOwnUser } from "./peer-uid.js"
 export {
   type KeySetSpec,
   type MeshSpec,

@@ -4,7 +4,7 @@
 // proxies' business.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
-import { SocketLimiter } from "@merlon/xds"
+import { SocketLimiter } from "@merlon/wire"
 
 export interface Target {
   readonly address: string

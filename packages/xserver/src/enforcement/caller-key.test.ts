@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { parseIp, parseSpiffeId } from "@merlon/policy"
-import { addressKey } from "@merlon/xds"
+import { addressKey } from "@merlon/wire"
 import { expect, test } from "vitest"
 import { callerKey } from "./caller-key.js"
 

@@ -2,7 +2,7 @@
 // The caller that shares are counted for: the identity that it proved, else its address.
 
 import type { Connection } from "@merlon/policy"
-import { addressKey } from "@merlon/xds"
+import { addressKey } from "@merlon/wire"
 
 export function callerKey({ peer, sourceIp }: Pick<Connection, "peer" | "sourceIp">): string {
   return peer === undefined ? addressKey(sourceIp) : peer.uri

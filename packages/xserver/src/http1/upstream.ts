@@ -3,8 +3,7 @@
 // among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
 import type { Fields } from "@merlon/wire"
-import { type Deadlines, type Expiring, FIELD_KIND, UNWATCHED } from "@merlon/wire"
-import { CallerShares } from "@merlon/xds"
+import { type Deadlines, type Expiring, FairShares, FIELD_KIND, UNWATCHED } from "@merlon/wire"
 import type { UpstreamAddress } from "../config/application-port.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamListener } from "../http/upstream.js"
@@ -34,9 +33,9 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
   /** On a connection, by caller. */
-  readonly #busy: CallerShares
+  readonly #busy: FairShares
   /** In the queue, by caller. */
-  readonly #pending: CallerShares
+  readonly #pending: FairShares
   #idleMs: number
   #idleHint = ""
   #closing = false
@@ -51,8 +50,8 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
     this.deadlines = deadlines
     this.heads = new ResponseHeads(limits.headerLines)
     this.#idleMs = limits.keepAliveTimeoutMs
-    this.#busy = new CallerShares(limits.upstreamConnections, limits.callerSharePercent)
-    this.#pending = new CallerShares(limits.pendingRequests, limits.callerSharePercent)
+    this.#busy = new FairShares(limits.upstreamConnections, limits.callerSharePercent)
+    this.#pending = new FairShares(limits.pendingRequests, limits.callerSharePercent)
   }
 
   get connections(): number {

@@ -2,7 +2,7 @@
 // One request to an application over HTTP/2. It is asked again, once, where the application says that it has not looked
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
-import type { FieldPairs, Fields } from "@merlon/wire"
+import type { FairShares, FieldPairs, Fields } from "@merlon/wire"
 import {
   ByteQueue,
   type Deadlines,
@@ -14,7 +14,6 @@ import {
   type Http2StreamUser as StreamUser,
   UNWATCHED,
 } from "@merlon/wire"
-import type { CallerShares } from "@merlon/xds"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import type { Limits } from "../limits.js"
@@ -27,7 +26,7 @@ export interface ExchangeOptions {
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines
-  readonly shares: CallerShares
+  readonly shares: FairShares
   /** One with room for another stream; undefined where there is none and may be none. */
   connection(): UpstreamConnection | undefined
 }

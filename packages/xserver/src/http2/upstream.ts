@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application that speaks HTTP/2 in clear: a few connections, filled one after the other.
 
-import { CallerShares } from "@merlon/xds"
+import { FairShares } from "@merlon/wire"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import { UpstreamConnection, type UpstreamOptions } from "./upstream-connection.js"
@@ -16,7 +16,7 @@ export class Http2Upstream implements Upstream {
     const { limits } = options
     this.#options = options
     // Requests in flight, by caller.
-    const shares = new CallerShares(limits.upstreamStreams, limits.callerSharePercent)
+    const shares = new FairShares(limits.upstreamStreams, limits.callerSharePercent)
     this.#exchanges = { ...options, connection: this.#connection, shares }
   }
 

@@ -4,7 +4,7 @@
 // rejecting the new one: connections that send nothing never lock out a client that has a request. Only where every
 // candidate is being served is the new connection rejected.
 
-import { CallerShares } from "./caller-shares.js"
+import { FairShares } from "./fair-shares.js"
 
 export interface ConnectionLimits {
   readonly connections: number
@@ -22,12 +22,12 @@ export interface ConnectionSlot {
 }
 
 export class ConnectionLimiter {
-  readonly #shares: CallerShares
+  readonly #shares: FairShares
   /** By address, in the order in which they became idle. */
   readonly #idle = new Map<string, Set<Slot>>()
 
   constructor({ connections, sharePercent }: ConnectionLimits) {
-    this.#shares = new CallerShares(connections, sharePercent)
+    this.#shares = new FairShares(connections, sharePercent)
   }
 
   get open(): number {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
-import { CallerShares } from "./caller-shares.js"
+import { FairShares } from "./fair-shares.js"
 
 /** How many each gets when all of them want everything and take turns. */
 function divided(capacity: number, percent: number, callers: number): number[] {
-  const shares = new CallerShares(capacity, percent)
+  const shares = new FairShares(capacity, percent)
   const taken = Array<number>(callers).fill(0)
   for (let turn = 0; turn < capacity; turn++) {
     for (const [caller, count] of taken.entries()) {
@@ -34,7 +34,7 @@ describe("callers who want everything", () => {
 it("always leaves something for one who holds nothing, while there are fewer greedy callers than places", () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 200 }), fc.integer({ min: 1, max: 199 }), (capacity, greedy) => {
-      const shares = new CallerShares(capacity, 50)
+      const shares = new FairShares(capacity, 50)
       for (let turn = 0; turn < capacity; turn++) {
         for (let caller = 0; caller < greedy; caller++) if (shares.mayTake(String(caller))) shares.take(String(caller))
       }
@@ -45,7 +45,7 @@ it("always leaves something for one who holds nothing, while there are fewer gre
 })
 
 it("remembers nobody who holds nothing", () => {
-  const shares = new CallerShares(10, 50)
+  const shares = new FairShares(10, 50)
   for (const caller of ["a", "a", "b"]) shares.take(caller)
   for (const caller of ["a", "b", "a", "a"]) shares.release(caller)
   expect([shares.used, shares.callers]).toEqual([0, 0])

@@ -5,7 +5,7 @@
 // for the next who comes (as buffers are shared in switches: Choudhury and Hahne, 1998). Nobody keeps a list of callers:
 // who holds nothing is not known.
 
-export class CallerShares {
+export class FairShares {
   readonly #capacity: number
   readonly #multiple: number
   readonly #held = new Map<string, number>()
