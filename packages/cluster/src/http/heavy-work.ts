@@ -3,21 +3,19 @@
 // Work on large documents, a step at a time: owners take turns, and after each step the server rests for as long as the
 // step took. One caller's megabytes then cost others at most one step of waiting, never the sum of all of them.
 
+import { FairQueue } from "@merlon/wire"
 import type { Share } from "./share.js"
 
 /** From here on a body is worth queueing for; smaller ones cost a few milliseconds in all. */
 export const HEAVY_BYTES = 128 * 1024
 
 export class HeavyWork {
-  /** By owner; the first is next. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #queue = new FairQueue<() => void>()
   #busy = false
 
   run<T>({ owner }: Share, step: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const steps = this.#waiting.get(owner) ?? []
-      this.#waiting.set(owner, steps)
-      steps.push(() => {
+      this.#queue.add(owner, () => {
         try {
           resolve(step())
         } catch (error) {
@@ -31,16 +29,13 @@ export class HeavyWork {
   }
 
   #next(): void {
-    const [first] = this.#waiting
-    if (first === undefined) {
+    const step = this.#queue.next()
+    if (step === undefined) {
       this.#busy = false
       return
     }
-    const [owner, [step, ...rest]] = first
-    this.#waiting.delete(owner)
-    if (rest.length > 0) this.#waiting.set(owner, rest)
     const began = performance.now()
-    step?.()
+    step()
     setTimeout(() => this.#next(), performance.now() - began)
   }
 }

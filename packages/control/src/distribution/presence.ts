@@ -4,6 +4,7 @@
 // takes back what nobody stands for any more.
 
 import type { MeshNames } from "@merlon/policy"
+import { ConcurrencyLimit } from "@merlon/wire"
 import type { ClientNode } from "@merlon/xds"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -14,7 +15,6 @@ import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { PresenceSink } from "./distribution.js"
 import type { ProxyLedger } from "./ledger.js"
 import { type Absence, addressOfNode, exposedBy, isApplicationReady, presencePatch, witnessOf } from "./pod-presence.js"
-import { Turns } from "./turns.js"
 
 export interface DeclaredPresenceOptions {
   readonly client: KubernetesClient
@@ -70,7 +70,7 @@ export class DeclaredPresence implements PresenceSink {
   readonly #now: () => number
   readonly #grace: number
   readonly #charges = new Map<string, Charge>()
-  readonly #turns = new Turns(WRITES_AT_ONCE)
+  readonly #writes = new ConcurrencyLimit({ atOnce: WRITES_AT_ONCE })
   readonly #missingSince = new Map<string, number>()
   readonly #unfollow: () => void
   readonly #startedAt: number
@@ -177,7 +177,7 @@ export class DeclaredPresence implements PresenceSink {
       const word = charge.pending
       charge.pending = undefined
       try {
-        await this.#turns.run(async () => {
+        await this.#writes.run(async () => {
           if (!this.#stopped) await this.#patch(key, charge, word)
         })
         charge.failures = 0

@@ -1,49 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many fetches run at a time. Issuers that failed last time share half of the places, so that a crowd of dead
-// servers, each holding its place until the timeout, leaves the other half to those that answer.
+// How many fetches run at a time. Issuers that failed last time share half of the slots, so that a crowd of dead servers,
+// each holding its slot until the timeout, leaves the other half to those that answer.
+
+import { ConcurrencyLimit } from "@merlon/wire"
 
 export class FetchSlots {
-  readonly #places: number
-  #taken = 0
-  #takenBySuspects = 0
-  readonly #waiting: { readonly suspect: boolean; readonly start: () => void }[] = []
+  readonly #all: ConcurrencyLimit
+  readonly #suspects: ConcurrencyLimit
 
-  constructor(places: number) {
-    this.#places = places
+  constructor(atOnce: number) {
+    this.#all = new ConcurrencyLimit({ atOnce })
+    this.#suspects = new ConcurrencyLimit({ atOnce: Math.max(1, Math.floor(atOnce / 2)) })
   }
 
-  /** Calls `start` when there is a place. Returns what gives the place back, or gives up waiting for one. */
+  /** Calls `start` when there is a slot. Returns what frees the slot, or stops waiting for one. */
   take(suspect: boolean, start: () => void): () => void {
-    let state: "waiting" | "running" | "done" = "waiting"
-    const entry = {
-      suspect,
-      start: () => {
-        state = "running"
-        start()
-      },
-    }
-    this.#waiting.push(entry)
-    this.#admit()
+    if (!suspect) return this.#all.take(start)
+    let release = (): void => undefined
+    const leave = this.#suspects.take(() => {
+      release = this.#all.take(start)
+    })
     return () => {
-      if (state === "waiting") this.#waiting.splice(this.#waiting.indexOf(entry), 1)
-      if (state === "running") {
-        this.#taken--
-        if (suspect) this.#takenBySuspects--
-      }
-      state = "done"
-      this.#admit()
-    }
-  }
-
-  #admit(): void {
-    while (this.#taken < this.#places) {
-      const suspectsFull = this.#takenBySuspects >= Math.floor(this.#places / 2)
-      const index = this.#waiting.findIndex(({ suspect }) => !(suspect && suspectsFull))
-      const [entry] = index < 0 ? [] : this.#waiting.splice(index, 1)
-      if (entry === undefined) return
-      this.#taken++
-      if (entry.suspect) this.#takenBySuspects++
-      entry.start()
+      release()
+      leave()
     }
   }
 }

@@ -4,10 +4,10 @@
 // decided; and a thread that does not let go is ended and another one started.
 
 import type { Assessment, MeshConfig } from "@merlon/policy"
+import { FairQueue, type TokenBucket, type TokenBuckets } from "@merlon/wire"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { ClusterNews, type NewsSources } from "./cluster-news.js"
-import { FairQueue } from "./fair-queue.js"
-import { ProofShares } from "./proof-shares.js"
+import { proofBudgets } from "./proof-budgets.js"
 import type {
   Answer,
   FromThread,
@@ -92,9 +92,9 @@ export class Prover {
   readonly #clock: Clock
   readonly #news: ClusterNews
   readonly #queue: FairQueue<Asked>
-  readonly #shares: ProofShares
+  readonly #budgets: TokenBuckets
   readonly #rootBudgetMs: number
-  readonly #rootShares: ProofShares
+  readonly #rootBudgets: TokenBuckets
   readonly #ended = new SharedArrayBuffer(4)
   #thread: Thread | undefined
   #isReady = false
@@ -108,9 +108,9 @@ export class Prover {
   constructor(options: ProverOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#shares = new ProofShares(options.budgetMs)
+    this.#budgets = proofBudgets(options.budgetMs)
     this.#rootBudgetMs = Math.max(options.budgetMs, Math.min(options.budgetMs * ROOT_BUDGETS, ROOT_MOST_MS))
-    this.#rootShares = new ProofShares(this.#rootBudgetMs)
+    this.#rootBudgets = proofBudgets(this.#rootBudgetMs)
     this.#queue = new FairQueue(options.mesh.names.rootNamespace)
     this.#news = new ClusterNews(options, () => this.#tell())
     this.#firstNews = new Promise(resolve => {
@@ -168,11 +168,11 @@ export class Prover {
       const asked: Asked = { question, namespace, deadline, most, settle }
       if (Number.isFinite(wait)) {
         cancel = this.#clock.after(wait, () => {
-          this.#queue.remove(asked)
+          this.#queue.remove(namespace, asked)
           settle({ notDecided: "the time is used up" })
         })
       }
-      this.#queue.add(asked)
+      this.#queue.add(namespace, asked)
       this.#giveWay()
       this.#next()
     })
@@ -184,8 +184,7 @@ export class Prover {
       if (asked === undefined) return
       const now = this.#clock.monotonic()
       const waited = asked.deadline - FINISH_MS - now
-      const share =
-        asked.question.ask === "holds" ? asked.most : this.#sharesOf(asked.namespace).left(asked.namespace, now)
+      const share = asked.question.ask === "holds" ? asked.most : this.#budgetOf(asked.namespace, now).left(now)
       const budget = Math.min(asked.most, waited, share)
       if (budget > 0) this.#run(asked, now, budget)
       else asked.settle({ notDecided: "the time is used up" })
@@ -209,8 +208,8 @@ export class Prover {
     return namespace === this.#options.mesh.names.rootNamespace
   }
 
-  #sharesOf(namespace: string): ProofShares {
-    return this.#isRoot(namespace) ? this.#rootShares : this.#shares
+  #budgetOf(namespace: string, now: number): TokenBucket {
+    return (this.#isRoot(namespace) ? this.#rootBudgets : this.#budgets).of(namespace, now)
   }
 
   /** A namespace whose proof runs while others wait has its turn and no more, except for the root namespace. */
@@ -243,7 +242,7 @@ export class Prover {
     running.cancel()
     const now = this.#clock.monotonic()
     const { question, namespace } = running.asked
-    if (question.ask !== "holds") this.#sharesOf(namespace).spend(namespace, now - running.since, now)
+    if (question.ask !== "holds") this.#budgetOf(namespace, now).spend(now, now - running.since)
     const cutShort = running.gaveWay && "reason" in answer && answer.reason === "NotDecided"
     running.asked.settle(cutShort ? { notDecided: answer.message, gaveWay: true } : answer)
     this.#next()

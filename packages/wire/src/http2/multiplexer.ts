@@ -3,8 +3,8 @@
 // that frames are paid from which bring nothing. It writes; what is read is the connection's to understand.
 
 import type { Socket } from "node:net"
+import { TokenBucket } from "../limits/token-bucket.js"
 import { Outbox } from "../sockets/output-buffer.js"
-import { Budget } from "./budget.js"
 import { ClosedStreams } from "./closed-streams.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW } from "./frame.js"
 import { goawayText, headersText, resetText, windowUpdateText } from "./frame-writer.js"
@@ -39,7 +39,7 @@ export abstract class Multiplexer implements StreamHost {
   readonly peerSettings: PeerSettings
   protected readonly closed = new ClosedStreams()
   readonly #connectionWindow: number
-  readonly #chores: Budget
+  readonly #chores: TokenBucket
   /** Streams with content that waits for the connection's window or their own. */
   readonly #blocked: Stream[] = []
   /** What the peer may still send, and what of that is used up and not yet given back. */
@@ -59,7 +59,7 @@ export abstract class Multiplexer implements StreamHost {
     this.encoder = new HpackEncoder(options.writtenTable)
     this.streamWindow = options.streamWindow
     this.peerSettings = defaultSettings(options.assumedStreams)
-    this.#chores = new Budget(options.chores.burst, options.chores.perSecond, performance.now())
+    this.#chores = new TokenBucket(options.chores.burst, options.chores.perSecond, performance.now())
     this.#connectionWindow = options.connectionWindow
     this.#receiveWindow = options.connectionWindow
   }
@@ -107,12 +107,12 @@ export abstract class Multiplexer implements StreamHost {
   }
 
   earn(amount: number): void {
-    this.#chores.earn(amount)
+    this.#chores.credit(amount)
   }
 
   /** A frame that brings nothing. Fail closed: a peer that only makes work loses its connection. */
   chore(cost: number): void {
-    if (!this.failed && !this.#chores.take(cost, performance.now()))
+    if (!this.failed && !this.#chores.take(performance.now(), cost))
       this.fail(ERROR.calm, "too many frames that bring nothing")
   }
 

@@ -3,13 +3,13 @@
 // it; else a token comes first, because it may say which pod, and any other certificate of the connection counts where there
 // is no token or none that is good. Nobody gets in by what they say of themselves.
 
+import { ConcurrencyLimit } from "@merlon/wire"
 import { type Log, messageOf } from "../log.js"
 import { within } from "../within.js"
 import type { ServerLimits } from "./limits.js"
 import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
-import { Turnstile } from "./turnstile.js"
 
 export interface AuthenticationOptions {
   /** Undefined for a token that is not good. A throw means that nobody could say. */
@@ -44,12 +44,12 @@ const NO_LONGER: StreamFault = {
 export class Authenticator {
   readonly #options: AuthenticationOptions
   /** Whoever reaches the port can make us ask the API about a token; not without end. */
-  readonly #turnstile: Turnstile
+  readonly #tokenChecks: ConcurrencyLimit
 
   constructor(options: AuthenticationOptions) {
     this.#options = options
-    const { pendingProofs: atOnce, waitingProofs: inLine, proofMs: waitMs } = options.limits
-    this.#turnstile = new Turnstile({ atOnce, inLine, waitMs })
+    const { pendingProofs: atOnce, waitingProofs: queue, proofMs: waitMs } = options.limits
+    this.#tokenChecks = new ConcurrencyLimit({ atOnce, queue, waitMs })
   }
 
   async authenticate(
@@ -84,8 +84,8 @@ export class Authenticator {
   async #byToken(token: string): Promise<Proven | StreamFault> {
     const { limits, verifyToken, log } = this.#options
     if (token.length > limits.tokenLength) return { code: "UNAUTHENTICATED", message: "the token is too long" }
-    const leave = await this.#turnstile.enter()
-    if (leave === undefined) return exhausted("too many tokens are being verified; try again")
+    const release = await this.#tokenChecks.enter()
+    if (release === undefined) return exhausted("too many tokens are being verified; try again")
     try {
       const caller = await within(limits.proofMs, verifyToken(token))
       if (caller !== undefined) return { caller }
@@ -95,7 +95,7 @@ export class Authenticator {
       log.warn({ error: messageOf(error) }, "a token could not be verified")
       return { code: "UNAVAILABLE", message: "the token could not be verified now; try again" }
     } finally {
-      leave()
+      release()
     }
   }
 }

@@ -10,7 +10,7 @@ import { type ConnectionSlot, remoteKey, SocketLimiter, TLS_OWN } from "@merlon/
 import { bindHost } from "../bind-host.js"
 import { type Log, messageOf } from "../log.js"
 import { lookFirst } from "../shown-certificate.js"
-import { Admission } from "./admission.js"
+import { HandshakeQueue } from "./handshake-queue.js"
 import { learnOwn } from "./issuers.js"
 import type { ServerLimits } from "./limits.js"
 import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
@@ -66,7 +66,7 @@ export class Listener {
   readonly #port: Port
   /** Shakes hands; the port is the other's, which has those wait whose turn has not come. */
   readonly #server: Server
-  readonly #admission = new Admission<Socket>(socket => this.#admit(socket))
+  readonly #handshakes = new HandshakeQueue<Socket>(socket => this.#admit(socket))
   readonly #limiter: SocketLimiter
   readonly #options: ListenerOptions
   readonly #connections = new Set<Connection>()
@@ -140,7 +140,7 @@ export class Listener {
   /** Stops accepting. */
   stop(): void {
     if (this.#port.listening) this.#port.close()
-    for (const socket of this.#admission.clear()) socket.destroy()
+    for (const socket of this.#handshakes.clear()) socket.destroy()
   }
 
   destroy(): void {
@@ -150,7 +150,7 @@ export class Listener {
 
   #arrived(socket: Socket): void {
     socket.on("error", () => socket.destroy())
-    if (this.#limiter.accept(socket) !== undefined) this.#admission.add(remoteKey(socket.remoteAddress) ?? "", socket)
+    if (this.#limiter.accept(socket) !== undefined) this.#handshakes.add(remoteKey(socket.remoteAddress) ?? "", socket)
   }
 
   #admit(socket: Socket): void {

@@ -2,13 +2,13 @@
 // What every stream of a caller is held to, whatever is said on it: a proof before the first word, which it does not
 // outlive, a first word in time, so many words in a second, and an end that does not wait for who reads nothing.
 
+import { TokenBucket } from "@merlon/wire"
 import { messageOf } from "../log.js"
 import type { Proven } from "./authenticate.js"
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
-import { TokenBucket } from "./token-bucket.js"
 
 /** A longer delay would make `setTimeout` fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647

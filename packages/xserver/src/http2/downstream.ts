@@ -3,7 +3,6 @@
 // request, which a `ResponseWriter` carries.
 
 import {
-  type AbuseBudget as Budget,
   Http2Connection as Connection,
   DEFAULT_WINDOW,
   HTTP2_ERROR as ERROR,
@@ -19,6 +18,7 @@ import {
   HTTP2_SETTING as SETTING,
   type Http2Stream as Stream,
   settingsText,
+  type TokenBucket,
   UNWATCHED,
   type Wire,
   type WireUser,
@@ -44,7 +44,7 @@ export class Downstream
   implements WireUser, Expiring, LiveConnection, ClientConnection, UnjudgedHolder
 {
   readonly #caller: Caller
-  readonly #resets: Budget
+  readonly #resets: TokenBucket
   readonly #wire: Wire
   readonly #leave: () => void
   /** How much of the preface has come. */
@@ -61,7 +61,7 @@ export class Downstream
   heldBytes = 0
   heldSince = 0
 
-  constructor(caller: Caller, resets: Budget) {
+  constructor(caller: Caller, resets: TokenBucket) {
     const { limits, deadlines, connections } = caller.services
     const { socket } = caller.accepted
     super({
@@ -211,7 +211,7 @@ export class Downstream
 
   override wasted(): void {
     // Fail closed: a peer that only makes work loses its connection, with everything on it.
-    if (this.#resets.take(1, performance.now())) return
+    if (this.#resets.take(performance.now())) return
     this.#caller.services.meters.limitHit("streams")
     this.fail(ERROR.calm, "too many streams thrown away")
   }
@@ -243,7 +243,7 @@ export class Downstream
   }
 
   protected override finished({ localEnded, remoteEnded }: Stream): void {
-    if (localEnded && remoteEnded) this.#resets.earn(RETURN)
+    if (localEnded && remoteEnded) this.#resets.credit(RETURN)
     if (this.streams.size > 0 || this.failed) return
     if (this.#ending) this.#lastWords()
     // Until it has heard that it should stop, further requests may be on their way.

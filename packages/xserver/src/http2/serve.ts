@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler of HTTP/2 connections: each becomes a `Downstream`, which lives until its socket closes.
 
+import { TokenBuckets } from "@merlon/wire"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import { Caller, type HttpServices } from "../http/caller.js"
-import { CallerBudgets } from "./caller-budgets.js"
 import { Downstream } from "./downstream.js"
 
+/** Streams that a caller may reset at once, and per second from then on, over all of its connections (CVE-2023-44487). */
+const RESET_BURST = 200
+const RESETS_PER_SECOND = 20
+
 export function serveHttp2(services: HttpServices): ConnectionHandler {
-  const budgets = new CallerBudgets()
+  const budgets = new TokenBuckets(RESET_BURST, RESETS_PER_SECOND)
   return (accepted: Accepted) => {
-    const resets = budgets.of(accepted, performance.now())
+    const { peer, sourceIp } = accepted.connection
+    // An identity at an address, so that one of many that share an identity does not spend for the others.
+    const resets = budgets.of(`${peer?.uri ?? ""} ${sourceIp.text}`, performance.now())
     new Downstream(new Caller(services, accepted), resets).start()
   }
 }

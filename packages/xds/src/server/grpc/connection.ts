@@ -4,7 +4,6 @@
 
 import type { Http2Field as Field, HeaderListFault as ListFault } from "@merlon/wire"
 import {
-  AbuseBudget as Budget,
   DEFAULT_WINDOW,
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
@@ -15,6 +14,7 @@ import {
   resetText,
   HTTP2_SETTING as SETTING,
   settingsText,
+  TokenBucket,
   windowUpdateText,
 } from "@merlon/wire"
 import type { ServerLimits } from "../limits.js"
@@ -44,7 +44,7 @@ const PING = "merlon\0\0"
 
 export class GrpcConnection extends Http2Connection {
   readonly #options: GrpcConnectionOptions
-  readonly #resets: Budget
+  readonly #resets: TokenBucket
   #preface = 0
   #draining = false
   /** When it last said anything, and when it had no stream. */
@@ -70,7 +70,7 @@ export class GrpcConnection extends Http2Connection {
     const now = options.now()
     this.#heardAt = now
     this.#idleSince = now
-    this.#resets = new Budget(RESETS.burst, RESETS.perSecond, now)
+    this.#resets = new TokenBucket(RESETS.burst, RESETS.perSecond, now)
   }
 
   start(): void {
@@ -152,7 +152,7 @@ export class GrpcConnection extends Http2Connection {
 
   protected override wasted(): void {
     // Fails closed: a peer that only makes work loses its connection, with everything on it.
-    if (!this.#resets.take(1, this.#options.now())) this.fail(ERROR.calm, "too many streams thrown away")
+    if (!this.#resets.take(this.#options.now())) this.fail(ERROR.calm, "too many streams thrown away")
   }
 
   protected override goingAway(): void {

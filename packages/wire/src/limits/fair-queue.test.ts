@@ -10,23 +10,23 @@ function drained(queue: FairQueue<{ readonly namespace: string; readonly name: s
   return names
 }
 
-it("lets namespaces take turns, each in its own order, and one go before all", () => {
+it("lets keys take turns, each in its own order, and one go before all", () => {
   const queue = new FairQueue<{ readonly namespace: string; readonly name: string }>("root")
-  for (const name of ["a1", "a2", "a3"]) queue.add(one("a", name))
-  queue.add(one("b", "b1"))
-  queue.add(one("root", "r1"))
-  queue.add(one("b", "b2"))
+  for (const name of ["a1", "a2", "a3"]) queue.add("a", one("a", name))
+  queue.add("b", one("b", "b1"))
+  queue.add("root", one("root", "r1"))
+  queue.add("b", one("b", "b2"))
   expect(drained(queue)).toEqual(["r1", "a1", "b1", "a2", "b2", "a3"])
 })
 
-it("knows whether anybody else waits, and forgets who left", () => {
+it("knows whether another key waits, and forgets what was removed", () => {
   const queue = new FairQueue<{ readonly namespace: string; readonly name: string }>("root")
   const [a, b] = [one("a", "a1"), one("b", "b1")]
-  queue.add(a)
+  queue.add("a", a)
   expect([queue.hasOthers("a"), queue.hasOthers("b")]).toEqual([false, true])
-  queue.add(b)
+  queue.add("b", b)
   expect([queue.hasOthers("a"), queue.hasOthers("b")]).toEqual([true, true])
-  queue.remove(b)
-  queue.remove(b)
+  queue.remove("b", b)
+  queue.remove("b", b)
   expect([queue.hasOthers("a"), drained(queue)]).toEqual([false, ["a1"]])
 })

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of the thread's time proofs may take, in milliseconds and for each namespace apart: one question is answered at a
+// time. A namespace that applies without end soon gets "not decided" at once, and leaves the thread to the others.
+
+import { TokenBuckets } from "@merlon/wire"
+
+/** How long a client that applies a policy waits for proofs, at most, unless the operator configures another limit. */
+export const PROOF_BUDGET_MS = 300
+/** Milliseconds of each second that one namespace may take in the long run. */
+const PER_SECOND = 100
+
+/** `burst`: milliseconds at once. */
+export function proofBudgets(burst: number): TokenBuckets {
+  return new TokenBuckets(burst, PER_SECOND)
+}
