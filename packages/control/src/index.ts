@@ -2,11 +2,11 @@
 // The control plane: what is stored becomes what each proxy enforces, and what became of it is told.
 
 export {
+  type CaptureChoices,
   type CapturedPort,
   iptablesRules,
   nftRules,
   parseCaptureMap,
-  type Undeclared,
 } from "./admission/capture-rules.js"
 export { type InjectedTemplate, injectTemplate } from "./admission/inject-template.js"
 export type { InjectionOptions } from "./admission/injection-options.js"

@@ -4,6 +4,7 @@
 
 import type { MeshConfig } from "@merlon/policy"
 import type { Logger } from "pino"
+import type { Udp } from "./admission/capture-rules.js"
 import type { ProxyResources } from "./admission/proxy-resources.js"
 import type { KubernetesClient } from "./kubernetes/client.js"
 
@@ -63,6 +64,8 @@ export interface ControlPlaneOptions {
   readonly injection: {
     readonly image: string
     readonly capture: "redirect" | "service"
+    /** Whether captured Pods take datagrams, which no policy judges; `pass` where absent. */
+    readonly udp?: Udp | undefined
     /** Where injected proxies find the control plane, as `HOST:PORT`. */
     readonly controlPlane: string
     readonly nativeSidecar: boolean

@@ -20,12 +20,12 @@ afterEach(() => rmSync(folder, { recursive: true }))
 function program(name: string, script: string): void {
   writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
 }
-const run = () => capture(MAP, "merlon", programRunner({ PATH: folder }))
+const run = () => capture(MAP, { mesh: "merlon" }, programRunner({ PATH: folder }))
 
 it("hands the rules to nft", async () => {
   program("nft", `cat > ${join(folder, "rules")}`)
   expect(await run()).toBe("captured by nft: 8080 → 15080")
-  expect(readFileSync(join(folder, "rules"), "utf8")).toBe(nftRules(MAP, "merlon"))
+  expect(readFileSync(join(folder, "rules"), "utf8")).toBe(nftRules(MAP, { mesh: "merlon" }))
 })
 
 it("runs iptables for both families where there is no nft", async () => {
@@ -38,7 +38,7 @@ it("runs iptables for both families where there is no nft", async () => {
   const said = readFileSync(log, "utf8")
   expect(said).toContain("iptables -w -t nat -A MERLON_CAPTURE -p tcp --dport 8080 -j REDIRECT --to-ports 15080")
   expect(said).toContain("ip6tables -w -t filter -A INPUT -p tcp ! -i lo -j MERLON_CAPTURE")
-  expect(iptablesRules(MAP, "merlon")).toContain("set -e")
+  expect(iptablesRules(MAP, { mesh: "merlon" })).toContain("set -e")
 })
 
 it("fails where the rules are not taken, so that the pod does not start uncaptured", async () => {

@@ -2,15 +2,13 @@
 // `merlond capture`: leads what comes to a pod's ports to its xserver, in the pod's own network, before anything else of
 // the pod runs. Injection with `--capture redirect` adds it as an init container.
 
-import { type CapturedPort, iptablesRules, nftRules, parseCaptureMap, type Undeclared } from "@merlon/control"
+import { type CaptureChoices, type CapturedPort, iptablesRules, nftRules, parseCaptureMap } from "@merlon/control"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { programRunner, type RunProgram } from "../run-program.js"
 
-interface Flags {
+interface Flags extends CaptureChoices {
   readonly map: readonly CapturedPort[]
-  readonly mesh: string
   readonly print: boolean
-  readonly undeclared: Undeclared
 }
 
 export function captureCommand(): Command {
@@ -27,24 +25,24 @@ export function captureCommand(): Command {
         .choices(["refuse", "pass"])
         .default("refuse"),
     )
+    .addOption(
+      new Option("--udp <how>", "datagrams that do not answer the pod's own: let them pass unjudged, or refuse them")
+        .choices(["pass", "refuse"])
+        .default("pass"),
+    )
     .option("--print", "print the rules and change nothing", false)
-    .action(async ({ map, mesh, print, undeclared }: Flags) => {
-      if (print) process.stdout.write(nftRules(map, mesh, undeclared))
-      else process.stdout.write(`${await capture(map, mesh, programRunner(process.env), undeclared)}\n`)
+    .action(async ({ map, print, ...choices }: Flags) => {
+      if (print) process.stdout.write(nftRules(map, choices))
+      else process.stdout.write(`${await capture(map, choices, programRunner(process.env))}\n`)
     })
 }
 
 /** Says what was done. Fails where nothing could be: a pod whose traffic is not captured must not start. */
-export async function capture(
-  map: readonly CapturedPort[],
-  mesh: string,
-  run: RunProgram,
-  undeclared: Undeclared = "refuse",
-): Promise<string> {
+export async function capture(map: readonly CapturedPort[], choices: CaptureChoices, run: RunProgram): Promise<string> {
   const captured = map.map(({ port, listen }) => `${port} → ${listen}`).join(", ") || "no port"
   for (const [program, args, rules] of [
-    ["nft", ["-f", "-"], nftRules(map, mesh, undeclared)],
-    ["sh", [], iptablesRules(map, mesh, undeclared)],
+    ["nft", ["-f", "-"], nftRules(map, choices)],
+    ["sh", [], iptablesRules(map, choices)],
   ] as const) {
     if (program === "sh" && !(await run("iptables", ["--version"], "")).found) break
     const { found, code, errors } = await run(program, args, rules)

@@ -135,6 +135,11 @@ export function serveCommand(): Command {
         .default("redirect"),
     )
     .addOption(
+      option("--udp <how>", "pass UDP, which no policy judges, to injected Pods or refuse it there", "UDP")
+        .choices(["pass", "refuse"])
+        .default("pass"),
+    )
+    .addOption(
       option(
         "--sidecar <kind>",
         "native: an init container that keeps running; auto: from Kubernetes 1.32 on",

@@ -70,6 +70,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly maxIssuersPerNamespace: number
   readonly image: string
   readonly capture: "redirect" | "service"
+  readonly udp: "pass" | "refuse"
   readonly sidecar: "auto" | "native" | "plain"
   readonly proxyResources?: ProxyResources
   readonly controlPlane?: string
@@ -295,6 +296,7 @@ function optionsOf(
     injection: {
       image: flags.image,
       capture: flags.capture,
+      udp: flags.udp,
       controlPlane: flags.controlPlane ?? `${service}:15012`,
       nativeSidecar,
       resources: flags.proxyResources,

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { captureMap } from "../registry/application-ports.js"
 import { iptablesRules, nftRules, parseCaptureMap } from "./capture-rules.js"
 
+const MERLON = { mesh: "merlon" }
 const PORTS = [
   { port: 8080, listen: 15080 },
   { port: 9090, listen: 15081 },
@@ -34,7 +35,7 @@ describe("the capture map", () => {
 
 describe("the rules", () => {
   it("replace themselves in one transaction, spare the loopback and refuse every other TCP port", () => {
-    expect(nftRules(PORTS, "merlon")).toBe(`table inet merlon_capture
+    expect(nftRules(PORTS, MERLON)).toBe(`table inet merlon_capture
 delete table inet merlon_capture
 table inet merlon_capture {
   chain prerouting {
@@ -53,12 +54,12 @@ table inet merlon_capture {
   })
 
   it("redirect nothing where there is no port, and still let nobody in", () => {
-    expect(nftRules([], "merlon")).not.toContain("redirect")
-    expect(nftRules([], "merlon")).toContain("tcp dport { 15021 } accept")
+    expect(nftRules([], MERLON)).not.toContain("redirect")
+    expect(nftRules([], MERLON)).toContain("tcp dport { 15021 } accept")
   })
 
   it("are the same for iptables in both families, and jump only once", () => {
-    const lines = iptablesRules(PORTS, "merlon").split("\n")
+    const lines = iptablesRules(PORTS, MERLON).split("\n")
     const four = lines.filter(line => line.startsWith("iptables"))
     expect(lines.filter(line => line.startsWith("ip6tables"))).toEqual(
       four.map(line => line.replaceAll("iptables", "ip6tables")),
@@ -69,5 +70,27 @@ table inet merlon_capture {
       "iptables -w -t filter -C INPUT -p tcp ! -i lo -j MERLON_CAPTURE 2>/dev/null || iptables -w -t filter -A INPUT -p tcp ! -i lo -j MERLON_CAPTURE",
     ])
     expect(four.at(-2)).toBe("iptables -w -t filter -A MERLON_CAPTURE -p tcp -j REJECT --reject-with tcp-reset")
+  })
+
+  it("drop UDP on request, after what answers the Pod's own requests", () => {
+    const refusing = nftRules(PORTS, { ...MERLON, udp: "refuse" })
+    expect(refusing.replace("    meta l4proto udp drop\n", "")).toBe(nftRules(PORTS, MERLON))
+    const input = refusing.slice(refusing.indexOf("chain input"))
+    expect(input.indexOf("ct state established,related accept")).toBeLessThan(input.indexOf("meta l4proto udp drop"))
+    expect(nftRules(PORTS, { ...MERLON, undeclared: "pass", udp: "refuse" })).toContain("meta l4proto udp drop")
+    expect(nftRules(PORTS, { ...MERLON, udp: "pass" })).toBe(nftRules(PORTS, MERLON))
+  })
+
+  it("drop UDP by iptables in both families, and add only that", () => {
+    const passing = new Set(iptablesRules(PORTS, MERLON).split("\n"))
+    const added = iptablesRules(PORTS, { ...MERLON, udp: "refuse" })
+      .split("\n")
+      .filter(line => !passing.has(line))
+    expect(added).toEqual(
+      ["iptables", "ip6tables"].flatMap(command => [
+        `${command} -w -t filter -A MERLON_CAPTURE -p udp -j DROP`,
+        `${command} -w -t filter -C INPUT -p udp ! -i lo -j MERLON_CAPTURE 2>/dev/null || ${command} -w -t filter -A INPUT -p udp ! -i lo -j MERLON_CAPTURE`,
+      ]),
+    )
   })
 })

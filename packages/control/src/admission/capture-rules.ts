@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a pod's own network leads every inbound connection to xserver. Only what comes from outside is concerned: inside
 // the pod (loopback, and so xserver's calls to the application) nothing changes, and outbound traffic is never looked at.
+// No policy judges UDP, so a mesh may refuse it: then only answers to the pod's own requests (DNS, for one) come in.
 // Applying the rules twice is the same as applying them once.
 
 import { HEALTH_PORT, isReservedPort, MAX_PORTS } from "./injection-options.js"
@@ -12,6 +13,18 @@ export interface CapturedPort {
 
 /** What becomes of connections to ports that no container declares. */
 export type Undeclared = "refuse" | "pass"
+
+/** What becomes of datagrams that are no answers to the pod's own. */
+export type Udp = "refuse" | "pass"
+
+export interface CaptureChoices {
+  /** The name of the mesh. */
+  readonly mesh: string
+  /** `refuse` where absent. */
+  readonly undeclared?: Undeclared
+  /** `pass` where absent. */
+  readonly udp?: Udp
+}
 
 const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
 
@@ -36,7 +49,7 @@ export function parseCaptureMap(text: string): readonly CapturedPort[] | string 
 }
 
 /** For `nft -f -`: one transaction for IPv4 and IPv6, which replaces an earlier one. */
-export function nftRules(ports: readonly CapturedPort[], mesh: string, undeclared: Undeclared = "refuse"): string {
+export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp }: CaptureChoices): string {
   const table = `inet ${tableName(mesh)}`
   const redirect = ports.map(({ port, listen }) => `${port} : ${listen}`).join(", ")
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT].join(", ")
@@ -56,6 +69,7 @@ export function nftRules(ports: readonly CapturedPort[], mesh: string, undeclare
     `    tcp dport { ${listening} } accept`,
     // Fail closed: a port nobody declared is not one past xserver.
     ...(undeclared === "pass" ? [] : ["    meta l4proto tcp reject with tcp reset"]),
+    ...(udp === "refuse" ? ["    meta l4proto udp drop"] : []),
     "  }",
     "}",
     "",
@@ -63,7 +77,7 @@ export function nftRules(ports: readonly CapturedPort[], mesh: string, undeclare
 }
 
 /** The same for systems that have iptables alone, as a shell script. */
-export function iptablesRules(ports: readonly CapturedPort[], mesh: string, undeclared: Undeclared = "refuse"): string {
+export function iptablesRules(ports: readonly CapturedPort[], { mesh, undeclared, udp }: CaptureChoices): string {
   const chain = tableName(mesh).toUpperCase()
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT]
   const rules = (command: string): readonly string[] => [
@@ -77,12 +91,15 @@ export function iptablesRules(ports: readonly CapturedPort[], mesh: string, unde
     ...listening.map(port => `${command} -t filter -A ${chain} -p tcp --dport ${port} -j RETURN`),
     ...(undeclared === "pass" ? [] : [`${command} -t filter -A ${chain} -p tcp -j REJECT --reject-with tcp-reset`]),
     jump(command, "filter", "INPUT", chain),
+    ...(udp === "refuse"
+      ? [`${command} -t filter -A ${chain} -p udp -j DROP`, jump(command, "filter", "INPUT", chain, "udp")]
+      : []),
   ]
   return ["set -e", ...rules("iptables -w"), ...rules("ip6tables -w"), ""].join("\n")
 }
 
-function jump(command: string, table: string, from: string, chain: string): string {
-  const rule = `${from} -p tcp ! -i lo -j ${chain}`
+function jump(command: string, table: string, from: string, chain: string, protocol = "tcp"): string {
+  const rule = `${from} -p ${protocol} ! -i lo -j ${chain}`
   return `${command} -t ${table} -C ${rule} 2>/dev/null || ${command} -t ${table} -A ${rule}`
 }
 

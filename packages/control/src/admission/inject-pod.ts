@@ -3,8 +3,9 @@
 // the same Pod injected twice is the same as once.
 
 import { applicationPorts, hasXserver } from "../registry/application-ports.js"
-import { type Foreign, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
+import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import { bypassingPrivilege } from "../registry/privileges.js"
+import { udpPorts } from "../registry/udp.js"
 import { injectionFault, undeclaredFault } from "./injected-shape.js"
 import {
   type InjectionOptions,
@@ -157,15 +158,17 @@ function oddities(
   ports: number,
   spec: Foreign,
   undeclared: "refuse" | "pass",
-  { nativeSidecar, names }: InjectionOptions,
+  { nativeSidecar, names, capture, udp: handling }: InjectionOptions,
 ): readonly string[] {
   const warnings: string[] = []
   if (ports === 0) {
     warnings.push("no container declares a TCP port, so xserver lets nothing in; declare `ports` of the application")
   }
-  const udp = udpPorts(spec)
-  if (udp.length > 0) {
-    warnings.push(`no policy judges UDP: ${udp.join(", ")} can be reached by everybody, also under STRICT`)
+  const udp = udpPorts(spec).join(", ")
+  if (udp !== "" && capture === "redirect" && handling === "refuse") {
+    warnings.push(`this mesh refuses UDP: nobody reaches ${udp}`)
+  } else if (udp !== "") {
+    warnings.push(`no policy judges UDP: ${udp} can be reached by everybody, also under STRICT`)
   }
   if (undeclared === "pass") {
     const { undeclared: annotation } = injectionNames(names).annotations
@@ -177,10 +180,4 @@ function oddities(
     )
   }
   return warnings
-}
-
-function udpPorts(spec: Foreign): readonly number[] {
-  const containers = [...listOf(spec.containers), ...listOf(spec.initContainers)].map(objectOf)
-  const ports = containers.flatMap(({ ports: declared }) => listOf(declared).map(objectOf))
-  return ports.flatMap(({ protocol, containerPort }) => (protocol === "UDP" ? (portOf(containerPort) ?? []) : []))
 }

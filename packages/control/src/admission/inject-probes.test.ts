@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from "vitest"
 import { injectPod } from "./inject-pod.js"
+import type { InjectionOptions } from "./injection-options.js"
 import { app, ENABLED, injected, OPTIONS, outcome, pod } from "./testing/pods.js"
 
 describe("probes", () => {
@@ -152,5 +153,28 @@ describe("ports that nobody declares", () => {
     const { after, warnings } = injected(pod({}, { annotations: { "inbound.merlon.dev/undeclared": "pass" } }))
     expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--undeclared", "pass"])
     expect(warnings).toEqual([expect.stringContaining("no policy of this Pod is Ready")])
+  })
+})
+
+describe("UDP ports", () => {
+  const dns = pod({
+    containers: [{ name: "app", ports: [{ containerPort: 80 }, { containerPort: 53, protocol: "UDP" }] }],
+  })
+  const REFUSED = ["capture", "--map", "80:15080", "--udp", "refuse"]
+  it.each<[string, Partial<InjectionOptions>, readonly string[] | undefined, string]>([
+    ["pass unless the mesh says otherwise", {}, REFUSED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
+    ["pass where it says so", { udp: "pass" }, REFUSED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
+    ["are refused where it says so", { udp: "refuse" }, REFUSED, "this mesh refuses UDP: nobody reaches 53"],
+    ["pass where no rules capture", { udp: "refuse", capture: "service" }, undefined, "no policy judges UDP: 53"],
+  ])("%s", (_, options, args, warning) => {
+    const { after, warnings } = injected(dns, options)
+    expect(after.spec.initContainers?.[0]?.args).toEqual(args)
+    expect(warnings).toEqual([expect.stringContaining(warning)])
+  })
+
+  it("are refused to a Pod that declares none", () => {
+    const { after, warnings } = injected(pod({}), { udp: "refuse" })
+    expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--udp", "refuse"])
+    expect(warnings).toEqual([])
   })
 })

@@ -4,6 +4,7 @@
 import type { MeshNames } from "@merlon/policy"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { initContainer, outboundContainer, XSERVER_UID } from "../registry/privileges.js"
+import type { Udp } from "./capture-rules.js"
 import type { ProxyResources } from "./proxy-resources.js"
 
 export interface InjectionOptions {
@@ -11,6 +12,8 @@ export interface InjectionOptions {
   readonly image: string
   readonly imagePullPolicy?: "Always" | "IfNotPresent" | "Never"
   readonly capture: "redirect" | "service"
+  /** `refuse`: no datagram comes in that is no answer to the Pod's own, where rules in the Pod capture. Else `pass`. */
+  readonly udp?: Udp | undefined
   /** As an init container that keeps running (Kubernetes 1.29), so that it is there before and after the application. */
   readonly nativeSidecar: boolean
   readonly controlPlane: {

@@ -7,6 +7,7 @@ import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
 import { type ApplicationPort, captureMap, xserverContainer } from "../registry/application-ports.js"
 import { XSERVER_UID } from "../registry/privileges.js"
+import { UDP_REFUSED } from "../registry/udp.js"
 import type { Undeclared } from "./capture-rules.js"
 import { HEALTH_PORT, type InjectionOptions, injectionNames, OUTBOUND_PORT } from "./injection-options.js"
 import { DEFAULT_RESOURCES } from "./proxy-resources.js"
@@ -107,12 +108,13 @@ export function captureContainer(
   ports: readonly ApplicationPort[],
   undeclared: Undeclared,
 ): Value {
-  const { names, image, imagePullPolicy, resources = DEFAULT_RESOURCES } = options
+  const { names, image, imagePullPolicy, udp, resources = DEFAULT_RESOURCES } = options
+  const open = undeclared === "pass" ? ["--undeclared", "pass"] : []
   return {
     name: injectionNames(names).initContainer,
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    args: ["capture", "--map", captureMap(ports), ...(undeclared === "pass" ? ["--undeclared", "pass"] : [])],
+    args: ["capture", "--map", captureMap(ports), ...open, ...(udp === "refuse" ? UDP_REFUSED : [])],
     resources,
     // The network of the pod can only be changed by root with this one capability.
     securityContext: { runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, ...confined(["NET_ADMIN"]) },

@@ -23,6 +23,8 @@ export interface ReportedPod {
   /** Whether an xserver stands in front of it, and what lets somebody past it. */
   readonly proxied: boolean
   readonly bypass?: string
+  /** Where it declares UDP ports, which no policy judges: what becomes of datagrams to them. */
+  readonly udp?: { readonly ports: readonly number[]; readonly handling: MeshWorkload["udp"] }
   readonly leaving?: true
   /** Absent while its proxy is not connected. */
   readonly proxy?: Omit<ProxyReport, "key">
@@ -145,12 +147,13 @@ function report(pods: readonly MeshWorkload[], { documents, proxies, mesh }: Wor
 }
 
 function podOf(pod: MeshWorkload, proxy: ProxyReport | undefined): ReportedPod {
-  const { name, address, ready, proxied, bypass, leaving } = pod
+  const { name, address, ready, proxied, bypass, udpPorts, udp, leaving } = pod
   const { key: _, ...told } = proxy ?? { key: "" }
   return {
     ...{ name, ready, proxied },
     ...(address === undefined ? {} : { address }),
     ...(bypass === undefined ? {} : { bypass }),
+    ...(udpPorts.length === 0 ? {} : { udp: { ports: udpPorts, handling: udp } }),
     ...(leaving ? { leaving } : {}),
     ...(proxy === undefined ? {} : { proxy: told as Omit<ProxyReport, "key"> }), // all of it but the key
   }

@@ -195,6 +195,7 @@ function container(values: InstallValues, name: string) {
       `--domain=${values.domain}`,
       `--image=${values.image}`,
       `--capture=${values.capture}`,
+      `--udp=${values.udp}`,
       `--sidecar=${values.sidecar}`,
       `--trust-domain=${values.trustDomain}`,
       `--cluster-domain=${values.clusterDomain}`,

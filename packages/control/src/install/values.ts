@@ -20,6 +20,7 @@ export interface InstallValues {
   readonly affinity: object
   readonly priorityClassName: string
   readonly capture: string
+  readonly udp: string
   readonly sidecar: string
   readonly proxy: { readonly resources: object }
   readonly trustDomain: string
@@ -91,6 +92,12 @@ export function valueTable(version: string): readonly ValueEntry[] {
       "how traffic reaches injected proxies: redirect (by rules in the Pod, needs NET_ADMIN in an init container) or service (no privilege: Services and NetworkPolicies)",
       "redirect",
       oneOf("redirect", "service"),
+    ),
+    value(
+      "udp",
+      "no policy judges UDP: pass it to injected Pods, or refuse it there (replies to their own requests still arrive). Pods follow when they are restarted, and only where capture is redirect",
+      "pass",
+      oneOf("pass", "refuse"),
     ),
     value(
       "sidecar",

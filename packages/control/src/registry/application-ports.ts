@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { listOf, objectOf, portOf, textOf } from "./foreign.js"
+import { type Foreign, listOf, objectOf, portOf, textOf } from "./foreign.js"
 
 export const FIRST_LISTEN_PORT = 15_080
 
@@ -23,11 +23,7 @@ export function xserverContainer({ mesh }: MeshNames): string {
 /** TCP ports of all containers but xserver's own; a port named twice counts where it stands first. */
 export function applicationPorts(podSpec: unknown, names: MeshNames): readonly ApplicationPort[] {
   const ports = new Map<number, ApplicationPort>()
-  const { containers, initContainers } = objectOf(podSpec)
-  // An init container that keeps running serves as any other.
-  const lasting = listOf(initContainers).filter(container => objectOf(container).restartPolicy === "Always")
-  for (const container of [...listOf(containers), ...lasting]) {
-    const { name, ports: declared } = objectOf(container)
+  for (const { name, ports: declared } of lastingContainers(podSpec)) {
     if (name === xserverContainer(names)) continue
     for (const entry of listOf(declared)) {
       const { containerPort, protocol, name } = objectOf(entry)
@@ -38,6 +34,15 @@ export function applicationPorts(podSpec: unknown, names: MeshNames): readonly A
     }
   }
   return [...ports.values()]
+}
+
+export function lastingContainers(podSpec: unknown): readonly Foreign[] {
+  const { containers, initContainers } = objectOf(podSpec)
+  // An init container that keeps running serves as any other.
+  const lasting = listOf(initContainers)
+    .map(objectOf)
+    .filter(({ restartPolicy }) => restartPolicy === "Always")
+  return [...listOf(containers).map(objectOf), ...lasting]
 }
 
 export function hasXserver(podSpec: unknown, names: MeshNames): boolean {

@@ -3,6 +3,7 @@
 
 import type { Workload } from "@merlon/policy"
 import type { PortSpec, ProbeSpec } from "@merlon/xds"
+import type { UdpHandling } from "./udp.js"
 
 export interface MeshWorkload extends Workload {
   /** `namespace/name`. */
@@ -26,6 +27,9 @@ export interface MeshWorkload extends Workload {
   readonly bypass: string | undefined
   /** In the order of the Pod's containers: `listen` is 15080 for the first. */
   readonly ports: readonly WorkloadPort[]
+  /** What it or a Service declares for UDP, which no policy judges, in ascending order. */
+  readonly udpPorts: readonly number[]
+  readonly udp: UdpHandling
   readonly probes: { readonly [path: string]: ProbeSpec }
 }
 

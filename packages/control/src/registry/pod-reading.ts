@@ -11,6 +11,7 @@ import { type Foreign, labelsOf, listOf, objectOf, textOf } from "./foreign.js"
 import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { NO_PROBES, type Probes, parseProbes } from "./probes.js"
+import { udpHandling, udpPorts } from "./udp.js"
 import { allowingUpgrades, upgradesAnnotation } from "./upgrades.js"
 
 export interface PodFacts extends Omit<MeshWorkload, "ports" | "services"> {
@@ -41,6 +42,8 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     owners: ownersOf(pod),
     proxied: isProxied(pod, names),
     bypass: bypassOf(pod, names),
+    udpPorts: udpPorts(pod.spec),
+    udp: udpHandling(pod, names),
     ports: withUpgrades(key, portsOf(key, pod, names, warn), pod, names, warn),
     probes: probesOf(key, pod, names, warn),
   }

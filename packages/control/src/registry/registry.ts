@@ -11,6 +11,7 @@ import type { MeshWorkload } from "./mesh-workload.js"
 import { type PodFacts, readPod, type Warn } from "./pod-reading.js"
 import { SelectorIndex } from "./selector-index.js"
 import { readService, type ServiceFacts, serviceHost } from "./service-reading.js"
+import { ascending } from "./udp.js"
 import { workloadPorts } from "./workload-ports.js"
 
 export interface RegistryOptions {
@@ -183,6 +184,8 @@ function workloadOf(facts: PodFacts, services: readonly FiledService[]): MeshWor
     probes: facts.probes,
     services: services.map(service => service.facts.entry.name).sort(),
     ports: workloadPorts(facts.ports, services.map(factsOf)),
+    udpPorts: ascending([...facts.udpPorts, ...services.flatMap(service => service.facts.udpTargets)]),
+    udp: facts.udp,
   }
 }
 

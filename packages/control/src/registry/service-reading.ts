@@ -5,6 +5,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { labelsOf, listOf, objectOf, portOf, textOf } from "./foreign.js"
 import type { MeshServiceEntry, ServicePort } from "./mesh-directory.js"
 import { type DeclaredProtocol, protocolOfName, protocolOfWord } from "./port-protocol.js"
+import { ascending } from "./udp.js"
 
 export interface ServiceFacts {
   readonly entry: MeshServiceEntry
@@ -12,6 +13,8 @@ export interface ServiceFacts {
   readonly created: number
   /** In the order of the entry's ports: what they say they speak, and how explicitly. */
   readonly protocols: readonly { readonly declared: DeclaredProtocol | undefined; readonly explicit: boolean }[]
+  /** Where it leads datagrams, by number: a name leads only to a port that the Pod declares itself. */
+  readonly udpTargets: readonly number[]
 }
 
 export function serviceHost(name: string, namespace: string, clusterDomain: string): string {
@@ -29,9 +32,11 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
   const labels = labelsOf(type === "ExternalName" ? undefined : selector)
   const ports: ServicePort[] = []
   const protocols: ServiceFacts["protocols"][number][] = []
+  const udpTargets: (number | undefined)[] = []
   for (const item of listOf(declared)) {
     const { name, port: number, protocol, targetPort, appProtocol } = objectOf(item)
     const port = portOf(number)
+    if (port !== undefined && protocol === "UDP") udpTargets.push(portOf(targetPort ?? port))
     if (port === undefined || (protocol !== undefined && protocol !== "TCP")) continue
     const explicit = protocolOfWord(textOf(appProtocol))
     const spoken = explicit ?? protocolOfName(textOf(name))
@@ -55,5 +60,6 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
     },
     created: Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time,
     protocols,
+    udpTargets: ascending(udpTargets),
   }
 }

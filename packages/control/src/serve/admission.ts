@@ -167,6 +167,7 @@ function handlerOptions({ options, policies, prover, reflectors, registry, answe
       names,
       image: injection.image,
       capture: injection.capture,
+      udp: injection.udp,
       nativeSidecar: injection.nativeSidecar,
       ...(injection.resources && { resources: injection.resources }),
       controlPlane: { address: injection.controlPlane, serverName },

@@ -3,6 +3,7 @@
 
 import type { Loser, MeshConfig, PolicyDocument, Status, StatusCondition } from "@merlon/policy"
 import type { KeySetState } from "../keysets/key-sets.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { EnforcementCount } from "./enforcement.js"
 
 export interface Reach {
@@ -13,6 +14,8 @@ export interface Reach {
   readonly outside: readonly string[]
   /** Those that run behind an xserver that somebody can go around. */
   readonly bypassable: readonly { readonly workload: string; readonly because: string }[]
+  /** Those behind an xserver that declare UDP ports. */
+  readonly udp: readonly Pick<MeshWorkload, "key" | "udpPorts" | "udp">[]
   /** How many have not been started: they cannot serve, so nobody waits for them. */
   readonly pending: number
   /** Where none is selected: the labels of the nearest workload. */

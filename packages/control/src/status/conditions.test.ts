@@ -11,6 +11,7 @@ const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) 
   unproxied: [],
   outside: [],
   bypassable: [],
+  udp: [],
   pending: 0,
   nearest: undefined,
   missing: [],
@@ -374,4 +375,15 @@ describe("a condition", () => {
     const previous = { conditions: [...(before.conditions ?? []), foreign] }
     expect(statusOf(inputs(allow, { previous })).conditions?.at(-1)).toEqual(foreign)
   })
+})
+
+test("Ready does not depend on UDP ports, which have a condition of their own", () => {
+  const udp = [{ key: "foo/dns", udpPorts: [53], udp: "passed" }] as const
+  const of = inputs(peers, { reach: reach(3, { udp }) })
+  expect(said("Ready", of)).toBe(said("Ready", inputs(peers)))
+  expect(said("UnjudgedPorts", of)).toContain(
+    "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53)",
+  )
+  // A condition of ours that no longer applies goes.
+  expect(said("UnjudgedPorts", inputs(peers, { previous: statusOf(of) }))).toBe("nothing")
 })

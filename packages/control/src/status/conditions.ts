@@ -12,8 +12,17 @@ import type { ConditionInputs, Said } from "./condition-inputs.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
 import { targetFaults, targetNames } from "./service-targets.js"
+import { unjudgedPorts } from "./unjudged-ports.js"
 
-const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced", "Ready"] as const
+const CONDITION_TYPES = [
+  "Accepted",
+  "MatchesWorkloads",
+  "JwksReady",
+  "Superseded",
+  "UnjudgedPorts",
+  "Enforced",
+  "Ready",
+] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 export function statusOf(inputs: ConditionInputs): Status {
@@ -29,6 +38,8 @@ export function statusOf(inputs: ConditionInputs): Status {
   ]
   if (kind === "RequestAuthentication") said.push(["JwksReady", jwksReady(inputs)])
   if (kind === "PeerAuthentication") said.push(["Superseded", superseded(inputs)])
+  const unjudged = unjudgedPorts(inputs)
+  if (unjudged !== undefined) said.push(["UnjudgedPorts", unjudged])
   said.push(["Enforced", parts.enforced], ["Ready", ready(inputs, parts)])
   const own = said.map(([type, words]) => condition(type, words, inputs))
   // Conditions that others wrote are theirs.

@@ -25,6 +25,7 @@ function said(names: readonly string[], workloads: number): { readonly [type: st
     unproxied: [],
     outside: [],
     bypassable: [],
+    udp: [],
     pending: 0,
     nearest: undefined,
     missing: [],

@@ -45,6 +45,7 @@ const NOBODY = {
   unproxied: [],
   outside: [],
   bypassable: [],
+  udp: [],
   pending: 0,
   nearest: undefined,
   missing: [],
@@ -129,6 +130,7 @@ function reachOf(
       bypassable: serving.flatMap(({ key, proxied, bypass }) =>
         proxied && bypass !== undefined ? [{ workload: key, because: bypass }] : [],
       ),
+      udp: workloads.filter(({ proxied, udpPorts }) => proxied && udpPorts.length > 0),
       pending: workloads.length - serving.length,
     }
   }

@@ -19,6 +19,7 @@ interface Flags {
   readonly recursive: boolean
   readonly image: string
   readonly capture: "redirect" | "service"
+  readonly udp: "pass" | "refuse"
   readonly sidecar: "native" | "plain"
   readonly controlPlane?: string
   readonly mesh: string
@@ -32,6 +33,9 @@ export function injectCommand(): Command {
     .option("--image <image>", "of the proxy", DEFAULT_IMAGE)
     .addOption(
       new Option("--capture <how>", "how connections reach it").choices(["redirect", "service"]).default("redirect"),
+    )
+    .addOption(
+      new Option("--udp <how>", "pass UDP to the Pods, or refuse it there").choices(["pass", "refuse"]).default("pass"),
     )
     .addOption(
       new Option("--sidecar <kind>", "as the cluster knows them").choices(["native", "plain"]).default("native"),
@@ -80,13 +84,14 @@ function injected(document: unknown, { name: source }: SourceText, flags: Flags)
   return object
 }
 
-function optionsOf({ image, capture, sidecar, controlPlane, mesh, domain }: Flags): InjectionOptions {
+function optionsOf({ image, capture, udp, sidecar, controlPlane, mesh, domain }: Flags): InjectionOptions {
   const names = meshNames({ mesh, domain })
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
   return {
     names,
     image,
     capture,
+    udp,
     nativeSidecar: sidecar === "native",
     controlPlane: { address: controlPlane ?? `${serverName}:15012`, serverName },
   }

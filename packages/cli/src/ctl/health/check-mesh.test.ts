@@ -57,12 +57,21 @@ function session({
 const HOOK = { metadata: { name: "merlon" }, webhooks: [{ rules: [{ apiGroups: [names.securityGroup] }] }] }
 const ready = object("a", condition("Ready", "True", "enforced"))
 const unready = object("b", condition("Ready", "False", "no proxy"))
+const unjudged = object("u", {
+  status: {
+    conditions: [
+      { type: "Ready", status: "True" },
+      { type: "UnjudgedPorts", status: "True", message: "UDP" },
+    ],
+  },
+})
 const held = object("c", condition("Holds", "True", "proved"))
 const broken = object("d", condition("Holds", "False", "GET / is let through"))
 
 const OPTED_IN = { metadata: { name: "foo", labels: { [names.injectionLabel]: "enabled" } } }
-const annotations = { [`${names.domain}/proxy`]: "xserver" }
-const spec = { initContainers: [{ name: `${names.mesh}-xserver` }], containers: [{ name: "app" }] }
+const annotations = { [`${names.domain}/proxy`]: "xserver", [`${names.domain}/injected`]: "3" }
+const CAPTURE = { name: `${names.mesh}-init`, args: ["capture", "--map", ""] }
+const spec = { initContainers: [CAPTURE, { name: `${names.mesh}-xserver` }], containers: [{ name: "app" }] }
 const POD = { metadata: { name: "web-1", namespace: "foo", annotations }, spec, status: { phase: "Running" } }
 const BARE = { metadata: { name: "web-1", namespace: "foo" }, spec: { containers: [{ name: "app" }] } }
 const CURRENT = { metadata: { name: "web-1", namespace: "foo" }, spec: { behind: 0 } }
@@ -87,6 +96,11 @@ test.each<[string, Cluster, readonly string[]]>([
     "has a policy that waits",
     { objects: { authorizationpolicies: [ready, unready] } },
     ["well", "well", "well", "wrong", "wrong", "well", ...WELL],
+  ],
+  [
+    "has ports that no policy judges",
+    { objects: { authorizationpolicies: [ready, unjudged, unjudged] } },
+    ["well", "well", "well", "well", "note", "well", ...WELL],
   ],
   [
     "has a broken statement",

@@ -101,7 +101,17 @@ async function admission(session: Session): Promise<readonly Checked[]> {
 async function conditions(session: Session): Promise<readonly Checked[]> {
   const lists = await ofServed(knownKinds(session.names), resource => listObjects(session, resource, EVERYWHERE))
   const all = lists.flatMap(({ items }) => items)
-  return [...policies(all), ...statements(all)]
+  return [...policies(all), ...unjudged(all), ...statements(all)]
+}
+
+/** All policies of a workload name it, so one line is enough. */
+function unjudged(all: readonly AnyObject[]): readonly Checked[] {
+  const open = all.filter(object => conditionOf(object, "UnjudgedPorts")?.status === "True")
+  return open.slice(0, 1).map((object): Checked => {
+    const others = open.length === 1 ? "" : ` (and ${open.length - 1} more)`
+    const told = `${nameOf(object)}${others}: ${conditionOf(object, "UnjudgedPorts")?.message ?? ""}`
+    return { what: "policies", verdict: "note", told }
+  })
 }
 
 function policies(all: readonly AnyObject[]): readonly Checked[] {

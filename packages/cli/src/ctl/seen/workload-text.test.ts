@@ -23,8 +23,8 @@ const WORKLOAD = seen("web", {
   labels: { app: "web", tier: "front" },
   services: ["web"],
   pods: [
-    { name: "web-1", address: "10.0.0.1", ready: true, proxied: true, proxy },
-    { name: "web-2", ready: false, proxied: true, bypass: "hostNetwork" },
+    { name: "web-1", address: "10.0.0.1", ready: true, proxied: true, proxy, udp: { ports: [53], handling: "passed" } },
+    { name: "web-2", ready: false, proxied: true, bypass: "hostNetwork", udp: { ports: [53], handling: "refused" } },
     { name: "web-3", address: "10.0.0.3", ready: true, proxied: false, leaving: true },
   ],
   otherwise: ["web-3"],

@@ -68,14 +68,27 @@ const linesOf = (head: readonly string[], rows: readonly (readonly string[])[]):
 function podLines({ pods }: Fields, now: number): readonly string[] {
   const rows = listOf(pods)
     .map(fieldsOf)
-    .map(({ name, ready, leaving, address, proxied, bypass, proxy }) => {
+    .map(({ name, ready, leaving, address, proxied, bypass, udp, proxy }) => {
       const { revision, certificateNotAfter } = fieldsOf(proxy)
       const state = leaving === true ? "leaving" : ready === true ? "ready" : "not ready"
       const seen = proxied !== true ? "none" : proxy === undefined ? "not connected" : stateOf(fieldsOf(proxy))
       const past = textOf(bypass) === undefined ? "" : `; passed by: ${textOf(bypass)}`
-      return [shown(name), state, shown(address), shown(revision), leftOf(certificateNotAfter, now), `${seen}${past}`]
+      return [
+        shown(name),
+        state,
+        shown(address),
+        shown(revision),
+        leftOf(certificateNotAfter, now),
+        `${seen}${past}${udpWords(udp)}`,
+      ]
     })
   return linesOf(["POD", "STATE", "ADDRESS", "REVISION", "CERTIFICATE", "PROXY"], rows)
+}
+
+function udpWords(udp: unknown): string {
+  const { ports, handling } = fieldsOf(udp)
+  const named = listOf(ports).map(String).join(", ")
+  return named === "" ? "" : `; UDP ${named} ${handling === "refused" ? "refused" : "not judged"}`
 }
 
 function portLines({ ports }: Fields): readonly string[] {

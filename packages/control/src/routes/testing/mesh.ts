@@ -48,6 +48,8 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
     proxied,
     bypass: undefined,
     ports,
+    udpPorts: [],
+    udp: "passed",
     probes: {},
   }
 }

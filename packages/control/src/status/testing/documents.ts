@@ -49,6 +49,8 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     bypass: undefined,
     proxied,
     ports: [],
+    udpPorts: [],
+    udp: "passed",
     probes: {},
   }
 }

@@ -14,6 +14,13 @@ test.each([
   ["all is well", policy(condition("Accepted", "True"), condition("Superseded", "False")), []],
   ["nobody has looked yet", { metadata: { name: "a" } }, []],
   ["it is superseded", policy(condition("Superseded", "True")), [["warn", "Superseded"]]],
+  ["ports are not judged", policy(condition("UnjudgedPorts", "True")), [["warn", "UnjudgedPorts"]]],
+  ["ports are judged", policy(condition("UnjudgedPorts", "False")), []],
+  [
+    "ports are not judged and something is wrong besides",
+    policy(condition("UnjudgedPorts", "True"), condition("Ready", "False", "Bypassable")),
+    [["bad", "Bypassable"]],
+  ],
   ["it is not known", policy(condition("Enforced", "Unknown", "Waiting")), [["warn", "Waiting"]]],
   [
     "`Ready` says again what another says",

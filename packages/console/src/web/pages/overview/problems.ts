@@ -30,22 +30,28 @@ const ADVICE: Readonly<Record<string, string>> = {
   Rejected: "Look into the log of the proxy that rejects it, and into its version.",
   Waiting: "Wait a moment; if it stays, look at the proxies that lag.",
   Broken: "Change the policy that lets the request through, or the statement.",
+  UdpNotJudged:
+    "Refuse UDP to injected Pods (`udp: refuse` in the chart's values), or restrict it with a NetworkPolicy.",
   ProxyGone: "Look whether its proxy runs and reaches the control plane.",
 }
+/** Every other condition is good when it is True. */
+const BAD_WHEN_TRUE: ReadonlySet<string> = new Set(["Superseded", "UnjudgedPorts"])
 const OTHERWISE = "Open it and read its conditions."
 
 export function policyProblems(policies: readonly Policy[]): readonly Problem[] {
   return policies.flatMap(policy => {
     const bad = (policy.status?.conditions ?? []).filter(isBad)
-    // `Ready` says again what the others say.
-    const told = bad.length > 1 ? bad.filter(({ type }) => type !== "Ready") : bad
+    const notes = bad.filter(({ type }) => type === "UnjudgedPorts")
+    const faults = bad.filter(({ type }) => type !== "UnjudgedPorts")
+    // `Ready` says again what the other faults say, and nothing of notes.
+    const told = [...(faults.length > 1 ? faults.filter(({ type }) => type !== "Ready") : faults), ...notes]
     const [worst] = told
     if (worst === undefined) return []
     const messages = [...new Set(told.map(({ message }) => message))]
     return [
       {
         id: `${policy.kind}/${keyOf(policy)}`,
-        severity: worst.status === "Unknown" || worst.type === "Superseded" ? "warn" : "bad",
+        severity: worst.status === "Unknown" || BAD_WHEN_TRUE.has(worst.type) ? "warn" : "bad",
         what: `${policy.kind} ${keyOf(policy)}`,
         reason: worst.reason,
         message: messages.join("; "),
@@ -98,7 +104,6 @@ export function sorted(problems: readonly Problem[]): readonly Problem[] {
   return [...problems].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
 }
 
-/** `Superseded` is the one condition that is good when it is not so. */
 export function isBad({ type, status }: Condition): boolean {
-  return type === "Superseded" ? status === "True" : status !== "True"
+  return BAD_WHEN_TRUE.has(type) ? status === "True" : status !== "True"
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { expect, it, test } from "vitest"
+import { keptPod } from "./kept-pod.js"
+import { Registry } from "./registry.js"
+import { podOf, serviceOf } from "./testing/objects.js"
+
+const names = meshNames()
+const DNS = { containerPort: 53, protocol: "UDP" }
+const WEB = { app: "web" }
+type Sketch = Parameters<typeof podOf>[1]
+
+const init = (args: readonly string[], more: object = {}) => ({
+  initContainers: [{ name: "merlon-init", args, ...more }],
+})
+
+test.each<[string, Sketch, readonly number[]]>([
+  ["no port", {}, []],
+  ["a TCP port", { ports: [{ containerPort: 53, protocol: "TCP" }, { containerPort: 80 }] }, []],
+  ["an SCTP port", { ports: [{ containerPort: 53, protocol: "SCTP" }] }, []],
+  ["a port for both", { ports: [{ containerPort: 53 }, DNS] }, [53]],
+  ["several, out of order and twice", { ports: [{ containerPort: 443, protocol: "UDP" }, DNS, DNS] }, [53, 443]],
+  ["a number that is none", { ports: [{ containerPort: 70_000, protocol: "UDP" }] }, []],
+  ["a native sidecar's", { spec: { initContainers: [{ name: "dns", restartPolicy: "Always", ports: [DNS] }] } }, [53]],
+  ["one of a container that ends before", { spec: { initContainers: [{ name: "dns", ports: [DNS] }] } }, []],
+])("reads the UDP ports of a Pod with %s", (_, sketch, expected) => {
+  const registry = new Registry({ names })
+  registry.setPod(podOf("foo/a", sketch))
+  expect(registry.workloads.get("foo/a")?.udpPorts).toEqual(expected)
+})
+
+test.each<[string, object, readonly number[]]>([
+  ["a port", { port: 53, protocol: "UDP" }, [53, 443]],
+  ["a target port", { port: 53, targetPort: 5353, protocol: "UDP" }, [443, 5353]],
+  ["a name, which leads to what the Pod declares", { port: 53, targetPort: "dns", protocol: "UDP" }, [443]],
+  ["TCP", { port: 53 }, [443]],
+])("adds what a Service leads over UDP by %s", (_, port, expected) => {
+  const registry = new Registry({ names })
+  const changed: string[] = []
+  registry.setPod(podOf("foo/a", { labels: WEB, ports: [{ containerPort: 443, protocol: "UDP" }] }))
+  registry.onChange(({ workloads }) => changed.push(...workloads))
+  registry.setService(serviceOf("foo/web", WEB, [port]))
+  expect(registry.workloads.get("foo/a")?.udpPorts).toEqual(expected)
+  expect(changed).toEqual(["foo/a"])
+  registry.deleteService("foo", "web")
+  expect(registry.workloads.get("foo/a")?.udpPorts).toEqual([443])
+})
+
+const REFUSING = ["capture", "--map", "", "--udp", "refuse"]
+const DECLARED = { annotations: { "merlon.dev/workload": "declared" } }
+
+test.each<[string, Sketch, string]>([
+  ["without rules of its own", {}, "unrefusable"],
+  ["that an administrator declared", { ...DECLARED, spec: init(REFUSING) }, "unrefusable"],
+  ["whose capture never ends", { spec: init(REFUSING, { restartPolicy: "Always" }) }, "unrefusable"],
+  ["whose capture runs something else", { spec: init(REFUSING, { command: ["true"] }) }, "unrefusable"],
+  ["whose capture passes it", { spec: init(["capture", "--map", ""]) }, "passed"],
+  ["whose capture takes it back", { spec: init([...REFUSING, "--udp", "pass"]) }, "passed"],
+  ["whose capture takes it back in one word", { spec: init([...REFUSING, "--udp=pass"]) }, "passed"],
+  ["whose capture refuses another thing", { spec: init(["capture", "--map", "", "--undeclared", "refuse"]) }, "passed"],
+  ["whose capture refuses it", { spec: init(REFUSING) }, "refused"],
+])("knows what becomes of UDP to a Pod %s", (_, sketch, expected) => {
+  const registry = new Registry({ names })
+  // As the control plane keeps it.
+  registry.setPod(keptPod(podOf("foo/a", sketch)))
+  expect(registry.workloads.get("foo/a")?.udp).toBe(expected)
+})
+
+it("announces a Pod that was replaced by one that refuses UDP", () => {
+  const registry = new Registry({ names })
+  registry.setPod(podOf("foo/a", { spec: init(["capture", "--map", ""]) }))
+  const changed: string[] = []
+  registry.onChange(({ workloads }) => changed.push(...workloads))
+  registry.setPod(podOf("foo/a", { spec: init(REFUSING) }))
+  expect(changed).toEqual(["foo/a"])
+})

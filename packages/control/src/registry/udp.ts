@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which UDP ports a workload declares and whether datagrams reach them. Proxies carry TCP, so no policy judges UDP; rules
+// inside the Pod can refuse all of it.
+
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { isDeclared, lastingContainers } from "./application-ports.js"
+import { listOf, objectOf, portOf } from "./foreign.js"
+import { isCapture } from "./privileges.js"
+
+/** `unrefusable`: no rules in the Pod capture its traffic, so nothing of ours can refuse UDP to it. */
+export type UdpHandling = "passed" | "refused" | "unrefusable"
+
+/** How the capture container is started where the mesh refuses UDP. They stand last: of an option given twice, the last counts. */
+export const UDP_REFUSED = ["--udp", "refuse"] as const
+
+/** Of the containers that keep running, in ascending order. */
+export function udpPorts(podSpec: unknown): readonly number[] {
+  const declared = lastingContainers(podSpec).flatMap(({ ports }) => listOf(ports).map(objectOf))
+  return ascending(
+    declared.flatMap(({ protocol, containerPort }) => (protocol === "UDP" ? [portOf(containerPort)] : [])),
+  )
+}
+
+/** By the words that the capture container was started with: a Pod keeps the rules that it got when it was created. */
+export function udpHandling(pod: KubernetesObject, names: MeshNames): UdpHandling {
+  const capture = listOf(objectOf(pod.spec).initContainers)
+    .map(objectOf)
+    .find(container => isCapture(container, names))
+  // No orchestrator runs what an administrator declared, so no container of it has set up anything.
+  if (capture === undefined || isDeclared(pod, names)) return "unrefusable"
+  const last = listOf(capture.args).slice(-UDP_REFUSED.length)
+  return UDP_REFUSED.every((word, at) => last[at] === word) ? "refused" : "passed"
+}
+
+export function ascending(ports: readonly (number | undefined)[]): readonly number[] {
+  return [...new Set(ports.filter(port => port !== undefined))].sort((a, b) => a - b)
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which workloads of a policy can be reached over UDP, which no policy judges: proxies carry TCP alone. `Ready` does not
+// depend on it. A policy does all that it can do there, and a name server under mesh-wide STRICT would otherwise keep
+// `Ready` False for good wherever nothing can refuse UDP.
+
+import { isShadow, type MeshConfig, type PolicyDocument } from "@merlon/policy"
+import { someOf } from "../observe/one-line.js"
+import type { UdpHandling } from "../registry/udp.js"
+import type { ConditionInputs, Said } from "./condition-inputs.js"
+
+const MOST_NAMED = 5
+
+/** Undefined where no selected workload declares UDP ports, and for a policy that never denies anything. */
+export function unjudgedPorts({
+  document,
+  mesh,
+  reach,
+}: Pick<ConditionInputs, "document" | "mesh" | "reach">): Said | undefined {
+  if (document === undefined || reach.udp.length === 0 || !denies(document, mesh)) return undefined
+  const named = (handling: UdpHandling): string => {
+    const found = reach.udp.filter(({ udp }) => udp === handling)
+    return someOf(
+      found.map(({ key, udpPorts }) => `${key} (${udpPorts.join(", ")})`),
+      found.length,
+      MOST_NAMED,
+    )
+  }
+  const [passed, unrefusable, refused] = [named("passed"), named("unrefusable"), named("refused")]
+  const parts = [
+    passed === "" ? "" : `every client can reach ${passed}; set \`--udp refuse\` and restart these Pods`,
+    unrefusable === ""
+      ? ""
+      : `every client can reach ${unrefusable}, where \`--udp refuse\` has no effect; use a NetworkPolicy or a firewall`,
+    refused === "" ? "" : `UDP is refused to ${refused}`,
+  ].filter(part => part !== "")
+  if (passed !== "" || unrefusable !== "") {
+    return { status: "True", reason: "UdpNotJudged", message: `no policy judges UDP: ${parts.join("; ")}` }
+  }
+  return { status: "False", reason: "UdpRefused", message: parts.join("; ") }
+}
+
+/** A PeerAuthentication that inherits STRICT leaves it to the policy that says STRICT. */
+function denies(document: PolicyDocument, mesh: MeshConfig): boolean {
+  if (document.kind === "AuthorizationPolicy") return document.spec.action !== "AUDIT" && !isShadow(document, mesh)
+  if (document.kind !== "PeerAuthentication" || isShadow(document, mesh)) return false
+  const { mtls, portLevelMtls = {} } = document.spec
+  return [mtls, ...Object.values(portLevelMtls)].some(port => port?.mode === "STRICT")
+}
