@@ -112,7 +112,7 @@ describe.each(["v4", "v6"] as const)("over IP%s", version => {
       const loopback = version === "v4" ? "127.0.0.1" : "::1"
       await lines(POD_SPACE, RESOLVER, loopback).next()
       const application = lines(POD_SPACE, APPLICATION, loopback, loopback)
-      const found = [(await application.next()).value, (await application.next()).value]
+      const found = [String((await application.next()).value), String((await application.next()).value)]
       expect(found.toSorted()).toEqual(["reply", "stranger"])
     })
   })
