@@ -4,9 +4,9 @@
 
 import type { MeshConfig } from "@merlon/policy"
 import type { Logger } from "pino"
-import type { Udp } from "./admission/capture-rules.js"
 import type { ProxyResources } from "./admission/proxy-resources.js"
 import type { KubernetesClient } from "./kubernetes/client.js"
+import type { Udp } from "./registry/udp.js"
 
 export interface ControlPlaneOptions {
   readonly client: KubernetesClient

@@ -4,6 +4,7 @@
 // No policy judges UDP, so a mesh may refuse it: then only answers to the pod's own requests (DNS, for one) come in.
 // Applying the rules twice is the same as applying them once.
 
+import type { Udp } from "../registry/udp.js"
 import { HEALTH_PORT, isReservedPort, MAX_PORTS } from "./injection-options.js"
 
 export interface CapturedPort {
@@ -13,9 +14,6 @@ export interface CapturedPort {
 
 /** What becomes of connections to ports that no container declares. */
 export type Undeclared = "refuse" | "pass"
-
-/** What becomes of datagrams that are no answers to the pod's own. */
-export type Udp = "refuse" | "pass"
 
 export interface CaptureChoices {
   /** The name of the mesh. */

@@ -4,7 +4,7 @@
 import type { MeshNames } from "@merlon/policy"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { initContainer, outboundContainer, XSERVER_UID } from "../registry/privileges.js"
-import type { Udp } from "./capture-rules.js"
+import type { Udp } from "../registry/udp.js"
 import type { ProxyResources } from "./proxy-resources.js"
 
 export interface InjectionOptions {

@@ -8,6 +8,9 @@ import { isDeclared, lastingContainers } from "./application-ports.js"
 import { listOf, objectOf, portOf } from "./foreign.js"
 import { isCapture } from "./privileges.js"
 
+/** What a mesh does with datagrams that are no replies to a Pod's own. */
+export type Udp = "refuse" | "pass"
+
 /** `unrefusable`: no rules in the Pod capture its traffic, so nothing of ours can refuse UDP to it. */
 export type UdpHandling = "passed" | "refused" | "unrefusable"
 
