@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { create, toBinary } from "@bufbuild/protobuf"
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
@@ -45,6 +45,28 @@ function encodedJson(value: unknown): Uint8Array {
 
 it("arrives as it was sent", () => {
   expect(decodeHostRoutes(encodeHostRoutes(GOOD))).toEqual(GOOD)
+})
+
+describe("an endpoint with several addresses", () => {
+  const [cluster] = GOOD.clusters
+  const endpoint = { port: 15_080, healthy: true, workload: "app/web-1", mtlsMode: "STRICT" } as const
+  const both = { ...endpoint, address: "10.0.0.1", otherAddresses: ["fd00::1"] }
+  const spec = { ...GOOD, clusters: [{ ...cluster, endpoints: [both] }] } as HostRoutesSpec
+
+  it("arrives with all of them", () => {
+    expect(decodeHostRoutes(encodeHostRoutes(spec))).toEqual(spec)
+  })
+
+  it("has the first one for a reader that knows of no others", () => {
+    const { routes } = fromBinary(HostRoutesSchema, encodeHostRoutes(spec))
+    expect(decodeHostRoutes(encodedJson(JSON.parse(routes)))).toEqual(GOOD)
+  })
+
+  it("is refused where the others are no lists", () => {
+    const { routes } = fromBinary(HostRoutesSchema, encodeHostRoutes(spec))
+    const bytes = toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes, otherAddresses: '{"10.0.0.1":"x"}' }))
+    expect(() => decodeHostRoutes(bytes)).toThrow(MalformedResource)
+  })
 })
 
 it("keeps apart what is absent and what is said", () => {

@@ -17,7 +17,7 @@ import {
   text,
   whole,
 } from "@merlon/policy"
-import { HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
+import { type HostRoutes, HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource, readJson } from "./malformed-resource.js"
 import type { TrustSpec } from "./proxy-resource.js"
 import type { RouteTable, ServiceCluster, ServiceEndpoint, WeightedDestination, WeightedRoute } from "./route-table.js"
@@ -83,13 +83,15 @@ const table = object<RouteTable>({
   routes: list(256, route),
 })
 
-const endpoint = object<ServiceEndpoint>({
+const endpoint = object<Omit<ServiceEndpoint, "otherAddresses">>({
   address: text(MAX_NAME),
   port: whole(1, 65_535),
   healthy: flag,
   workload: text(MAX_NAME),
   mtlsMode: optional(choice(...MODES)),
 })
+
+const otherAddresses = record(65_536, list(8, text(MAX_NAME)))
 
 const cluster = object<ServiceCluster>({
   name: text(MAX_NAME * 2),
@@ -123,12 +125,25 @@ const hostRoutes = object<HostRoutesSpec>({
 
 /** The message inside the Any. */
 export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
-  return toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: JSON.stringify(spec) }))
+  const others: { [address: string]: readonly string[] } = {}
+  const clusters = spec.clusters.map(cluster => ({
+    ...cluster,
+    endpoints: cluster.endpoints.map(({ otherAddresses, ...endpoint }) => {
+      if (otherAddresses !== undefined) others[endpoint.address] = otherAddresses
+      return endpoint
+    }),
+  }))
+  const message = create(HostRoutesSchema, {
+    routes: JSON.stringify({ ...spec, clusters }),
+    otherAddresses: Object.keys(others).length === 0 ? "" : JSON.stringify(others),
+  })
+  return toBinary(HostRoutesSchema, message)
 }
 
 /** Throws where the bytes are no complete routes. */
 export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
-  const spec = readJson(textOf(bytes), hostRoutes)
+  const message = messageOf(bytes)
+  const spec = readJson(message.routes, hostRoutes)
   const names = new Set(spec.clusters.map(({ name }) => name))
   if (names.size < spec.clusters.length) throw new MalformedResource("clusters: one name stands for two")
   for (const { destinations } of spec.table.routes) {
@@ -137,12 +152,20 @@ export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
       if (!names.has(name)) throw new MalformedResource(`table.routes: \`${name}\` is not among the clusters`)
     }
   }
-  return spec
+  return message.otherAddresses === "" ? spec : withOthers(spec, readJson(message.otherAddresses, otherAddresses))
 }
 
-function textOf(bytes: Uint8Array): string {
+function withOthers(spec: HostRoutesSpec, others: { readonly [address: string]: readonly string[] }): HostRoutesSpec {
+  const complete = (endpoint: ServiceEndpoint): ServiceEndpoint => {
+    const otherAddresses = others[endpoint.address]
+    return otherAddresses === undefined ? endpoint : { ...endpoint, otherAddresses }
+  }
+  return { ...spec, clusters: spec.clusters.map(one => ({ ...one, endpoints: one.endpoints.map(complete) })) }
+}
+
+function messageOf(bytes: Uint8Array): HostRoutes {
   try {
-    return fromBinary(HostRoutesSchema, bytes).routes
+    return fromBinary(HostRoutesSchema, bytes)
   } catch {
     throw new MalformedResource("is no HostRoutes message")
   }

@@ -44,6 +44,8 @@ export interface ServiceCluster {
 
 export interface ServiceEndpoint {
   readonly address: string
+  /** Where the same workload is reached as well, to be tried after the first; absent where there is no other. */
+  readonly otherAddresses?: readonly string[]
   /** The xserver's port where one stands in front, else the workload's own. */
   readonly port: number
   readonly healthy: boolean

@@ -32,7 +32,7 @@ const namespace = (name: string, labels: { readonly [key: string]: string }): Ku
   metadata: { name, labels },
 })
 
-const pod = (conditions: readonly object[] = []): KubernetesObject => ({
+const pod = (conditions: readonly object[] = [], ...others: readonly string[]): KubernetesObject => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: {
@@ -42,7 +42,12 @@ const pod = (conditions: readonly object[] = []): KubernetesObject => ({
     annotations: { "merlon.dev/injected": "2" },
   },
   spec: { containers: [{ name: "web", ports: [{ containerPort: 8080 }] }] },
-  status: { phase: "Running", podIP: "10.0.0.7", conditions: [READY, ...conditions] },
+  status: {
+    phase: "Running",
+    podIP: "10.0.0.7",
+    podIPs: ["10.0.0.7", ...others].map(ip => ({ ip })),
+    conditions: [READY, ...conditions],
+  },
 })
 
 const READY = { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }
@@ -54,7 +59,12 @@ afterEach(() => keeper?.stop())
 
 function keep(
   objects: { namespaces?: readonly KubernetesObject[]; pods?: readonly KubernetesObject[] },
-  reached: { readonly application: Reached; readonly xserver?: Reached },
+  reached: {
+    readonly application: Reached
+    readonly xserver?: Reached
+    /** At IPv6 addresses, where that differs. */
+    readonly six?: { readonly application?: Reached; readonly xserver?: Reached }
+  },
   now = after(3_600),
 ) {
   const client = new MemoryClient()
@@ -75,7 +85,8 @@ function keep(
     },
     reach: (host, port) => {
       tried.push(`${host}:${port}`)
-      return Promise.resolve(port === 15_021 ? (reached.xserver ?? "answered") : reached.application)
+      const { xserver = "answered", application } = host.includes(":") ? { ...reached, ...reached.six } : reached
+      return Promise.resolve(port === 15_021 ? xserver : application)
     },
     now: () => now,
   })
@@ -137,6 +148,21 @@ describe("capture by Service", () => {
   ] as const)("says nothing while %s, and tries again soon", async (_, reached, now) => {
     const { client, tried } = keep({ pods: [pod()] }, reached, now)
     await expect.poll(() => tried.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(4)
+    expect(client.writes).toEqual([])
+  })
+
+  it("finds an application that is reached by IPv6 alone", async () => {
+    const { client } = keep({ pods: [pod([], "fd00::7")] }, { application: "silent", six: { application: "answered" } })
+    await expect.poll(() => client.writes.length).toBe(1)
+    expect(client.writes[0]?.body).toMatchObject({ status: { conditions: [{ status: "False" }] } })
+  })
+
+  it("says nothing while xserver answers at one address alone", async () => {
+    const { client, tried } = keep(
+      { pods: [pod([], "fd00::7")] },
+      { application: "silent", six: { xserver: "silent" } },
+    )
+    await expect.poll(() => tried.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(8)
     expect(client.writes).toEqual([])
   })
 

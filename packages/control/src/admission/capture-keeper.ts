@@ -20,7 +20,7 @@ import {
   isCapturedByService,
 } from "../registry/captured.js"
 import { labelsOf } from "../registry/foreign.js"
-import { addressOf, isReady, readySince } from "../registry/pod-reading.js"
+import { addressesOf, isReady, readySince } from "../registry/pod-reading.js"
 import { type Capture, captureOf, isOptedIn } from "./capture-choice.js"
 import { capturePolicy } from "./capture-policy.js"
 import { HEALTH_PORT } from "./injection-options.js"
@@ -148,12 +148,13 @@ export class CaptureKeeper {
 
   async #look(pod: KubernetesObject): Promise<void> {
     const { client, names, reach = connectTo, warn } = this.#options
-    const host = addressOf(pod)
-    if (host === undefined) return
+    const hosts = addressesOf(pod)
+    if (hosts.length === 0) return
     const ports = applicationPorts(pod.spec, names).map(({ port }) => port)
-    const [xserver = "silent", ...tried] = await Promise.all([HEALTH_PORT, ...ports].map(port => reach(host, port)))
-    const open = ports.filter((_, at) => tried[at] === "answered")
-    if (open.length === 0 && !this.#isTelling(pod, xserver, tried)) {
+    const atAll = (port: number) => Promise.all(hosts.map(host => reach(host, port)))
+    const [xserver = [], ...tried] = await Promise.all([HEALTH_PORT, ...ports].map(atAll))
+    const open = ports.filter((_, at) => tried[at]?.includes("answered"))
+    if (open.length === 0 && !this.#isTelling(pod, xserver, tried.flat())) {
       this.#undecided.add(keyOf(pod))
       return
     }
@@ -173,10 +174,10 @@ export class CaptureKeeper {
 
   /**
    * Whether nobody having answered means that the way is closed. Fail closed: not while xserver, whose port is open, does not
-   * answer either, so that we or the network are slow; nor while an application that does not listen yet may be what refuses.
+   * answer at each of the Pod's addresses, so that we or the network are slow; nor while an application that does not listen yet may be what refuses.
    */
-  #isTelling(pod: KubernetesObject, xserver: Reached, tried: readonly Reached[]): boolean {
-    if (xserver !== "answered") return false
+  #isTelling(pod: KubernetesObject, xserver: readonly Reached[], tried: readonly Reached[]): boolean {
+    if (xserver.some(reached => reached !== "answered")) return false
     const { now = Date.now } = this.#options
     return !tried.includes("refused") || now() - (readySince(pod) ?? now()) > SETTLED_MS
   }

@@ -51,9 +51,10 @@ export class WorkloadNames {
   #addresses(): ReadonlyMap<string, string> {
     const found = new Map<string, string>()
     for (const workload of this.#directory.workloads.values()) {
-      if (workload.address === undefined) continue
-      // Pods on their node's network share an address: then nobody knows which of them called.
-      found.set(workload.address, found.has(workload.address) ? "" : workloadName(workload))
+      for (const address of workload.addresses) {
+        // Pods on their node's network share an address: then nobody knows which of them called.
+        found.set(address, found.has(address) ? "" : workloadName(workload))
+      }
     }
     return found
   }

@@ -147,7 +147,8 @@ function report(pods: readonly MeshWorkload[], { documents, proxies, mesh }: Wor
 }
 
 function podOf(pod: MeshWorkload, proxy: ProxyReport | undefined): ReportedPod {
-  const { name, address, ready, proxied, bypass, udpPorts, udp, leaving } = pod
+  const { name, ready, proxied, bypass, udpPorts, udp, leaving } = pod
+  const [address] = pod.addresses
   const { key: _, ...told } = proxy ?? { key: "" }
   return {
     ...{ name, ready, proxied },

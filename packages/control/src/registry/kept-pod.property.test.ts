@@ -9,7 +9,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { applicationPorts } from "./application-ports.js"
 import { capturedConditionOf, isCapturedByService } from "./captured.js"
 import { keptPod } from "./kept-pod.js"
-import { addressOf, isReady, readPod, readySince } from "./pod-reading.js"
+import { addressesOf, isReady, readPod, readySince } from "./pod-reading.js"
 import { podOf } from "./testing/objects.js"
 
 const names = meshNames()
@@ -104,7 +104,7 @@ function readings(pod: KubernetesObject): readonly unknown[] {
   return [
     said,
     facts,
-    [isReady(pod), readySince(pod), addressOf(pod), applicationPorts(pod.spec, names)],
+    [isReady(pod), readySince(pod), addressesOf(pod), applicationPorts(pod.spec, names)],
     [capturedConditionOf(pod, names), isCapturedByService(pod, names)],
     [witnessOf(pod), patch(true), patch(false)],
     unprotectedPods([pod], [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "foo" } }], names),

@@ -12,8 +12,8 @@ export interface MeshWorkload extends Workload {
   readonly serviceAccount: string
   /** In the order of their names. */
   readonly services: readonly string[]
-  /** Undefined as long as nobody knows it. */
-  readonly address: string | undefined
+  /** The primary one first, then those of the other family; empty as long as none is known. */
+  readonly addresses: readonly string[]
   readonly ready: boolean
   /** Whether any of it has been started: a Pod that has not cannot serve. */
   readonly started: boolean

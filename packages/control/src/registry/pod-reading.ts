@@ -35,7 +35,7 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     uid: metadata.uid ?? "",
     labels: labelsOf(metadata.labels),
     serviceAccount: textOf(objectOf(pod.spec).serviceAccountName) ?? "default",
-    address: addressOf(pod),
+    addresses: addressesOf(pod),
     ready: phase === "Running" && metadata.deletionTimestamp === undefined && isReady(pod),
     started: phase === "Running" || phase === "Unknown",
     leaving: metadata.deletionTimestamp !== undefined,
@@ -79,10 +79,11 @@ function readyCondition(pod: KubernetesObject): Foreign | undefined {
     .find(({ type, status }) => type === "Ready" && status === "True")
 }
 
-export function addressOf(pod: KubernetesObject): string | undefined {
+/** The primary one first; a Pod of a dual-stack cluster has one of each family. */
+export function addressesOf(pod: KubernetesObject): readonly string[] {
   const { podIP, podIPs } = objectOf(pod.status)
-  const address = textOf(podIP) ?? textOf(objectOf(listOf(podIPs)[0]).ip)
-  return address !== undefined && isIP(address) !== 0 ? address : undefined
+  const all = [podIP, ...listOf(podIPs).map(entry => objectOf(entry).ip)]
+  return [...new Set(all.flatMap(value => textOf(value) ?? []))].filter(address => isIP(address) !== 0)
 }
 
 /** Whether an xserver is to stand in front of it, by what the Pod says of itself. */

@@ -35,8 +35,8 @@ describe("a workload", () => {
   test.each<[string, Parameters<typeof podOf>[1], object]>([
     ["has the service account `default` where none is named", {}, { serviceAccount: "default" }],
     ["has its own service account", { serviceAccount: "web" }, { serviceAccount: "web" }],
-    ["is ready while it runs and says so", {}, { ready: true, address: "10.0.0.1" }],
-    ["is not ready before it runs", { status: { phase: "Pending" } }, { ready: false, address: undefined }],
+    ["is ready while it runs and says so", {}, { ready: true, addresses: ["10.0.0.1"] }],
+    ["is not ready before it runs", { status: { phase: "Pending" } }, { ready: false, addresses: [] }],
     [
       "is not ready while it ends",
       { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },
@@ -45,9 +45,14 @@ describe("a workload", () => {
     [
       "takes its address from the list where there is no single one",
       { status: { phase: "Running", podIPs: [{ ip: "fd00::1" }] } },
-      { address: "fd00::1", ready: false },
+      { addresses: ["fd00::1"], ready: false },
     ],
-    ["has no address where the status holds something else", { status: { podIP: "nowhere" } }, { address: undefined }],
+    [
+      "has each address of both families, the primary one first",
+      { status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }, { ip: 7 }] } },
+      { addresses: ["10.0.0.1", "fd00::1"] },
+    ],
+    ["has no address where the status holds something else", { status: { podIP: "nowhere" } }, { addresses: [] }],
     ["is proxied with an xserver container", {}, { proxied: true }],
     ["is not proxied without", { proxied: false }, { proxied: false }],
     ["has started where it runs", {}, { started: true, leaving: false }],

@@ -174,7 +174,7 @@ function workloadOf(facts: PodFacts, services: readonly FiledService[]): MeshWor
     uid: facts.uid,
     labels: facts.labels,
     serviceAccount: facts.serviceAccount,
-    address: facts.address,
+    addresses: facts.addresses,
     ready: facts.ready,
     started: facts.started,
     leaving: facts.leaving,

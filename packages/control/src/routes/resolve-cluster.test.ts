@@ -14,10 +14,10 @@ const to = (...destinations: readonly object[]) => [{ service: destinations }]
 function mesh() {
   const directory = new MemoryDirectory()
   const known = [
-    workload("web-b", { labels: { app: "web", version: "v2" }, address: "10.0.0.2", serviceAccount: "two" }),
-    workload("web-a", { labels: { app: "web", version: "v1" }, address: "10.0.0.1", serviceAccount: "one" }),
-    workload("web-c", { labels: { app: "web", version: "v1" }, address: "10.0.0.3", serviceAccount: "one" }),
-    workload("other", { labels: { app: "other" }, address: "10.0.0.9" }),
+    workload("web-b", { labels: { app: "web", version: "v2" }, addresses: ["10.0.0.2"], serviceAccount: "two" }),
+    workload("web-a", { labels: { app: "web", version: "v1" }, addresses: ["10.0.0.1"], serviceAccount: "one" }),
+    workload("web-c", { labels: { app: "web", version: "v1" }, addresses: ["10.0.0.3"], serviceAccount: "one" }),
+    workload("other", { labels: { app: "other" }, addresses: ["10.0.0.9"] }),
   ]
   for (const each of known) directory.setWorkload(each.key, each)
   directory.setService(service("web"))
@@ -133,7 +133,13 @@ describe("an endpoint", () => {
     ["has its own port without xserver", { ports, proxied: false }, "http", [at(8080, { mtlsMode: undefined })]],
     ["has its own port where xserver does not stand in front", { ports }, 7000, [at(7000, { mtlsMode: undefined })]],
     ["is unhealthy while it is not ready", { ports, ready: false }, 8080, [at(15081, { healthy: false })]],
-    ["is left out while nobody knows its address", { ports, address: undefined }, 8080, []],
+    ["is left out while nobody knows its address", { ports, addresses: [] }, 8080, []],
+    [
+      "has the other addresses of a dual-stack Pod beside the primary one",
+      { ports, addresses: ["10.0.0.1", "fd00::1"] },
+      8080,
+      [at(15081, { otherAddresses: ["fd00::1"] })],
+    ],
   ])("%s", (_, words, targetPort, endpoints) => {
     const directory = new MemoryDirectory()
     directory.setWorkload("app/w", workload("w", { labels, ...words }))

@@ -91,14 +91,16 @@ function endpointsOf(
 }
 
 function endpointOf(workload: MeshWorkload, entry: ServicePort, { modeOf }: RouteContext): ServiceEndpoint | undefined {
-  const { address, ready: healthy, key } = workload
+  const { ready: healthy, key } = workload
+  const [address, ...others] = workload.addresses
   if (address === undefined) return undefined
+  const where = { address, ...(others.length === 0 ? {} : { otherAddresses: others }) }
   const declared = targetPortOf(workload.ports, entry)
   if (declared !== undefined && workload.proxied) {
-    return { address, port: declared.listen, healthy, workload: key, mtlsMode: modeOf(workload, declared.port) }
+    return { ...where, port: declared.listen, healthy, workload: key, mtlsMode: modeOf(workload, declared.port) }
   }
   const port = declared?.port ?? entry.targetPort
-  return typeof port === "string" ? undefined : { address, port, healthy, workload: key, mtlsMode: undefined }
+  return typeof port === "string" ? undefined : { ...where, port, healthy, workload: key, mtlsMode: undefined }
 }
 
 /** A destination that is an address needs no Service. */

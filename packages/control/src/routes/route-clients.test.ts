@@ -13,7 +13,7 @@ const encoders = await loadRouteEncoders()
 function world() {
   const directory = new MemoryDirectory()
   const meshServices = new MemoryDocuments<MeshService>()
-  directory.setWorkload("app/web-1", workload("web-1", { labels: { app: "web" }, address: "10.0.0.1" }))
+  directory.setWorkload("app/web-1", workload("web-1", { labels: { app: "web" }, addresses: ["10.0.0.1"] }))
   directory.setService(service("web"))
   const split = (weight: number) =>
     meshService("split", { hosts: ["web"], routes: [{ service: [{ host: "web", weight }] }] })

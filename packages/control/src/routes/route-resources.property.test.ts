@@ -60,7 +60,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(name, name, version, fc.boolean(), fc.boolean()).map(
     ([key, app, labelled, ready, proxied]): Step =>
       ({ directory }) => {
-        const words = { labels: { app, version: labelled }, ready, proxied, address: `10.0.0.${key.charCodeAt(0)}` }
+        const words = { labels: { app, version: labelled }, ready, proxied, addresses: [`10.0.0.${key.charCodeAt(0)}`] }
         directory.setWorkload(`app/${key}`, workload(key, words))
       },
   ),

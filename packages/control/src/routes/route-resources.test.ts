@@ -77,7 +77,7 @@ class World {
       ["shop-1", "v1", "10.0.0.3"],
     ] as const) {
       const labels = { app: name.slice(0, -2), version }
-      this.directory.setWorkload(`app/${name}`, workload(name, { labels, address }))
+      this.directory.setWorkload(`app/${name}`, workload(name, { labels, addresses: [address] }))
     }
     this.directory.setService(service("web"))
     this.directory.setService(service("shop"))
@@ -173,7 +173,7 @@ describe("a change wakes those who see it and nobody else", () => {
       world =>
         world.directory.setWorkload(
           "app/web-3",
-          workload("web-3", { labels: { ...web, version: "v2" }, address: "10.0.0.4" }),
+          workload("web-3", { labels: { ...web, version: "v2" }, addresses: ["10.0.0.4"] }),
         ),
       [endpoints(`outbound|80||${WEB}`)],
     ],

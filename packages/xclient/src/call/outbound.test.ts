@@ -86,6 +86,29 @@ describe("over mutual TLS", () => {
   })
 })
 
+describe("an endpoint with several addresses", () => {
+  it.each([
+    ["IPv6 where IPv4 is refused", "127.0.0.9", "::1"],
+    ["IPv4 where IPv6 is refused", "::1", "127.0.0.1"],
+  ])("is reached by %s", async (_, refused, address) => {
+    for (const plaintext of [false, true]) {
+      const web = await mesh.server("v1", { address, plaintext })
+      const endpoint = { ...web.endpoint, address: refused, otherAddresses: [address] }
+      const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
+      expect(await call(routes)).toBe("v1 GET /hello")
+      expect(health.isEjected(endpoint)).toBe(false)
+    }
+  })
+
+  it("is left out where none can be reached, and each is named", async () => {
+    const web = await mesh.server("v1")
+    const endpoint = { ...web.endpoint, address: "127.0.0.9", otherAddresses: ["::1"] }
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
+    await expect(call(routes)).rejects.toThrow(/127\.0\.0\.9:\d+: .*; cannot connect to \[::1\]:\d+: /)
+    expect(health.isEjected(endpoint)).toBe(true)
+  })
+})
+
 describe("a server that may not answer gets no byte of the request", () => {
   const other = "spiffe://cluster.local/ns/app/sa/other"
   it.each<[string, () => Promise<{ endpoint: ServiceEndpoint; seen: readonly unknown[] }>, RegExp]>([

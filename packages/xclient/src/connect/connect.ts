@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to one endpoint. It is handed out only when it is ready for the first byte of a request: under mutual
-// TLS that is after the server has proven to be one of those who may answer.
+// One connection to one endpoint, at the first of its addresses that can be reached. It is handed out only when it is ready
+// for the first byte of a request: under mutual TLS that is after the server has proven to be one of those who may answer.
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
@@ -26,28 +26,45 @@ export interface ConnectOptions {
   readonly material: Material
   /** What we offer to speak inside TLS. */
   readonly alpn: readonly string[]
-  /** For TCP and TLS together. */
+  /** For TCP and TLS together, at all of the endpoint's addresses. */
   readonly timeoutMs: number
   readonly now?: () => number
 }
 
 type MutualPlan = Extract<TransportPlan, { kind: "mutual" }>
 
-export function connect(options: ConnectOptions): Promise<Socket> {
+export async function connect(options: ConnectOptions): Promise<Socket> {
+  const { address, otherAddresses = [] } = options.endpoint
+  const addresses = [address, ...otherAddresses]
+  // Each has an equal share: a silent address leaves time for the others.
+  const timeoutMs = Math.ceil(options.timeoutMs / addresses.length)
+  const failures: string[] = []
+  for (const host of addresses) {
+    try {
+      return await connectTo(host, { ...options, timeoutMs })
+    } catch (error) {
+      failures.push(messageOf(error))
+    }
+  }
+  throw new ConnectFailure(failures.join("; "))
+}
+
+function connectTo(host: string, options: ConnectOptions): Promise<Socket> {
   const { endpoint, plan, timeoutMs } = options
-  const where = `${endpoint.address}:${endpoint.port}`
+  const place = { host, port: endpoint.port }
+  const where = `${isIP(host) === 6 ? `[${host}]` : host}:${endpoint.port}`
   return new Promise((resolve, reject) => {
     let socket: Socket
     try {
-      socket = plan.kind === "plaintext" ? connectTcp(addressOf(endpoint)) : startTls(options, plan)
+      socket = plan.kind === "plaintext" ? connectTcp(place) : startTls(place, options, plan)
     } catch (error) {
-      reject(new ConnectFailure(`cannot connect to ${where}: ${messageOf(error)}`))
+      reject(new Error(`cannot connect to ${where}: ${messageOf(error)}`))
       return
     }
     const fail = (reason: string) => {
       clearTimeout(timer)
       socket.destroy()
-      reject(new ConnectFailure(`cannot connect to ${where}: ${reason}`))
+      reject(new Error(`cannot connect to ${where}: ${reason}`))
     }
     const timer = setTimeout(() => fail(`no connection within ${timeoutMs} ms`), timeoutMs)
     const onError = (error: Error) => fail(messageOf(error))
@@ -66,13 +83,17 @@ export function connect(options: ConnectOptions): Promise<Socket> {
   })
 }
 
-function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, plan: MutualPlan): TLSSocket {
+function startTls(
+  place: { readonly host: string; readonly port: number },
+  { material, alpn, now = Date.now }: ConnectOptions,
+  plan: MutualPlan,
+): TLSSocket {
   const { credentials, trust } = material
   // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
   if (!trust.bundle.includes("-----BEGIN CERTIFICATE-----")) throw new Error("there is no root to trust")
   if (credentials === undefined) throw new Error("this workload has no certificate")
   return connectTls({
-    ...addressOf(endpoint),
+    ...place,
     // RFC 6066 section 3: an address is no server name.
     servername: isIP(plan.sni) === 0 ? plan.sni : "",
     ALPNProtocols: [...alpn],
@@ -100,8 +121,4 @@ function faultOf(
   const certificate = serverCertificate(socket)
   if (!socket.authorized || certificate === undefined) return "the server is not verified"
   return verifyServer(certificate, plan.identities, material.trust, now())
-}
-
-function addressOf({ address, port }: ServiceEndpoint) {
-  return { host: address, port }
 }

@@ -66,10 +66,11 @@ export class ConnectionPool {
   }
 }
 
-function keyOf({ address, port }: ServiceEndpoint, plan: TransportPlan): string {
-  if (plan.kind === "plaintext") return `plaintext ${address} ${port}`
+function keyOf({ address, otherAddresses = [], port }: ServiceEndpoint, plan: TransportPlan): string {
+  const where = [address, ...otherAddresses, port].join(" ")
+  if (plan.kind === "plaintext") return `plaintext ${where}`
   const expected = createHash("sha256")
     .update(JSON.stringify([plan.sni, plan.identities]))
     .digest("base64")
-  return `mutual ${address} ${port} ${expected}`
+  return `mutual ${where} ${expected}`
 }

@@ -52,10 +52,11 @@ export class TestMesh {
     }
     const server = words.plaintext === true ? createHttpServer(listener) : createHttpsServer(this.#tls(words), listener)
     this.#servers.push(server)
-    await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+    await new Promise<void>(resolve => server.listen(0, words.address ?? "127.0.0.1", resolve))
     const { port } = server.address() as AddressInfo // it listens on TCP
     const { mtlsMode = words.plaintext === true ? undefined : "STRICT", healthy = true } = words
-    const endpoint: ServiceEndpoint = { address: "127.0.0.1", port, healthy, workload: `app/${name}`, mtlsMode }
+    const address = words.address ?? "127.0.0.1"
+    const endpoint: ServiceEndpoint = { address, port, healthy, workload: `app/${name}`, mtlsMode }
     return { endpoint, seen, server }
   }
 
@@ -108,6 +109,8 @@ export interface ServerWords {
   readonly plaintext?: boolean
   readonly mtlsMode?: EffectiveMode | undefined
   readonly healthy?: boolean
+  /** Where it listens; 127.0.0.1 where nothing is said. */
+  readonly address?: string
   readonly answer?: RequestListener
 }
 

@@ -4,6 +4,7 @@
 import { createRegistry, type DescMessage, fromBinary, toBinary, toJson } from "@bufbuild/protobuf"
 import { describe, expect, it } from "vitest"
 import { ClusterSchema } from "../generated/envoy/config/cluster/v3/cluster_pb.js"
+import type { Address } from "../generated/envoy/config/core/v3/address_pb.js"
 import { ClusterLoadAssignmentSchema } from "../generated/envoy/config/endpoint/v3/endpoint_pb.js"
 import { ListenerSchema } from "../generated/envoy/config/listener/v3/listener_pb.js"
 import { RouteConfigurationSchema } from "../generated/envoy/config/route/v3/route_pb.js"
@@ -103,6 +104,26 @@ describe("standard xDS", () => {
     const json = jsonOf(ClusterLoadAssignmentSchema, encoders.endpoints(V1, endpoints))
     await expect(json).toMatchFileSnapshot("testdata/endpoints.golden")
   })
+})
+
+it("names each address of a workload, and none twice", () => {
+  const endpoint = { port: 80, healthy: true, workload: "app/a", mtlsMode: undefined }
+  const bytes = encoders.endpoints(V1, [
+    { ...endpoint, address: "10.0.0.1", otherAddresses: ["fd00::1"] },
+    { ...endpoint, address: "10.0.0.2", otherAddresses: ["fd00::1", "10.0.0.1", "fd00::2"] },
+  ])
+  const [locality] = fromBinary(ClusterLoadAssignmentSchema, bytes).endpoints
+  const textOf = (address: Address | undefined) =>
+    address?.address.case === "socketAddress" ? address.address.value.address : undefined
+  const addresses = locality?.lbEndpoints.map(({ hostIdentifier: { value } }) =>
+    typeof value === "object"
+      ? [textOf(value.address), ...value.additionalAddresses.map(({ address }) => textOf(address))]
+      : [],
+  )
+  expect(addresses).toEqual([
+    ["10.0.0.1", "fd00::1"],
+    ["10.0.0.2", "fd00::2"],
+  ])
 })
 
 describe("a virtual host", () => {

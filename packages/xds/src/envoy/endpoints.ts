@@ -2,7 +2,7 @@
 // Endpoints → ClusterLoadAssignment, all in one locality: the mesh knows of no distances.
 
 import { create, toBinary } from "@bufbuild/protobuf"
-import { AddressSchema, SocketAddressSchema } from "../generated/envoy/config/core/v3/address_pb.js"
+import { type Address, AddressSchema, SocketAddressSchema } from "../generated/envoy/config/core/v3/address_pb.js"
 import { LocalitySchema } from "../generated/envoy/config/core/v3/base_pb.js"
 import { HealthStatus } from "../generated/envoy/config/core/v3/health_check_pb.js"
 import {
@@ -31,17 +31,22 @@ export function encodeEndpoints(cluster: string, endpoints: readonly ServiceEndp
   )
 }
 
-function encodeEndpoint({ address, port, healthy }: ServiceEndpoint): LbEndpoint {
-  const socketAddress = create(SocketAddressSchema, { address, portSpecifier: { case: "portValue", value: port } })
+function encodeEndpoint({ address, otherAddresses = [], port, healthy }: ServiceEndpoint): LbEndpoint {
   return create(LbEndpointSchema, {
     hostIdentifier: {
       case: "endpoint",
       value: create(EndpointSchema, {
-        address: create(AddressSchema, { address: { case: "socketAddress", value: socketAddress } }),
+        address: encodeAddress(address, port),
+        additionalAddresses: otherAddresses.map(other => ({ address: encodeAddress(other, port) })),
       }),
     },
     healthStatus: healthy ? HealthStatus.HEALTHY : HealthStatus.UNHEALTHY,
   })
+}
+
+function encodeAddress(address: string, port: number): Address {
+  const value = create(SocketAddressSchema, { address, portSpecifier: { case: "portValue", value: port } })
+  return create(AddressSchema, { address: { case: "socketAddress", value } })
 }
 
 /** Clients refuse an assignment that names an address twice. Of two workloads there, one that is ready answers. */
@@ -52,5 +57,10 @@ function onePerAddress(endpoints: readonly ServiceEndpoint[]): readonly ServiceE
     const other = known.get(key)
     if (other === undefined || (!other.healthy && endpoint.healthy)) known.set(key, endpoint)
   }
-  return [...known.values()]
+  const taken = new Set(known.keys())
+  return [...known.values()].map(endpoint => {
+    const free = (endpoint.otherAddresses ?? []).filter(address => !taken.has(`${address} ${endpoint.port}`))
+    for (const address of free) taken.add(`${address} ${endpoint.port}`)
+    return { ...endpoint, otherAddresses: free }
+  })
 }

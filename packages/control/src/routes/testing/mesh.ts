@@ -12,7 +12,7 @@ export const SCOPE = { clusterDomain: CLUSTER_DOMAIN, rootNamespace: MESH.names.
 export interface WorkloadWords {
   readonly namespace?: string
   readonly labels?: { readonly [key: string]: string }
-  readonly address?: string | undefined
+  readonly addresses?: readonly string[]
   readonly ready?: boolean
   readonly proxied?: boolean
   readonly serviceAccount?: string
@@ -40,7 +40,7 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
     labels,
     services: [],
     serviceAccount,
-    address: "address" in words ? words.address : "10.0.0.1",
+    addresses: words.addresses ?? ["10.0.0.1"],
     ready,
     started: true,
     leaving: false,

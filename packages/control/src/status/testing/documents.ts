@@ -41,7 +41,7 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     services: [],
     uid: `uid-${key}`,
     serviceAccount: "default",
-    address: "10.0.0.1",
+    addresses: ["10.0.0.1"],
     ready: true,
     started: true,
     leaving: false,

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/config/endpoint/v3/endpoint_components.proto.
  */
 export const file_envoy_config_endpoint_v3_endpoint_components: GenFile = /*@__PURE__*/
-  fileDesc("CjJlbnZveS9jb25maWcvZW5kcG9pbnQvdjMvZW5kcG9pbnRfY29tcG9uZW50cy5wcm90bxIYZW52b3kuY29uZmlnLmVuZHBvaW50LnYzIkwKCEVuZHBvaW50Ei4KB2FkZHJlc3MYASABKAsyHS5lbnZveS5jb25maWcuY29yZS52My5BZGRyZXNzEhAKCGhvc3RuYW1lGAMgASgJIugBCgpMYkVuZHBvaW50EjYKCGVuZHBvaW50GAEgASgLMiIuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkVuZHBvaW50SAASFwoNZW5kcG9pbnRfbmFtZRgFIAEoCUgAEjkKDWhlYWx0aF9zdGF0dXMYAiABKA4yIi5lbnZveS5jb25maWcuY29yZS52My5IZWFsdGhTdGF0dXMSOwoVbG9hZF9iYWxhbmNpbmdfd2VpZ2h0GAQgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQhEKD2hvc3RfaWRlbnRpZmllciKDAgoTTG9jYWxpdHlMYkVuZHBvaW50cxIwCghsb2NhbGl0eRgBIAEoCzIeLmVudm95LmNvbmZpZy5jb3JlLnYzLkxvY2FsaXR5EjoKDGxiX2VuZHBvaW50cxgCIAMoCzIkLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5MYkVuZHBvaW50EjsKFWxvYWRfYmFsYW5jaW5nX3dlaWdodBgDIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIQCghwcmlvcml0eRgFIAEoDRIvCglwcm94aW1pdHkYBiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWVCjwEKJmlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzQhdFbmRwb2ludENvbXBvbmVudHNQcm90b1ABWkpnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvZW5kcG9pbnQvdjM7ZW5kcG9pbnR2M2IGcHJvdG8z", [file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_health_check, file_google_protobuf_wrappers]);
+  fileDesc("CjJlbnZveS9jb25maWcvZW5kcG9pbnQvdjMvZW5kcG9pbnRfY29tcG9uZW50cy5wcm90bxIYZW52b3kuY29uZmlnLmVuZHBvaW50LnYzIuUBCghFbmRwb2ludBIuCgdhZGRyZXNzGAEgASgLMh0uZW52b3kuY29uZmlnLmNvcmUudjMuQWRkcmVzcxIQCghob3N0bmFtZRgDIAEoCRJSChRhZGRpdGlvbmFsX2FkZHJlc3NlcxgEIAMoCzI0LmVudm95LmNvbmZpZy5lbmRwb2ludC52My5FbmRwb2ludC5BZGRpdGlvbmFsQWRkcmVzcxpDChFBZGRpdGlvbmFsQWRkcmVzcxIuCgdhZGRyZXNzGAEgASgLMh0uZW52b3kuY29uZmlnLmNvcmUudjMuQWRkcmVzcyLoAQoKTGJFbmRwb2ludBI2CghlbmRwb2ludBgBIAEoCzIiLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5FbmRwb2ludEgAEhcKDWVuZHBvaW50X25hbWUYBSABKAlIABI5Cg1oZWFsdGhfc3RhdHVzGAIgASgOMiIuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhbHRoU3RhdHVzEjsKFWxvYWRfYmFsYW5jaW5nX3dlaWdodBgEIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZUIRCg9ob3N0X2lkZW50aWZpZXIigwIKE0xvY2FsaXR5TGJFbmRwb2ludHMSMAoIbG9jYWxpdHkYASABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5Mb2NhbGl0eRI6CgxsYl9lbmRwb2ludHMYAiADKAsyJC5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuTGJFbmRwb2ludBI7ChVsb2FkX2JhbGFuY2luZ193ZWlnaHQYAyABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSEAoIcHJpb3JpdHkYBSABKA0SLwoJcHJveGltaXR5GAYgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQo8BCiZpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5lbmRwb2ludC52M0IXRW5kcG9pbnRDb21wb25lbnRzUHJvdG9QAVpKZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL2VuZHBvaW50L3YzO2VuZHBvaW50djNiBnByb3RvMw", [file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_health_check, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.endpoint.v3.Endpoint
@@ -33,6 +33,11 @@ export type Endpoint = Message<"envoy.config.endpoint.v3.Endpoint"> & {
    * @generated from field: string hostname = 3;
    */
   hostname: string;
+
+  /**
+   * @generated from field: repeated envoy.config.endpoint.v3.Endpoint.AdditionalAddress additional_addresses = 4;
+   */
+  additionalAddresses: Endpoint_AdditionalAddress[];
 };
 
 /**
@@ -41,6 +46,23 @@ export type Endpoint = Message<"envoy.config.endpoint.v3.Endpoint"> & {
  */
 export const EndpointSchema: GenMessage<Endpoint> = /*@__PURE__*/
   messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 0);
+
+/**
+ * @generated from message envoy.config.endpoint.v3.Endpoint.AdditionalAddress
+ */
+export type Endpoint_AdditionalAddress = Message<"envoy.config.endpoint.v3.Endpoint.AdditionalAddress"> & {
+  /**
+   * @generated from field: envoy.config.core.v3.Address address = 1;
+   */
+  address?: Address | undefined;
+};
+
+/**
+ * Describes the message envoy.config.endpoint.v3.Endpoint.AdditionalAddress.
+ * Use `create(Endpoint_AdditionalAddressSchema)` to create a new message.
+ */
+export const Endpoint_AdditionalAddressSchema: GenMessage<Endpoint_AdditionalAddress> = /*@__PURE__*/
+  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 0, 0);
 
 /**
  * @generated from message envoy.config.endpoint.v3.LbEndpoint
