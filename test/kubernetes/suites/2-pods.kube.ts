@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { beforeAll, describe, expect, inject, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { parse } from "yaml"
 import {
   answering,
@@ -11,6 +11,7 @@ import {
   CONFINED,
   enforceNetworkPolicy,
   eventually,
+  helm,
   kubectl,
   namespace,
   podAddress,
@@ -19,6 +20,7 @@ import {
   tryKubectl,
   tryMerlonctl,
 } from "../support/cluster.js"
+import { keepAliveLoad } from "../support/keep-alive-load.js"
 import { startMesh } from "../support/mesh.js"
 
 const SPACE = "kinds"
@@ -58,6 +60,23 @@ const waitReady = (name: string, space: string) =>
 beforeAll(async () => {
   await startMesh()
   await apply(namespace(SPACE, ENABLED), strict(SPACE))
+})
+
+describe("a policy for the whole mesh", () => {
+  const policy = ["authorizationpolicies.security.merlon.dev/nothing", "-n", "merlon-system"]
+  afterAll(() => tryKubectl(["delete", ...policy]))
+
+  it("becomes Ready beside Pods that are not in the mesh, and lists them", async () => {
+    await apply({
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "AuthorizationPolicy",
+      metadata: { name: "nothing", namespace: "merlon-system" },
+      spec: { action: "DENY", rules: [{ to: [{ operation: { paths: ["/nothing-has-this-path"] } }] }] },
+    })
+    await kubectl("wait", ...policy, "--for=condition=Ready", "--timeout=150s")
+    const message = 'jsonpath={.status.conditions[?(@.type=="MatchesWorkloads")].message}'
+    expect(await kubectl("get", ...policy, "-o", message)).toMatch(/; \d+ not in the mesh, where nothing enforces it: /)
+  })
 })
 
 describe("in a namespace of the mesh", () => {
@@ -173,6 +192,38 @@ describe("in a namespace of the mesh", () => {
   })
 })
 
+describe("a rollout", () => {
+  const space = "rolling"
+  // As docs/kubernetes.md asks for where an application stops listening at once.
+  const wait = { preStop: { exec: { command: ["node", "-e", "setTimeout(() => undefined, 5000)"] } } }
+  const deployment = (name: string) => ({
+    ...workload("Deployment", name, {
+      containers: [answering({ lifecycle: wait })],
+      terminationGracePeriodSeconds: 60,
+    }),
+    metadata: { name, namespace: space },
+  })
+
+  it.each(["native", "plain"])("loses no request of keep-alive callers with a %s sidecar", async sidecar => {
+    await apply(namespace(space, ENABLED))
+    const flags = ["-f", "-", "--sidecar", sidecar, "--image", inject("image")]
+    const { out } = await tryMerlonctl(["inject", ...flags], JSON.stringify(deployment(sidecar)))
+    await apply(out, service(sidecar, space))
+    await ready("deploy", sidecar, space)
+    await eventually(`http://${sidecar}.${space}/get`, 200)
+    const before = await kubectl("get", "pod", "-n", space, "-l", `app=${sidecar}`, "-o", "name")
+    const { answered, closing, failed } = await keepAliveLoad(`http://${sidecar}.${space}/anything`, async () => {
+      await kubectl("rollout", "restart", `deploy/${sidecar}`, "-n", space)
+      await ready("deploy", sidecar, space)
+      await kubectl("wait", before, "-n", space, "--for=delete", "--timeout=150s")
+    })
+    expect({ failed: failed.length, first: failed.slice(0, 5) }).toEqual({ failed: 0, first: [] })
+    // The kubelet ran the hook while the application was still there.
+    expect(closing).toBeGreaterThan(0)
+    expect(answered).toBeGreaterThan(closing)
+  })
+})
+
 describe("a Pod from before its namespace joined", () => {
   const space = "late"
 
@@ -225,14 +276,58 @@ function podOf(document: { readonly kind: string; readonly spec: object }): {
 }
 
 describe("a namespace that requires an xserver", () => {
-  it("refuses Pods that would have none", async () => {
-    await apply(namespace("closed", { "merlon-injection": "required" }))
-    const { code, err } = await tryKubectl(
-      ["apply", "-f", "-"],
-      JSON.stringify(pod("bare", "closed", {}, { labels: { "sidecar.merlon.dev/inject": "false" } })),
-    )
-    expect(code).toBe(1)
-    expect(err).toContain("takes no Pod without one")
+  const space = "closed"
+  const rejected = (name: string, spec: object, metadata: object = {}) =>
+    tryKubectl(["apply", "-f", "-"], JSON.stringify(pod(name, space, spec, metadata)))
+  const LIMITED = { resources: { limits: { cpu: "1", memory: "128Mi" } } }
+
+  beforeAll(async () => {
+    await apply(namespace(space, { "merlon-injection": "required" }), {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { name: "limits", namespace: space },
+      spec: { hard: { "limits.cpu": "20", "limits.memory": "8Gi" } },
+    })
+  })
+
+  it("rejects Pods that would have none", async () => {
+    const { code, err } = await rejected("bare", {}, { labels: { "sidecar.merlon.dev/inject": "false" } })
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("takes no Pod without one") })
+  })
+
+  it.each([
+    ["a container that is only named like the proxy", { containers: [answering({ name: "merlon-xserver" })] }],
+    [
+      "a native sidecar that is only named like the proxy",
+      { initContainers: [answering({ name: "merlon-xserver", restartPolicy: "Always" })], containers: [answering()] },
+    ],
+    ["a privileged container", { containers: [answering({ securityContext: { privileged: true } })] }],
+  ])("rejects a Pod with %s", async (_, spec) => {
+    const { code, err } = await rejected("bypass", spec)
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("`closed`") })
+  })
+
+  it("starts an injected Pod, also under a quota on limits, and rejects changes that open it", async () => {
+    await apply(pod("guarded", space, { containers: [answering(LIMITED)] }))
+    await waitReady("guarded", space)
+    // Not a change of the proxy: the API server does not even ask.
+    await kubectl("label", "pod/guarded", "-n", space, "team=shop")
+    const pass = ["annotate", "pod/guarded", "-n", space, "inbound.merlon.dev/undeclared=pass"]
+    expect(await tryKubectl(pass)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("inbound.merlon.dev/undeclared"),
+    })
+    const debug = [
+      "debug",
+      "guarded",
+      "-n",
+      space,
+      `--image=${inject("samplesImage")}`,
+      "--profile=sysadmin",
+      "--",
+      "true",
+    ]
+    expect(await tryKubectl(debug)).toMatchObject({ code: 1, err: expect.stringContaining("privileged") })
   })
 })
 
@@ -278,5 +373,14 @@ describe("a restricted namespace", () => {
     expect(
       await kubectl("exec", "-n", "app", "deploy/consumer", "--", "xclient", "--host", `safe.${space}`, "2"),
     ).toMatch(/ 2 100%$/m)
+  })
+  it("keeps its captured Services where `helm template | kubectl apply` runs the chart's uninstall hook", async () => {
+    const values = ["--set", `image=${inject("image")}`, "--kube-version", "1.36"]
+    const chart = await helm("template", "merlon", "deploy/helm/merlon", "-n", "merlon-system", ...values)
+    await apply(chart)
+    await kubectl("wait", "job/merlon-farewell", "-n", "merlon-system", "--for=condition=Complete", "--timeout=150s")
+    const port = ["get", "service", "safe", "-n", space, "-o", "jsonpath={.spec.ports[0].targetPort}"]
+    expect(await kubectl(...port)).toBe("15080")
+    await kubectl("delete", "job/merlon-farewell", "-n", "merlon-system")
   })
 })

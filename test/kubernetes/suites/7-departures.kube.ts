@@ -3,7 +3,7 @@
 // plane runs.
 
 import { beforeAll, describe, expect, it } from "vitest"
-import { apply, kubectl, namespace, ready, sample, tryKubectl } from "../support/cluster.js"
+import { answering, apply, kubectl, namespace, ready, sample, tryKubectl } from "../support/cluster.js"
 import { startMesh } from "../support/mesh.js"
 
 const APP = ["-n", "app"]
@@ -19,6 +19,13 @@ const inSpace = (space: string) => [
     sample(`policies/${file}.yaml`).replaceAll("namespace: app", `namespace: ${space}`),
   ),
 ]
+/** What the statement is about: a Pod of the mesh that no node takes. */
+const WAITING = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "web", namespace: "leaving", labels: { app: "web" } },
+  spec: { nodeSelector: { nowhere: "" }, containers: [answering()] },
+}
 const names = (...args: string[]) => kubectl("get", ...args, "-o", "name")
 
 beforeAll(startMesh)
@@ -49,8 +56,10 @@ describe("the deletion of a policy that a statement needs", () => {
 
 describe("a namespace with statements and policies", () => {
   it("ends, with all of them", async () => {
-    await apply(...inSpace("leaving"))
+    const [space = {}, ...documents] = inSpace("leaving")
+    await apply(space, WAITING, ...documents)
     await kubectl("wait", "policyinvariant/web", "-n", "leaving", "--for=condition=Holds", "--timeout=150s")
+    expect(await tryKubectl(["delete", "ap/only-consumer", "-n", "leaving"])).toMatchObject({ code: 1 })
     await kubectl("delete", "namespace", "leaving", ...ENDS)
   })
 })

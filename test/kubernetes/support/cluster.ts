@@ -11,7 +11,12 @@ export interface Ended {
   readonly err: string
 }
 
-export function command(program: string, args: readonly string[], input = ""): Promise<Ended> {
+/** An input that is a promise leaves standard input open until then. */
+export function command(
+  program: string,
+  args: readonly string[],
+  input: string | Promise<string> = "",
+): Promise<Ended> {
   const [first = "", ...before] = inject("inside")
   const env = { ...process.env, KUBECONFIG: inject("kubeconfig") }
   return new Promise(resolve => {
@@ -19,11 +24,11 @@ export function command(program: string, args: readonly string[], input = ""): P
     const child = execFile(first, [...before, program, ...args], options, (error, out, err) =>
       resolve({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : 1, out, err }),
     )
-    child.stdin?.end(input)
+    void Promise.resolve(input).then(text => child.stdin?.end(text))
   })
 }
 
-export const tryKubectl = (args: readonly string[], input = ""): Promise<Ended> =>
+export const tryKubectl = (args: readonly string[], input: string | Promise<string> = ""): Promise<Ended> =>
   command(inject("kubectl"), args, input)
 
 /** The output; fails with what the program said. */

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Load from outside of the mesh over connections that are kept: a program in the caller's Pod calls again and again until its
+// standard input ends, and tells how its requests ended. Half of them are POST, which no proxy may send twice.
+
+import { tryKubectl } from "./cluster.js"
+
+export interface LoadResult {
+  readonly answered: number
+  /** Answers that ended their connection: only a server that drains gives them. */
+  readonly closing: number
+  readonly failed: readonly string[]
+}
+
+const CALLERS = 8
+const PROGRAM = `
+  const { Agent, request } = require("node:http")
+  const result = { answered: 0, closing: 0, failed: [] }
+  let isOver = false
+  process.stdin.resume().on("end", () => { isOver = true })
+  const call = (agent, method) => new Promise(resolve => {
+    const fail = reason => { result.failed.push(method + " " + reason); resolve() }
+    const asked = request(process.argv[1], { agent, method, timeout: 15000 }, answer => {
+      answer.on("error", error => fail(error.message)).resume().on("end", () => {
+        if (answer.statusCode !== 200) return fail(answer.statusCode)
+        result.answered++
+        if (answer.headers.connection === "close") result.closing++
+        resolve()
+      })
+    })
+    asked.on("timeout", () => asked.destroy(new Error("no answer within 15 s")))
+    asked.on("error", error => fail(error.message)).end()
+  })
+  const loop = async method => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    while (!isOver) {
+      await call(agent, method)
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    agent.destroy()
+  }
+  const loops = Array.from({ length: ${CALLERS} }, (_, index) => loop(index % 2 === 0 ? "GET" : "POST"))
+  Promise.all(loops).then(() => console.log(JSON.stringify(result)))`
+
+/** Calls the URL for as long as something happens. */
+export async function keepAliveLoad(url: string, meanwhile: () => Promise<unknown>): Promise<LoadResult> {
+  const happened = meanwhile()
+  const end = happened.then(
+    () => "",
+    () => "",
+  )
+  const called = ["exec", "-i", "-n", "outside", "deploy/caller", "--", "node", "-e", PROGRAM, url]
+  const { code, out, err } = await tryKubectl(called, end)
+  await happened
+  if (code !== 0) throw new Error(`the callers ended with ${code}:\n${err}${out}`)
+  return JSON.parse(out)
+}
