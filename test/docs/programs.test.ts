@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { execFile, execFileSync, spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { promisify } from "node:util"
@@ -80,16 +89,33 @@ afterAll(() => {
 
 interface Place {
   readonly cwd: string
-  /** Where a mesh that is started there has its state. */
-  readonly data: string
   readonly shell: NodeJS.ProcessEnv
 }
 
-const placeInClone = (): Place => ({ cwd: clone(), data: join(clone(), ".merlon"), shell: freshShell(clone()) })
+const placeInClone = (): Place => ({ cwd: clone(), shell: freshShell(clone()) })
 
+/**
+ * A folder that looks like this clone and has no mesh yet, so that pages do not meet in one. Its shell knows no variable
+ * of Merlon: a page sets those it uses.
+ */
 function placeHere(folder: string): Place {
-  const data = join(folder, ".merlon")
-  return { cwd: process.cwd(), data, shell: { ...process.env, MERLON_DATA: data } }
+  const cwd = join(folder, "clone")
+  mkdirSync(cwd)
+  for (const name of readdirSync(".").filter(entry => entry !== ".git" && entry !== ".merlon"))
+    symlinkSync(resolve(name), join(cwd, name))
+  const ours = /^(MERLON_|KUBECONFIG$)/
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))
+  return { cwd, shell: { ...inherited, TMPDIR: folder } }
+}
+
+/** Folders in which a page has started a mesh. */
+function meshesBelow(...folders: readonly string[]): readonly string[] {
+  return folders.flatMap(folder =>
+    readdirSync(folder, { withFileTypes: true })
+      .filter(entry => entry.isDirectory())
+      .map(({ name }) => join(folder, name))
+      .filter(data => existsSync(join(data, "mesh.json"))),
+  )
 }
 
 /**
@@ -101,13 +127,13 @@ async function runPage(
   { commands }: Page,
 ): Promise<{ readonly code: number | null; readonly out: string; readonly all: string }> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-page-"))
-  const { cwd, data, shell: usual } = path === IN_CLONE ? placeInClone() : placeHere(folder)
+  const { cwd, shell: usual } = path === IN_CLONE ? placeInClone() : placeHere(folder)
   const env = { ...usual, PATH: `${shortNpx(folder)}:${process.env.PATH ?? ""}` }
   const typed = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`)
   // What a page runs in the background ends with it, also where the page fails.
   const script = ["trap 'kill -9 $(jobs -p) 2> /dev/null || true' EXIT", ...typed].join("\n")
   const result = await new Promise<{ code: number | null; out: string; all: string }>(resolve => {
-    const shell = spawn("bash", ["-m", "-e", "-c", script], { stdio: ["ignore", "pipe", "pipe"], cwd, env })
+    const shell = spawn("bash", ["-m", "-e", "-u", "-c", script], { stdio: ["ignore", "pipe", "pipe"], cwd, env })
     let out = ""
     let all = ""
     shell.stdout.on("data", chunk => {
@@ -127,8 +153,8 @@ async function runPage(
       resolve({ code, out, all })
     })
   })
-  // A page that wrote nothing there has started no mesh.
-  if (existsSync(data)) spawnSync("node", ["packages/cli/bin/merlonctl.js", "down", "--data", data], { env })
+  for (const data of meshesBelow(folder, cwd))
+    spawnSync("node", ["packages/cli/bin/merlonctl.js", "down", "--data", data], { env })
   rmSync(folder, { recursive: true, force: true })
   return result
 }
