@@ -59,7 +59,9 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
     ...common,
     entryPoints: {
-      ...Object.fromEntries(["merlond", "merlonctl", "local/leash"].map(name => [name, `packages/cli/src/${name}.ts`])),
+      merlond: "packages/cli/src/merlond.ts",
+      merlonctl: "packages/cli/src/merlonctl.ts",
+      "parent-watchdog": "packages/cli/src/local/processes/parent-watchdog.ts",
       // Found beside whatever starts it, which lies in the same folder.
       "proof-thread-main": PROOF_THREAD,
     },

@@ -5,12 +5,12 @@
 import { basename } from "node:path"
 
 /** Set by the supervisor of a local mesh. */
-const LEASHED = "MERLON_LEASHED"
+const PARENT_WATCHDOG = "MERLON_PARENT_WATCHDOG"
 
 async function main(): Promise<void> {
-  if (process.env[LEASHED] !== undefined) {
-    delete process.env[LEASHED]
-    await import("../../packages/cli/src/local/leash.js")
+  if (process.env[PARENT_WATCHDOG] !== undefined) {
+    delete process.env[PARENT_WATCHDOG]
+    await import("../../packages/cli/src/local/processes/parent-watchdog.js")
   }
   switch (basename(process.argv0)) {
     case "merlonctl":

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/mesh-record.js"
+import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/record/mesh-record.js"
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
 import { ownPortsAndWaysIn } from "./support/own-ports.js"
 

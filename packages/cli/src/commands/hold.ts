@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond hold`: runs any program as one that ends when its supervisor does, with everything it has started. The programs of
-// a local mesh that are not ours run under it, since nobody can load our leash into them.
+// a local mesh that are not ours run under it, because they cannot load our parent watchdog.
 
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
 import { Command } from "commander"
-import { HELD_GRACE_MS } from "../local/grace.js"
+import { HELD_GRACE_MS } from "../local/processes/grace.js"
 
 export function holdCommand(): Command {
   return new Command("hold")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a local mesh is told before it starts.
 
-import type { LayoutWishes } from "./layout.js"
-import type { Programs } from "./programs.js"
+import type { LayoutRequest } from "./layout/layout.js"
+import type { Programs } from "./processes/programs.js"
 import type { Progress } from "./progress.js"
 
-export interface LocalMeshOptions extends LayoutWishes {
+export interface LocalMeshOptions extends LayoutRequest {
   /** Absolute. */
   readonly data: string
   readonly mesh: string

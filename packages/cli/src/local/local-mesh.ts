@@ -4,13 +4,13 @@
 
 import { messageOf } from "@merlon/xds"
 import { CommandError } from "../ctl/exit.js"
-import { TOKEN_SECONDS } from "./join-workload.js"
 import type { LocalMeshOptions } from "./local-mesh-options.js"
 import { MeshAttempt } from "./mesh-attempt.js"
-import { type MeshLock, takeLock } from "./mesh-lock.js"
-import { type MeshRecord, newRecord, type Phase, writeRecord } from "./mesh-record.js"
-import { prepareData } from "./prepare-data.js"
-import { StartFailure } from "./process-set.js"
+import { StartFailure } from "./processes/process-set.js"
+import { type MeshLock, takeLock } from "./record/mesh-lock.js"
+import { type MeshRecord, newRecord, type Phase, writeRecord } from "./record/mesh-record.js"
+import { prepareData } from "./record/prepare-data.js"
+import { TOKEN_SECONDS } from "./runs/join-workload.js"
 
 const MOST_TRIES = 5
 const RENEW_TOKENS_MS = (TOKEN_SECONDS * 1000) / 4

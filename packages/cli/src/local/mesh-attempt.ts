@@ -11,16 +11,22 @@ import { readDeclared } from "../ctl/workload/declared-pod.js"
 import { getOrNothing, PODS, writtenRootCertificate } from "../ctl/workload/enrol.js"
 import { describeError } from "../describe-error.js"
 import { counted } from "./counted.js"
-import { declareSamples } from "./declare-samples.js"
-import { lookAtPort } from "./free-port.js"
-import { GRACE_MS } from "./grace.js"
-import { httpGet } from "./http-get.js"
-import { joinWorkload, type Membership, renewToken } from "./join-workload.js"
-import { chooseLayout, type Layout, LOOPBACK } from "./layout.js"
-import { endLeftovers } from "./leftovers.js"
+import { declareSamples } from "./layout/declare-samples.js"
+import { lookAtPort } from "./layout/free-port.js"
+import { chooseLayout, type Layout, LOOPBACK } from "./layout/layout.js"
+import { sampleDocuments } from "./layout/sample-documents.js"
+import { SERVICES } from "./layout/samples.js"
+import { WayIn } from "./layout/way-in.js"
 import type { LocalMeshOptions } from "./local-mesh-options.js"
 import { withLocalSession } from "./local-session.js"
-import { rotateLog, tailOf } from "./log-file.js"
+import { until } from "./poll.js"
+import { GRACE_MS } from "./processes/grace.js"
+import { httpGet } from "./processes/http-get.js"
+import { endLeftovers } from "./processes/leftovers.js"
+import { rotateLog, tailOf } from "./processes/log-file.js"
+import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan } from "./processes/process-plans.js"
+import { type ProcessPlan, ProcessSet } from "./processes/process-set.js"
+import { Readiness, type WatchedTarget } from "./processes/readiness.js"
 import {
   logPath,
   type ProcessRecord,
@@ -28,15 +34,9 @@ import {
   readRecord,
   type WayInRecord,
   workloadFolder,
-} from "./mesh-record.js"
-import { until } from "./poll.js"
-import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan } from "./process-plans.js"
-import { type ProcessPlan, ProcessSet } from "./process-set.js"
-import { Readiness, type WatchedTarget } from "./readiness.js"
-import { RunKeeper } from "./run-keeper.js"
-import { sampleDocuments } from "./sample-documents.js"
-import { SERVICES } from "./samples.js"
-import { WayIn } from "./way-in.js"
+} from "./record/mesh-record.js"
+import { joinWorkload, type Membership, renewToken } from "./runs/join-workload.js"
+import { RunKeeper } from "./runs/run-keeper.js"
 
 /** A machine may be busy; whoever waits sees what for, and can interrupt it. */
 const READY_TIMEOUT_MS = 180_000
@@ -55,7 +55,7 @@ export class MeshAttempt {
   constructor(options: LocalMeshOptions, changed: () => void) {
     this.#options = options
     this.#changed = changed
-    this.#processes = new ProcessSet(options.programs.leashed, options.progress, changed)
+    this.#processes = new ProcessSet(options.programs.watchingParent, options.progress, changed)
   }
 
   /** Undefined until it is decided; what people run of their own comes to it later. */

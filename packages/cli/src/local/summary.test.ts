@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { newRecord } from "./mesh-record.js"
+import { newRecord } from "./record/mesh-record.js"
 import { summaryText } from "./summary.js"
 
 const record = newRecord({

@@ -5,7 +5,7 @@ import { relative } from "node:path"
 import { Columns } from "../ctl/output/columns.js"
 import { paint } from "../ctl/terminal.js"
 import { shellWord } from "../shell-word.js"
-import type { MeshRecord } from "./mesh-record.js"
+import type { MeshRecord } from "./record/mesh-record.js"
 
 export interface SummaryPlace {
   /** Absolute. */

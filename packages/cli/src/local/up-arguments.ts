@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of `merlonctl up` as arguments, for the supervisor that runs in the background.
 
-import type { LayoutWishes } from "./layout.js"
+import type { LayoutRequest } from "./layout/layout.js"
 
-export interface UpWishes extends LayoutWishes {
+export interface UpRequest extends LayoutRequest {
   readonly mesh: string
   readonly domain: string
 }
 
-export function upArguments(wishes: UpWishes, data: string): readonly string[] {
+export function upArguments(request: UpRequest, data: string): readonly string[] {
   const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, consolePort, block, wayIn } =
-    wishes
+    request
   const numbers = {
     "--api-port": apiPort,
     "--mesh-port": meshPort,

@@ -6,7 +6,7 @@ import { type Connection, passingApi, withToken } from "@merlon/control"
 import type { MeshNames } from "@merlon/policy"
 import { VERSION } from "../version.js"
 
-export interface ConsoleWishes {
+export interface ConsoleOptions {
   readonly host: string
   readonly port: number
   /** Names besides this machine's under which people reach it. */
@@ -24,8 +24,8 @@ export interface ConsoleWishes {
 const AGENT = "merlon-console"
 
 /** Undefined where its page was not built. Throws where it cannot listen. */
-export async function serveConsole(wishes: ConsoleWishes): Promise<Console | undefined> {
-  const { names, connection, owner, oidc, ...where } = wishes
+export async function serveConsole(options: ConsoleOptions): Promise<Console | undefined> {
+  const { names, connection, owner, oidc, ...where } = options
   // Loaded where it is wanted: the page is larger than the rest of a control plane.
   const { builtPage, startConsole } = await import("@merlon/console")
   const assets = builtPage()

@@ -5,7 +5,7 @@ import { ApiError } from "@merlon/control"
 import { readCalls, type SeenCall, ShapeError } from "@merlon/policy"
 import { CommandError } from "../exit.js"
 import { fieldsOf } from "../foreign.js"
-import { type SeenList, seenList } from "../seen/answers-api.js"
+import { type SeenList, seenList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
 /** More than a control plane keeps. */

@@ -6,8 +6,8 @@ import { type QuestionFlags, withQuestionFlags } from "../answers/question-flags
 import { withSession } from "../connect.js"
 import { usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { describeWorkload } from "../seen/describe-workload.js"
-import { workloadJson, workloadText } from "../seen/workload-text.js"
+import { describeWorkload } from "../observed/describe-workload.js"
+import { workloadJson, workloadText } from "../observed/workload-text.js"
 import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags, QuestionFlags {

@@ -3,11 +3,11 @@
 
 import { Command } from "commander"
 import { describeError } from "../../describe-error.js"
-import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
-import { GRACE_MS } from "../../local/grace.js"
-import { endLeftovers, waitForEnd } from "../../local/leftovers.js"
-import { lockHolder } from "../../local/mesh-lock.js"
-import { readRecord, writeRecord } from "../../local/mesh-record.js"
+import { GRACE_MS } from "../../local/processes/grace.js"
+import { endLeftovers, waitForEnd } from "../../local/processes/leftovers.js"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/record/data-folder.js"
+import { lockHolder } from "../../local/record/mesh-lock.js"
+import { readRecord, writeRecord } from "../../local/record/mesh-record.js"
 import { CommandError } from "../exit.js"
 import { print, tell } from "../terminal.js"
 

@@ -24,8 +24,8 @@ import { explanationText } from "../explain/format.js"
 import { unlikeLog } from "../explain/logged.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { keySetText } from "../jwt/key-set-text.js"
+import { explainDecision } from "../observed/explain-decision.js"
 import { standardInput } from "../read-text.js"
-import { explainDecision } from "../seen/explain-decision.js"
 import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags, MeshSettings {

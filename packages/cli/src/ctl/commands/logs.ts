@@ -4,11 +4,11 @@
 import { existsSync } from "node:fs"
 import { Command, Option } from "commander"
 import { whole } from "../../arguments.js"
-import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
-import { followLog, showLog } from "../../local/follow-log.js"
-import { logPath, readRecord } from "../../local/mesh-record.js"
-import { CONTROL_PLANE, type Part, processName } from "../../local/process-plans.js"
-import { workloadNamed } from "../../local/workload-named.js"
+import { followLog, showLog } from "../../local/processes/follow-log.js"
+import { CONTROL_PLANE, type Part, processName } from "../../local/processes/process-plans.js"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/record/data-folder.js"
+import { logPath, readRecord } from "../../local/record/mesh-record.js"
+import { workloadNamed } from "../../local/runs/workload-named.js"
 import { CommandError } from "../exit.js"
 
 interface LogsFlags extends DataFlags {

@@ -5,9 +5,9 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, type Seen, seenList, tellScope } from "../seen/answers-api.js"
-import { readinessJson } from "../seen/json.js"
-import { readinessText } from "../seen/tables.js"
+import { gapsIn, type Seen, seenList, tellScope } from "../observed/answers-api.js"
+import { readinessJson } from "../observed/json.js"
+import { readinessText } from "../observed/tables.js"
 import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags {

@@ -5,9 +5,9 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, seenList, tellScope } from "../seen/answers-api.js"
-import { proxiesJson } from "../seen/json.js"
-import { isUpToDate, proxiesText } from "../seen/tables.js"
+import { gapsIn, seenList, tellScope } from "../observed/answers-api.js"
+import { proxiesJson } from "../observed/json.js"
+import { isUpToDate, proxiesText } from "../observed/tables.js"
 import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags {

@@ -5,9 +5,9 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList, tellScope } from "../seen/answers-api.js"
-import { rulesJson } from "../seen/json.js"
-import { rulesText } from "../seen/tables.js"
+import { seenList, tellScope } from "../observed/answers-api.js"
+import { rulesJson } from "../observed/json.js"
+import { rulesText } from "../observed/tables.js"
 import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags {

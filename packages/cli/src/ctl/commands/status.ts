@@ -2,8 +2,8 @@
 // `merlonctl status`: how the mesh of this machine is. Exit code 1 where something is not as it should be.
 
 import { Command } from "commander"
-import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/data-folder.js"
-import { isWell, type MeshStatus, meshStatus } from "../../local/mesh-status.js"
+import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/record/data-folder.js"
+import { isWell, type MeshStatus, meshStatus } from "../../local/record/mesh-status.js"
 import { EXIT } from "../exit.js"
 import { outputOption } from "../flags.js"
 import { Columns } from "../output/columns.js"

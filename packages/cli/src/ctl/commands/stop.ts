@@ -2,10 +2,10 @@
 // `merlonctl stop`: the end of what `merlonctl run` began. Its Service and its policies stay.
 
 import { Command } from "commander"
-import { awaitNoRun } from "../../local/await-run.js"
-import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
-import { lockHolder } from "../../local/mesh-lock.js"
-import { changeRuns, readRuns, runKey, withoutRun } from "../../local/run-spec.js"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/record/data-folder.js"
+import { lockHolder } from "../../local/record/mesh-lock.js"
+import { awaitNoRun } from "../../local/runs/await-run.js"
+import { changeRuns, readRuns, runKey, withoutRun } from "../../local/runs/run-spec.js"
 import { CommandError } from "../exit.js"
 import { print } from "../terminal.js"
 

@@ -10,8 +10,8 @@ import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question
 import { note } from "../answers/question-source.js"
 import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
+import { findTests } from "../policy-tests/find-tests.js"
 import { print, tell } from "../terminal.js"
-import { findTests } from "../tests/find-tests.js"
 
 interface Flags extends MeshSettings {
   readonly write: boolean

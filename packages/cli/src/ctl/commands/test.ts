@@ -12,10 +12,10 @@ import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question
 import { note } from "../answers/question-source.js"
 import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
+import { findTests } from "../policy-tests/find-tests.js"
+import { type FileRun, isPassed, testJunit, testReport, testText } from "../policy-tests/report.js"
+import { WatchedFolders } from "../policy-tests/watched-folders.js"
 import { print, tell } from "../terminal.js"
-import { findTests } from "../tests/find-tests.js"
-import { type FileRun, isPassed, testJunit, testReport, testText } from "../tests/report.js"
-import { WatchedFolders } from "../tests/watched-folders.js"
 import { testGenerateCommand } from "./test-generate.js"
 
 interface Flags extends MeshSettings {

@@ -9,7 +9,7 @@ import { withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textOf } from "../foreign.js"
-import { seenList } from "../seen/answers-api.js"
+import { seenList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 import { print, tell, visible } from "../terminal.js"
 

@@ -46,16 +46,16 @@ Examples:
 async function run(session: Session, words: readonly string[], flags: Flags): Promise<void> {
   const { targets } = await asked(session, words)
   if (targets.length === 0) throw usageError("name what to wait for: `KIND/NAME`, or `KIND NAME…`")
-  const wish = wishOf(flags.for)
+  const goal = goalOf(flags.for)
   for (const target of targets) {
     const label = `${kindName(target.resource)}/${target.name}`
-    print(`${label} ${visible(await fulfilled(session, target, wish, flags.timeout))}`)
+    print(`${label} ${visible(await fulfilled(session, target, goal, flags.timeout))}`)
   }
 }
 
-type Wish = { readonly kind: "delete" } | { readonly kind: "condition"; readonly type: string; readonly status: string }
+type Goal = { readonly kind: "delete" } | { readonly kind: "condition"; readonly type: string; readonly status: string }
 
-function wishOf(text: string): Wish {
+function goalOf(text: string): Goal {
   if (text === "delete") return { kind: "delete" }
   const [, type, status = "True"] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? []
   if (type === undefined) {
@@ -66,30 +66,30 @@ function wishOf(text: string): Wish {
   return { kind: "condition", type: type.charAt(0).toUpperCase() + type.slice(1), status }
 }
 
-async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs: number): Promise<string> {
+async function fulfilled(session: Session, target: Target, goal: Goal, timeoutMs: number): Promise<string> {
   const path = pathOf(target.resource, target)
   const label = `${kindName(target.resource)}/${target.name}`
   const end = Date.now() + timeoutMs
   let last = "there is no such object"
   for (;;) {
     const object = await existing(session, target, path)
-    if (object === undefined && wish.kind === "delete") return "is gone"
-    if (object !== undefined && wish.kind === "delete") last = "it is still there"
-    if (object !== undefined && wish.kind === "condition") {
+    if (object === undefined && goal.kind === "delete") return "is gone"
+    if (object !== undefined && goal.kind === "delete") last = "it is still there"
+    if (object !== undefined && goal.kind === "condition") {
       // Our own words know when waiting is in vain, and which generation they are about.
-      if (wish.type === "Ready" && wish.status === "True" && isOurs(target.resource, session)) {
+      if (goal.type === "Ready" && goal.status === "True" && isOurs(target.resource, session)) {
         return await named(label, () =>
           awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now())),
         )
       }
-      const said = conditionOf(object, wish.type)
-      if (said?.status === wish.status && said.isCurrent) {
-        return said.message === "" ? `${wish.type} is ${said.status}` : said.message
+      const said = conditionOf(object, goal.type)
+      if (said?.status === goal.status && said.isCurrent) {
+        return said.message === "" ? `${goal.type} is ${said.status}` : said.message
       }
       last =
         said === undefined
-          ? `it has no condition \`${wish.type}\``
-          : `\`${wish.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
+          ? `it has no condition \`${goal.type}\``
+          : `\`${goal.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
     }
     if (Date.now() > end) throw new CommandError(`${label}: not within ${timeoutMs / 1000} s: ${last}`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))

@@ -8,7 +8,7 @@ import type { InputLog } from "../answers/inputs.js"
 import { givenSettings, type MeshSettings } from "../answers/question-flags.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
-import { seenList } from "../seen/answers-api.js"
+import { seenList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
 type Settings = Omit<MeshConfig, "names">

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the port of a listener: the requested one or none; else the one it had before, so that addresses people noted down
+// stay valid; else the usual one, or the next free one with a note. A fallback port is given up once the usual one is free.
+
+import { CommandError } from "../../ctl/exit.js"
+import type { Look, Vacancy } from "./free-port.js"
+
+export interface PortRequest {
+  /** For people: `the API`. */
+  readonly what: string
+  readonly asked?: number | undefined
+  readonly remembered?: number | undefined
+  /** Whether the remembered port only replaced the usual one while that was taken. */
+  readonly wasFallback?: boolean
+  readonly usual: number
+  /** Where to look on when the usual one cannot be had. */
+  readonly otherwise?: number
+}
+
+export interface ChosenPort {
+  readonly port: number
+  /** What to tell, where it is not the one that people expect. */
+  readonly note: string | undefined
+  /** Whether it replaces the usual one for now. */
+  readonly isFallback: boolean
+}
+
+const MOST_TRIES = 500
+
+/** `used` are ports that others of the same mesh have got. */
+export async function choosePort(
+  request: PortRequest,
+  address: string,
+  look: Look,
+  used: Set<number>,
+): Promise<ChosenPort> {
+  const { what, asked, remembered, wasFallback = false, usual, otherwise = usual + 1 } = request
+  const see = async (port: number): Promise<Vacancy> => (used.has(port) ? "taken" : look(address, port))
+  const take = (port: number, note?: string): ChosenPort => {
+    used.add(port)
+    return { port, note, isFallback: note !== undefined }
+  }
+  if (asked !== undefined) {
+    const seen = await see(asked)
+    if (seen === "free") return take(asked)
+    throw new CommandError(`port ${asked} for ${what} is ${seen}; choose another one, or leave the flag out`)
+  }
+  const first = wasFallback ? usual : (remembered ?? usual)
+  const seen = await see(first)
+  if (seen === "free") return take(first)
+  const fallBackTo = (port: number): ChosenPort => take(port, `port ${first} is ${seen}: ${what} is at ${port}`)
+  if (wasFallback && remembered !== undefined && (await see(remembered)) === "free") return fallBackTo(remembered)
+  for (let port = otherwise; port < Math.min(otherwise + MOST_TRIES, 65_536); port++) {
+    if ((await see(port)) === "free") return fallBackTo(port)
+  }
+  throw new CommandError(`there is no free port for ${what} from ${otherwise} on`)
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides before anything starts where everything will listen: as asked for, as before, as usual, or beside what is taken.
+
+import type { ControlPlanePorts, MeshRecord, WayInRecord, WorkloadRecord } from "../record/mesh-record.js"
+import { choosePlaces } from "./choose-places.js"
+import { choosePort, type PortRequest } from "./choose-port.js"
+import type { Look } from "./free-port.js"
+import { INSTANCES, type SampleInstance, SERVICES } from "./samples.js"
+
+export const LOOPBACK = "127.0.0.1"
+
+export interface LayoutRequest {
+  readonly samples: boolean
+  readonly apiPort?: number
+  readonly meshPort?: number
+  /** Where proxies are heard; the loopback address where absent. */
+  readonly meshListen?: string
+  readonly webhookPort?: number
+  readonly healthPort?: number
+  readonly consolePort?: number
+  readonly block?: number
+  /** Ports for callers from outside, by service. */
+  readonly wayIn: ReadonlyMap<string, number>
+}
+
+export interface Layout {
+  readonly ports: ControlPlanePorts
+  readonly instances: readonly SampleInstance[]
+  readonly workloads: readonly WorkloadRecord[]
+  readonly waysIn: readonly WayInRecord[]
+  /** Ports that replace usual ones that are taken. */
+  readonly fallbackPorts: readonly number[]
+  /** What people should know, as some port is not the one they expect. */
+  readonly notes: readonly string[]
+}
+
+export async function chooseLayout(
+  request: LayoutRequest,
+  before: MeshRecord | undefined,
+  look: Look,
+): Promise<Layout> {
+  const used = new Set<number>()
+  const notes: string[] = []
+  const fallbackPorts: number[] = []
+  const choose = async (request: PortRequest): Promise<number> => {
+    const wasFallback = before?.fallbackPorts?.includes(request.remembered ?? 0) ?? false
+    const { port, note, isFallback } = await choosePort({ wasFallback, ...request }, LOOPBACK, look, used)
+    if (note !== undefined) notes.push(note)
+    if (isFallback) fallbackPorts.push(port)
+    return port
+  }
+  const { apiPort, meshPort, webhookPort, healthPort, consolePort } = request
+  const had = before?.ports
+  const ports = {
+    api: await choose({ what: "the API", asked: apiPort, remembered: had?.api, usual: 7_443 }),
+    mesh: await choose({
+      what: "the proxies' stream",
+      asked: meshPort,
+      remembered: had?.mesh,
+      usual: 15_012,
+      // Machines that joined the mesh know its port: they could not follow it back to the usual one.
+      ...(request.meshListen === undefined ? {} : { wasFallback: false }),
+    }),
+    webhook: await choose({ what: "admission", asked: webhookPort, remembered: had?.webhook, usual: 15_017 }),
+    health: await choose({ what: "health", asked: healthPort, remembered: had?.health, usual: 15_014 }),
+    console: await choose({ what: "the console", asked: consolePort, remembered: had?.console, usual: 7_080 }),
+  }
+  if (!request.samples) return { ports, instances: [], workloads: [], waysIn: [], fallbackPorts, notes }
+  const remembered = (before?.workloads ?? []).map(({ place }) => place)
+  const { places, note } = await choosePlaces({ count: INSTANCES.length, block: request.block, remembered }, look)
+  if (note !== undefined) notes.push(note)
+  const workloads = INSTANCES.flatMap(({ namespace, name, serviceAccount, application }, index) => {
+    const place = places[index]
+    return place === undefined
+      ? []
+      : [{ namespace, name, serviceAccount, serves: application.kind === "server", place }]
+  })
+  const waysIn: WayInRecord[] = []
+  for (const { namespace, name, port: usual, otherwise } of SERVICES) {
+    const service = `${name}.${namespace}`
+    const port = await choose({
+      what: service,
+      asked: request.wayIn.get(service),
+      remembered: before?.waysIn.find(way => way.service === service)?.port,
+      usual,
+      otherwise,
+    })
+    waysIn.push({ service, port })
+  }
+  return { ports, instances: INSTANCES, workloads, waysIn, fallbackPorts, notes }
+}

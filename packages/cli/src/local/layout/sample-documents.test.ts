@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import { fileURLToPath } from "node:url"
+import { meshNames } from "@merlon/policy"
+import { expect, it } from "vitest"
+import { documentsOf, sampleDocuments } from "./sample-documents.js"
+import { INSTANCES, SERVICES } from "./samples.js"
+
+const samples = fileURLToPath(new URL("../../../../../samples", import.meta.url))
+const dubbo = meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" })
+
+it("declares each namespace, service account and Service once, namespaces first", () => {
+  const found = sampleDocuments(samples, meshNames()).map(({ kind, metadata: { namespace, name } }) =>
+    [kind, namespace, name].filter(Boolean).join(" "),
+  )
+  expect(found).toEqual([
+    "Namespace foo",
+    "Namespace app",
+    "ServiceAccount foo httpbin",
+    "ServiceAccount app web",
+    "ServiceAccount app consumer",
+    "Service foo httpbin",
+    "Service app web",
+  ])
+})
+
+it("lets the mesh in by its own label, whatever it is called", () => {
+  const labels = sampleDocuments(samples, dubbo)
+    .filter(({ kind }) => kind === "Namespace")
+    .map(({ metadata }) => metadata.labels)
+  expect(labels).toEqual([{ "dubbo-injection": "enabled" }, { "dubbo-injection": "enabled" }])
+})
+
+it("leads Services to ports by name, so that an instance may have another number", () => {
+  const text =
+    "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{name: http, port: 80, targetPort: 8080}]}"
+  expect(documentsOf(text, dubbo)[0]?.spec).toEqual({ ports: [{ name: "http", port: 80, targetPort: "http" }] })
+})
+
+it("runs instances under accounts and behind Services that the manifests declare", () => {
+  const declared = sampleDocuments(samples, meshNames()).map(
+    ({ kind, metadata: { namespace, name } }) => `${kind} ${namespace}/${name}`,
+  )
+  for (const { namespace, serviceAccount } of INSTANCES) {
+    expect(declared).toContain(`ServiceAccount ${namespace}/${serviceAccount}`)
+  }
+  for (const service of SERVICES) {
+    expect(declared).toContain(`Service ${service.namespace}/${service.name}`)
+    expect(INSTANCES.some(service.selects)).toBe(true)
+  }
+})

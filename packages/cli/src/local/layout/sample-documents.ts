@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of the samples' manifests a local mesh declares: namespaces, service accounts and Services. Deployments would wait
+// for an orchestrator; their instances are declared workloads here.
+
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { type MeshNames, meshNames } from "@merlon/policy"
+import { parseAllDocuments } from "yaml"
+import type { AnyObject } from "../../ctl/catalog/resource.js"
+import { fieldsOf, listOf, textsOf } from "../../ctl/foreign.js"
+import { MANIFESTS } from "./samples.js"
+
+const KINDS = ["Namespace", "ServiceAccount", "Service"]
+/** The manifests are written for a mesh of this name. */
+const WRITTEN_FOR = meshNames({ mesh: "merlon", domain: "merlon.dev" })
+
+/** Each once, namespaces first. */
+export function sampleDocuments(samples: string, names: MeshNames): readonly AnyObject[] {
+  const texts = MANIFESTS.map(file => readFileSync(join(samples, "manifests", file), "utf8"))
+  const found = new Map<string, AnyObject>()
+  for (const object of texts.flatMap(text => documentsOf(text, names))) {
+    const { name, namespace = "" } = object.metadata
+    found.set(`${object.kind}/${namespace}/${name}`, object)
+  }
+  return [...found.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+}
+
+export function documentsOf(text: string, names: MeshNames): readonly AnyObject[] {
+  return parseAllDocuments(text)
+    .map(document => document.toJS() as AnyObject) // files of ours, written as objects
+    .filter(({ kind }) => KINDS.includes(kind))
+    .map(object => (object.kind === "Service" ? byPortName(object) : ofMesh(object, names)))
+}
+
+function ofMesh(object: AnyObject, names: MeshNames): AnyObject {
+  if (object.kind !== "Namespace") return object
+  const { [WRITTEN_FOR.injectionLabel]: injection, ...labels } = textsOf(object.metadata.labels)
+  const label = injection === undefined ? {} : { [names.injectionLabel]: injection }
+  return { ...object, metadata: { ...object.metadata, labels: { ...labels, ...label } } }
+}
+
+/** An instance whose usual port is taken has another one, under the same name. */
+function byPortName(object: AnyObject): AnyObject {
+  const spec = fieldsOf(object.spec)
+  const ports = listOf(spec.ports).map(port => ({ ...fieldsOf(port), targetPort: fieldsOf(port).name }))
+  return { ...object, spec: { ...spec, ports } }
+}

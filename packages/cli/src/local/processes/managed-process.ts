@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process of the local mesh: its output goes to a log, it is started again when it dies unasked, it is stopped politely
+// and in the end without.
+//
+//   idle --start--> running --dies--> waiting --delay--> running
+//                      `----stop-------'`---> stopped
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync } from "node:fs"
+import type { ProcessRecord } from "../record/mesh-record.js"
+import { boundLog, MOST_LOGGED } from "./bound-log.js"
+import { openLog } from "./log-file.js"
+import { identityOf } from "./process-identity.js"
+import type { Launch } from "./programs.js"
+import { afterDeath, type Deaths, NO_DEATHS } from "./restart-delay.js"
+
+export interface ProcessOptions {
+  readonly name: string
+  readonly launch: Launch
+  readonly env: NodeJS.ProcessEnv
+  readonly log: string
+  /** How many bytes of log there may be before they become the older log. */
+  readonly mostLogged?: number
+  /** It runs, runs again, or runs no more. */
+  readonly changed: () => void
+  /** It ended and nobody had asked it to; says in words how, and when it is started again. */
+  readonly died: (process: ManagedProcess, how: string, delayMs: number) => void
+}
+
+const LOOK_AT_LOG_MS = 1_000
+
+export class ManagedProcess {
+  readonly #options: ProcessOptions
+  #child: ChildProcess | undefined
+  #record: ProcessRecord | undefined
+  #ended: Promise<void> = Promise.resolve()
+  #deaths: Deaths = NO_DEATHS
+  #restarts = 0
+  #ends = 0
+  #again: NodeJS.Timeout | undefined
+  #stopping = false
+  readonly #bounding: NodeJS.Timeout
+  #bounded: Promise<void> = Promise.resolve()
+
+  constructor(options: ProcessOptions) {
+    this.#options = options
+    const { log, mostLogged = MOST_LOGGED } = options
+    this.#bounding = setInterval(() => {
+      this.#bounded = this.#bounded.then(() => boundLog(log, mostLogged)).catch(() => undefined)
+    }, LOOK_AT_LOG_MS).unref()
+  }
+
+  get name(): string {
+    return this.#options.name
+  }
+
+  get log(): string {
+    return this.#options.log
+  }
+
+  /** Undefined while it does not run. */
+  get record(): ProcessRecord | undefined {
+    return this.#record
+  }
+
+  /** How often it ended unasked. */
+  get deaths(): number {
+    return this.#ends
+  }
+
+  start(): void {
+    const { name, launch, env, log } = this.#options
+    const output = outputTo(log)
+    const began = Date.now()
+    // A session of its own: Ctrl-C is for the supervisor, who stops all of them in order.
+    const { file, args, argv0, mark } = launch
+    const child = spawn(file, [...args], {
+      argv0,
+      env: { ...env, ...launch.env },
+      detached: true,
+      stdio: ["ignore", output, output, "pipe"],
+    })
+    if (output !== "ignore") closeSync(output)
+    this.#child = child
+    // Its end is what counts, and comes as an event of the process.
+    child.stdio[3]?.on("error", () => undefined)
+    const identity = child.pid === undefined ? undefined : identityOf(child.pid)
+    this.#record = identity && {
+      ...identity,
+      name,
+      program: mark,
+      since: new Date(began).toISOString(),
+      restarts: this.#restarts,
+    }
+    this.#ended = new Promise(resolve => {
+      child.once("error", error => {
+        this.#gone(error.message, Date.now() - began)
+        resolve()
+      })
+      child.once("exit", (code, signal) => {
+        this.#gone(signal === null ? `exit code ${code ?? 0}` : signal, Date.now() - began)
+        resolve()
+      })
+    })
+    this.#options.changed()
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    clearTimeout(this.#again)
+    this.#child?.kill("SIGTERM")
+    const patience = setTimeout(() => this.#child?.kill("SIGKILL"), graceMs)
+    await this.#ended
+    clearTimeout(patience)
+    clearInterval(this.#bounding)
+    // Whoever comes after it begins a log of the same name, of which nothing may be taken away.
+    await this.#bounded
+  }
+
+  #gone(how: string, livedMs: number): void {
+    if (this.#child === undefined) return
+    this.#child = undefined
+    this.#record = undefined
+    this.#options.changed()
+    if (this.#stopping) return
+    this.#ends += 1
+    const { deaths, delayMs } = afterDeath(this.#deaths, livedMs)
+    this.#deaths = deaths
+    this.#again = setTimeout(() => {
+      this.#restarts += 1
+      this.start()
+    }, delayMs)
+    this.#options.died(this, how, delayMs)
+  }
+}
+
+/** A disk that takes no log stops nobody's work: what would have been written there is lost. */
+function outputTo(log: string): number | "ignore" {
+  try {
+    return openLog(log)
+  } catch {
+    return "ignore"
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the programs of a local mesh are started, seen from wherever this code runs: its source, its build, its bundle, or an
+// executable that holds all of them and is told by its name which one it is.
+
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { isSea } from "node:sea"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { CommandError } from "../../ctl/exit.js"
+
+export interface Launch {
+  readonly file: string
+  readonly args: readonly string[]
+  /** What it is told to be called. */
+  readonly argv0?: string
+  /** Beside what it gets anyway. */
+  readonly env?: NodeJS.ProcessEnv
+  /** Part of its command line, by which it is known again. */
+  readonly mark: string
+}
+
+export interface Programs {
+  /** What a person would type for `merlonctl` where nothing of that name is installed. */
+  readonly typed: readonly string[]
+  /** Folder of the samples' manifests and policies; undefined where they did not come along. */
+  readonly samples: string | undefined
+  merlond(args: readonly string[]): Launch
+  merlonctl(args: readonly string[]): Launch
+  sample(name: string, args: readonly string[]): Launch
+  /** The same, ending when its supervisor does: see `parent-watchdog.ts`. */
+  readonly watchingParent: (launch: Launch) => Launch
+}
+
+/** Tells an executable of ours to end with its supervisor. */
+export const PARENT_WATCHDOG = "MERLON_PARENT_WATCHDOG"
+
+export function findPrograms(): Programs {
+  return isSea() ? programsWithin(process.execPath) : programsAround(fileURLToPath(import.meta.url))
+}
+
+/** One file that is all programs. */
+function programsWithin(executable: string): Programs {
+  const called = (name: string, args: readonly string[]): Launch => ({
+    file: executable,
+    args,
+    argv0: name,
+    mark: name,
+  })
+  const home = dirname(dirname(executable))
+  const samples = [join(home, "samples"), join(home, "share", "merlon", "samples")]
+  return {
+    typed: [join(dirname(executable), "merlonctl")],
+    samples: samples.find(folder => existsSync(join(folder, "manifests"))),
+    merlond: args => called("merlond", args),
+    merlonctl: args => called("merlonctl", args),
+    sample: called,
+    watchingParent: launch => ({ ...launch, env: { ...launch.env, [PARENT_WATCHDOG]: "1" } }),
+  }
+}
+
+/** Scripts that Node runs. */
+function programsAround(from: string): Programs {
+  const home = packageFolder(from)
+  const script = (path: string, args: readonly string[]): Launch => ({
+    file: process.execPath,
+    args: [path, ...args],
+    mark: path,
+  })
+  const watchdog = pathToFileURL(join(home, "bundle", "parent-watchdog.js")).href
+  // Installed, they lie in the package; in a clone, beside all packages.
+  const samples = [join(home, "samples"), join(home, "..", "..", "samples")].find(folder =>
+    existsSync(join(folder, "dist", "httpbin.js")),
+  )
+  return {
+    typed: ["node", join(home, "bin", "merlonctl.js")],
+    samples,
+    merlond: args => script(join(home, "bin", "merlond.js"), args),
+    merlonctl: args => script(join(home, "bin", "merlonctl.js"), args),
+    sample: (name, args) => script(join(samples ?? "", "dist", `${name}.js`), args),
+    watchingParent: launch => ({ ...launch, args: ["--import", watchdog, ...launch.args] }),
+  }
+}
+
+function packageFolder(from: string): string {
+  for (let folder = dirname(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "bin", "merlond.js"))) return folder
+    if (dirname(folder) === folder) {
+      throw new CommandError("`merlond` does not lie beside `merlonctl`; run `npm run build`, or install it anew")
+    }
+  }
+}

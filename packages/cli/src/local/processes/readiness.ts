@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which proxies of a local mesh are ready, asked for now and then: callers from outside are led to those only. A proxy is
+// ready when it enforces and, where it knows how to ask, its application is too.
+
+import type { Target } from "../layout/way-in.js"
+import { httpGet } from "./http-get.js"
+
+export interface WatchedTarget extends Target {
+  readonly health: number
+}
+
+const LOOK_EVERY_MS = 500
+
+export class Readiness {
+  readonly #targets: () => readonly WatchedTarget[]
+  #notReady: ReadonlySet<string> = new Set()
+  #timer: NodeJS.Timeout | undefined
+  #stopped = false
+
+  constructor(targets: () => readonly WatchedTarget[]) {
+    this.#targets = targets
+  }
+
+  start(): void {
+    void this.#look()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Those that are ready. Where none is, all: a refused connection says more than none. */
+  ready<T extends Target>(targets: readonly T[]): readonly T[] {
+    const ready = targets.filter(({ address }) => !this.#notReady.has(address))
+    return ready.length === 0 ? targets : ready
+  }
+
+  async #look(): Promise<void> {
+    const seen = await Promise.all(
+      this.#targets().map(async ({ address, health }) => {
+        const answer = await httpGet(address, health, "/healthz/ready")
+        return answer?.status === 200 ? [] : [address]
+      }),
+    )
+    if (this.#stopped) return
+    this.#notReady = new Set(seen.flat())
+    this.#timer = setTimeout(() => void this.#look(), LOOK_EVERY_MS)
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which local mesh a command means: the one of `--data`, else that of this folder or the nearest one above it.
+
+import { existsSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { type Command, Option } from "commander"
+import { CommandError } from "../../ctl/exit.js"
+import { type MeshRecord, readRecord } from "./mesh-record.js"
+
+const NAME = ".merlon"
+
+export interface DataFlags {
+  readonly data?: string
+}
+
+export function withDataFlag(command: Command): Command {
+  return command.addOption(
+    new Option("--data <folder>", "where the mesh keeps everything (default: .merlon, here or above)").env(
+      "MERLON_DATA",
+    ),
+  )
+}
+
+/** Absolute. A folder of somebody else does not count: what its files say would be done with our rights. */
+export function dataFolder({ data }: DataFlags, cwd: string, uid = process.getuid?.()): string {
+  if (data !== undefined && data !== "") return resolve(cwd, data)
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    const candidate = join(folder, NAME)
+    const found = statSync(join(candidate, "mesh.json"), { throwIfNoEntry: false })
+    if (found !== undefined && (uid === undefined || found.uid === uid)) return candidate
+    if (dirname(folder) === folder) return resolve(cwd, NAME)
+  }
+}
+
+export function recordOrThrow(data: string): MeshRecord {
+  const record = readRecord(data)
+  if (record !== undefined && record.phase !== "stopped") return record
+  const where = existsSync(data) ? `nothing runs in \`${data}\`` : `there is no mesh in \`${data}\``
+  throw new CommandError(`${where}; \`merlonctl up\` starts it, \`--data\` names another place`)
+}

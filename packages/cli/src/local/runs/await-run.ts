@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits until the supervisor has brought about what was asked of it, as its record says.
+
+import { setTimeout as sleep } from "node:timers/promises"
+import { CommandError } from "../../ctl/exit.js"
+import { lockHolder } from "../record/mesh-lock.js"
+import { type MeshRecord, type RunRecord, readRecord } from "../record/mesh-record.js"
+import { digestOf, type RunSpec, readRuns, runKey } from "./run-spec.js"
+
+const LOOK_EVERY_MS = 100
+
+/** Resolves when it is ready or has failed. */
+export async function awaitRun(data: string, spec: RunSpec): Promise<RunRecord> {
+  const key = runKey(spec)
+  const digest = digestOf(spec)
+  return look(data, record => {
+    const found = record.runs?.find(run => run.key === key && run.digest === digest)
+    // It will never come about, and nobody would be told.
+    if (found === undefined && !readRuns(data).some(run => digestOf(run) === digest)) {
+      throw new CommandError(`something else was asked for under \`${key}\` meanwhile, or that it stops`)
+    }
+    return found === undefined || found.phase === "starting" ? undefined : found
+  })
+}
+
+/** Resolves when nothing of it is left. */
+export async function awaitNoRun(data: string, run: Pick<RunSpec, "namespace" | "name">): Promise<void> {
+  await look(data, record => (record.runs?.some(({ key }) => key === runKey(run)) === true ? undefined : true))
+}
+
+async function look<T>(data: string, find: (record: MeshRecord) => T | undefined): Promise<T> {
+  for (;;) {
+    const record = readRecord(data)
+    const found = record && find(record)
+    if (found !== undefined) return found
+    if (lockHolder(data) === undefined) {
+      throw new CommandError("the mesh has stopped meanwhile; `merlonctl up` starts it, and what was asked for with it")
+    }
+    await sleep(LOOK_EVERY_MS)
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a person typed or wrote to what is run: names checked, what was not said filled in.
+
+import { isIP } from "node:net"
+import { CommandError } from "../../ctl/exit.js"
+import type { RunProbe, RunSpec } from "./run-spec.js"
+
+export interface RunRequest {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+  readonly protocol: string
+  readonly labels: { readonly [name: string]: string }
+  readonly replicas: number
+  readonly command: readonly string[]
+  readonly cwd: string
+  readonly env: { readonly [name: string]: string }
+  readonly probe: RunProbe
+  readonly serviceAccount?: string
+  readonly servicePort?: number
+  readonly wayIn?: number
+  readonly listensOn?: string
+}
+
+/** Of a DNS label; an instance's number and a dash come behind it. */
+const LABEL = /^[a-z]([-a-z0-9]{0,57}[a-z0-9])?$/
+
+export function checkRunName(name: string, namespace: string): void {
+  for (const [what, word] of [
+    ["name", name],
+    ["namespace", namespace],
+  ] as const) {
+    if (!LABEL.test(word)) {
+      throw new CommandError(`\`${word}\` cannot be a ${what}; use small letters, digits and hyphens, as \`web-v2\``)
+    }
+  }
+}
+
+export function runSpec(request: RunRequest): RunSpec {
+  const { namespace, name, port, protocol, replicas, command, cwd, env, probe, wayIn, listensOn } = request
+  if (listensOn !== undefined && isIP(listensOn) === 0) {
+    throw new CommandError(`\`${listensOn}\` is no address; write one as 127.0.0.1`)
+  }
+  if (listensOn !== undefined && replicas > 1) {
+    throw new CommandError("several replicas cannot listen at one address; let them listen where HOST and PORT say")
+  }
+  const app = request.labels.app ?? name
+  return {
+    namespace,
+    name,
+    port,
+    protocol,
+    labels: { ...request.labels, app },
+    serviceAccount: request.serviceAccount ?? app,
+    replicas,
+    command,
+    cwd,
+    env,
+    ...(listensOn === undefined ? {} : { listensOn }),
+    ...(wayIn === undefined ? {} : { wayIn }),
+    servicePort: request.servicePort ?? port,
+    probe,
+  }
+}
