@@ -57,8 +57,8 @@ export function admission(mission: () => Mission): void {
   })
 }
 
-/** What the API server would send, straight to the webhook. */
-function review(mission: Mission, object: { readonly metadata: object }) {
+/** What the API server would send, straight to the webhook, at the path that was registered for it. */
+async function review(mission: Mission, object: { readonly metadata: object }) {
   const { securityGroup: group, version } = mission.names
   const request = {
     uid: "1",
@@ -71,6 +71,7 @@ function review(mission: Mission, object: { readonly metadata: object }) {
     object,
   }
   const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request })
-  const url = `https://127.0.0.1:${mission.record.ports.webhook}/validate`
+  const registered = succeeded(await mission.kubectl(["get", "validatingwebhookconfigurations", "-o", "json"]))
+  const url = /https:\/\/[^"]+\/validate(?=")/.exec(registered.out)?.[0] ?? expect.fail("no webhook is registered")
   return mission.curl(url, "-H", "Content-Type: application/json", "-d", body)
 }
