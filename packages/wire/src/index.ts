@@ -43,6 +43,7 @@ export {
 } from "./http2/frame-writer.js"
 export { HpackDecoder, type ListFault as HeaderListFault } from "./http2/hpack/decoder.js"
 export { HpackEncoder } from "./http2/hpack/encoder.js"
+export type { ConnectionUser as Http2ConnectionUser } from "./http2/multiplexer.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
 export { addressKey, remoteKey } from "./limits/address-key.js"
 export { ConcurrencyLimit } from "./limits/concurrency-limit.js"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One HTTP/2 connection as it is read, from either side (RFC 9113): frames become calls of streams, settings and pings are
 // answered, and what a peer makes us do for nothing is counted. What a new stream is, and when a connection has lived long
-// enough, is for its two kinds to say.
+// enough, is for its user to say.
 
 import type { Field } from "./field.js"
 import { ERROR, FLAG, FRAME, MAX_WINDOW } from "./frame.js"
 import { FOUND, FrameReader } from "./frame-reader.js"
 import { pingText, SETTINGS_ACK } from "./frame-writer.js"
 import { HeaderSection } from "./header-section.js"
-import { HpackDecoder, type ListFault } from "./hpack/decoder.js"
-import { type ConnectionOptions, Multiplexer } from "./multiplexer.js"
+import { HpackDecoder } from "./hpack/decoder.js"
+import { type ConnectionOptions, type ConnectionUser, Multiplexer } from "./multiplexer.js"
 import { readSettings } from "./settings.js"
 import type { Stream } from "./stream.js"
 
@@ -18,7 +18,7 @@ const SETTINGS_COST = 10
 /** What a request is worth: it may come with a priority, and end in a ping. */
 const FOR_REQUEST = 5
 
-export abstract class Connection extends Multiplexer {
+export class Connection extends Multiplexer {
   readonly #server: boolean
   readonly #reader = new FrameReader()
   readonly #decoder: HpackDecoder
@@ -32,23 +32,15 @@ export abstract class Connection extends Multiplexer {
   /** The peer has acknowledged what we announced. */
   acknowledged = false
 
-  constructor(options: ConnectionOptions) {
-    super(options)
+  constructor(options: ConnectionOptions, user: ConnectionUser) {
+    super(options, user)
     this.#server = options.server
     this.#decoder = new HpackDecoder(options.headerBytes, options.headerLines)
     this.#section = new HeaderSection(options.headerBytes)
   }
 
-  /** A stream that the peer opens. */
-  protected abstract opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void
-  /** The peer will open none, or answer none after `lastStream`. */
-  protected abstract goingAway(lastStream: number): void
-  protected abstract pinged(): void
-  /** The peer has said what it can take. */
-  protected abstract settled(): void
-
   /** Bytes of frames and header sections that are not whole yet. */
-  protected get held(): number {
+  get held(): number {
     return this.#reader.held + this.#section.held
   }
 
@@ -172,7 +164,7 @@ export abstract class Connection extends Multiplexer {
     if (id > this.lastStream && peers && this.#server) {
       this.lastStream = id
       this.earn(FOR_REQUEST)
-      this.opened(id, list, this.#decoder.fault, ended)
+      this.user.opened(id, list, this.#decoder.fault, ended)
       return
     }
     switch (this.closed.how(id)) {
@@ -302,7 +294,7 @@ export abstract class Connection extends Multiplexer {
     const begun = !stream.localEnded
     stream.finish(false)
     stream.user?.onReset(code)
-    if (begun) this.wasted()
+    if (begun) this.user.wasted()
   }
 
   #settings(): void {
@@ -325,7 +317,7 @@ export abstract class Connection extends Multiplexer {
     this.encoder.limitTable(this.peerSettings.headerTableSize)
     this.outbox.text(SETTINGS_ACK)
     this.chore(SETTINGS_COST)
-    this.settled()
+    this.user.settled()
     this.sendBlocked()
   }
 
@@ -335,7 +327,7 @@ export abstract class Connection extends Multiplexer {
       this.fail(ERROR.protocol, "ping of a stream")
     } else if ((flags & FLAG.ack) !== 0) {
       this.chore(1)
-      this.pinged()
+      this.user.pinged()
     } else {
       this.outbox.text(pingText(true, bytes.toString("latin1", start, end)))
       this.chore(1)
@@ -347,7 +339,7 @@ export abstract class Connection extends Multiplexer {
     if (stream !== 0) this.fail(ERROR.protocol, "goaway of a stream")
     else {
       this.chore(1)
-      this.goingAway(bytes.readUInt32BE(start) & 0x7fffffff)
+      this.user.goingAway(bytes.readUInt32BE(start) & 0x7fffffff)
     }
   }
 
@@ -378,11 +370,8 @@ export abstract class Connection extends Multiplexer {
   }
 
   #isIdle(id: number): boolean {
-    return this.#server === (id % 2 === 1) ? id > this.lastStream : this.idleToUs(id)
+    return this.#server === (id % 2 === 1) ? id > this.lastStream : this.user.idleToUs(id)
   }
-
-  /** Whether we have not opened it. */
-  protected abstract idleToUs(id: number): boolean
 
   #touch(stream: Stream): void {
     if (stream.touched) return

@@ -6,8 +6,10 @@ import type { Socket } from "node:net"
 import { TokenBucket } from "../limits/token-bucket.js"
 import { Outbox } from "../sockets/output-buffer.js"
 import { ClosedStreams } from "./closed-streams.js"
+import type { Field } from "./field.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW } from "./frame.js"
 import { goawayText, headersText, resetText, windowUpdateText } from "./frame-writer.js"
+import type { ListFault } from "./hpack/decoder.js"
 import { HpackEncoder } from "./hpack/encoder.js"
 import { defaultSettings, type PeerSettings } from "./settings.js"
 import { Stream, type StreamHost } from "./stream.js"
@@ -30,7 +32,29 @@ export interface ConnectionOptions {
   readonly chores: { readonly burst: number; readonly perSecond: number }
 }
 
-export abstract class Multiplexer implements StreamHost {
+/** Whose connection it is: what a new stream means, and when a connection has lived long enough. */
+export interface ConnectionUser {
+  /** A stream that the peer opens. */
+  opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void
+  /** Whether we have not opened it. */
+  idleToUs(id: number): boolean
+  /** A stream is over. */
+  finished(stream: Stream): void
+  /** The peer has thrown away what we had begun, or made us do so. */
+  wasted(): void
+  /** The peer has said what it can take. */
+  settled(): void
+  pinged(): void
+  /** The peer will open no stream, or answer none after `lastStream`. */
+  goingAway(lastStream: number): void
+  /** Before the streams end because of a connection error. */
+  failing?(debug: string): void
+  /** After GOAWAY was written. */
+  closing(code: ErrorCode): void
+}
+
+export class Multiplexer implements StreamHost {
+  protected readonly user: ConnectionUser
   readonly outbox: Outbox
   readonly encoder: HpackEncoder
   readonly socket: Socket
@@ -53,7 +77,8 @@ export abstract class Multiplexer implements StreamHost {
   /** Nothing is read or written any more. */
   failed = false
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, user: ConnectionUser) {
+    this.user = user
     this.socket = options.socket
     this.outbox = new Outbox(options.socket)
     this.encoder = new HpackEncoder(options.writtenTable)
@@ -63,13 +88,6 @@ export abstract class Multiplexer implements StreamHost {
     this.#connectionWindow = options.connectionWindow
     this.#receiveWindow = options.connectionWindow
   }
-
-  /** A stream is over. */
-  protected abstract finished(stream: Stream): void
-  /** The peer has thrown away what we had begun, or made us do so. */
-  protected abstract wasted(): void
-  /** After GOAWAY was written. */
-  protected abstract closing(code: ErrorCode): void
 
   /** Whether so much waits in the socket that streams should pause. */
   get full(): boolean {
@@ -120,7 +138,7 @@ export abstract class Multiplexer implements StreamHost {
     this.streams.delete(stream.id)
     this.#unblock(stream)
     this.closed.add(stream.id, resetByUs)
-    this.finished(stream)
+    this.user.finished(stream)
   }
 
   open(id: number): Stream {
@@ -152,9 +170,10 @@ export abstract class Multiplexer implements StreamHost {
   /** A connection error (RFC 9113 section 5.4.1). */
   fail(code: ErrorCode, debug: string): void {
     if (this.failed) return
+    this.user.failing?.(debug)
     this.goaway(this.lastStream, code, debug)
     this.abandon()
-    this.closing(code)
+    this.user.closing(code)
   }
 
   goaway(lastStream: number, code: ErrorCode, debug = ""): void {
@@ -176,7 +195,7 @@ export abstract class Multiplexer implements StreamHost {
   streamError(stream: Stream, code: ErrorCode): void {
     stream.reset(code)
     stream.user?.onReset(code)
-    this.wasted()
+    this.user.wasted()
   }
 
   /** In turn, a frame each, as far as the connection's window goes. */

@@ -6,6 +6,7 @@ import { expect, test } from "vitest"
 import { Connection } from "./connection.js"
 import { FRAME } from "./frame.js"
 import { frameHeader, headersText } from "./frame-writer.js"
+import type { ConnectionUser } from "./multiplexer.js"
 
 /** Takes nothing before it is let. */
 class HeldSocket extends Socket {
@@ -26,54 +27,55 @@ class HeldSocket extends Socket {
 
 const ANSWER = "x".repeat(1_000)
 
-class Answering extends Connection {
+class Answering implements ConnectionUser {
+  readonly connection: Connection
   answers = 0
 
   constructor(socket: Socket, server: boolean) {
     const chores = { burst: 10_000, perSecond: 0 }
     const windows = { streamWindow: 65_535, connectionWindow: 65_535, assumedStreams: 100 }
-    super({ socket, server, headerBytes: 1_000, headerLines: 10, ...windows, chores })
-    socket.on("drain", () => this.drained())
+    this.connection = new Connection({ socket, server, headerBytes: 1_000, headerLines: 10, ...windows, chores }, this)
+    socket.on("drain", () => this.connection.drained())
   }
 
-  protected override opened(): void {
+  opened(): void {
     this.#answer()
   }
 
-  protected override pinged(): void {
+  pinged(): void {
     this.#answer()
   }
 
-  protected override goingAway(): void {}
-  protected override settled(): void {}
-  protected override finished(): void {}
-  protected override wasted(): void {}
-  protected override closing(): void {}
+  goingAway(): void {}
+  settled(): void {}
+  finished(): void {}
+  wasted(): void {}
+  closing(): void {}
 
-  protected override idleToUs(): boolean {
+  idleToUs(): boolean {
     return true
   }
 
   #answer(): void {
     this.answers++
-    this.outbox.text(ANSWER)
+    this.connection.outbox.text(ANSWER)
   }
 }
 
 const SETTINGS = frameHeader(0, FRAME.settings, 0, 0)
 const PING_ACK = `${frameHeader(8, FRAME.ping, 1, 0)}12345678`
 
-function feed(connection: Connection, text: string): void {
+function feed({ connection }: Answering, text: string): void {
   const bytes = Buffer.from(text, "latin1")
   connection.receive(bytes, 0, bytes.length, false)
 }
 
 test("who asks and does not read is not read either, until it has taken what waits for it", async () => {
   const socket = new HeldSocket()
-  const connection = new Answering(socket, true)
-  feed(connection, SETTINGS)
-  for (let id = 1; id < 2_000 && !socket.isPaused(); id += 2) feed(connection, headersText(id, "", true))
-  expect([socket.isPaused(), connection.answers < 1_000]).toEqual([true, true])
+  const user = new Answering(socket, true)
+  feed(user, SETTINGS)
+  for (let id = 1; id < 2_000 && !socket.isPaused(); id += 2) feed(user, headersText(id, "", true))
+  expect([socket.isPaused(), user.answers < 1_000]).toEqual([true, true])
   const drained = new Promise(resolve => socket.once("drain", resolve))
   while (socket.writableLength > 0) {
     socket.letOut()
@@ -86,9 +88,9 @@ test("who asks and does not read is not read either, until it has taken what wai
 
 test("who answers is read whatever waits for it, since it may read only once it has been", () => {
   const socket = new HeldSocket()
-  const connection = new Answering(socket, false)
-  feed(connection, SETTINGS)
-  for (let count = 0; count < 1_000; count++) feed(connection, PING_ACK)
-  expect([connection.answers, socket.isPaused(), connection.failed]).toEqual([1_000, false, false])
+  const user = new Answering(socket, false)
+  feed(user, SETTINGS)
+  for (let count = 0; count < 1_000; count++) feed(user, PING_ACK)
+  expect([user.answers, socket.isPaused(), user.connection.failed]).toEqual([1_000, false, false])
   socket.destroy()
 })

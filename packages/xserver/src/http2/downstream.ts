@@ -4,6 +4,7 @@
 
 import {
   Http2Connection as Connection,
+  type Http2ConnectionUser as ConnectionUser,
   DEFAULT_WINDOW,
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
@@ -40,9 +41,9 @@ const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
 export class Downstream
-  extends Connection
-  implements WireUser, Expiring, LiveConnection, ClientConnection, UnjudgedHolder
+  implements ConnectionUser, WireUser, Expiring, LiveConnection, ClientConnection, UnjudgedHolder
 {
+  readonly #http2: Connection
   readonly #caller: Caller
   readonly #resets: TokenBucket
   readonly #wire: Wire
@@ -64,16 +65,19 @@ export class Downstream
   constructor(caller: Caller, resets: TokenBucket) {
     const { limits, deadlines, connections } = caller.services
     const { socket } = caller.accepted
-    super({
-      socket,
-      server: true,
-      headerBytes: limits.headerBytes,
-      headerLines: limits.headerLines + PSEUDO,
-      streamWindow: STREAM_WINDOW,
-      connectionWindow: CONNECTION_WINDOW,
-      assumedStreams: 0,
-      chores: CHORES,
-    })
+    this.#http2 = new Connection(
+      {
+        socket,
+        server: true,
+        headerBytes: limits.headerBytes,
+        headerLines: limits.headerLines + PSEUDO,
+        streamWindow: STREAM_WINDOW,
+        connectionWindow: CONNECTION_WINDOW,
+        assumedStreams: 0,
+        chores: CHORES,
+      },
+      this,
+    )
     this.#caller = caller
     this.#resets = resets
     this.#wire = openWire(socket, this)
@@ -107,7 +111,7 @@ export class Downstream
   start(): void {
     const { limits } = this.#caller.services
     const { head } = this.#caller.accepted
-    this.outbox.text(
+    this.#http2.outbox.text(
       settingsText([
         [SETTING.maxConcurrentStreams, limits.streams],
         [SETTING.initialWindowSize, STREAM_WINDOW],
@@ -115,11 +119,11 @@ export class Downstream
         [SETTING.enableConnectProtocol, 1],
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
-    this.outbox.flush()
+    this.#http2.outbox.flush()
     if (head.length > 0) this.#feed(head, head.length, false)
-    if (this.socket.destroyed) this.onClose()
-    else if (this.socket.readableEnded) this.onEnd()
-    else if (!this.#deaf) this.socket.resume()
+    if (this.#http2.socket.destroyed) this.onClose()
+    else if (this.#http2.socket.readableEnded) this.onEnd()
+    else if (!this.#deaf) this.#http2.socket.resume()
   }
 
   // From the wire.
@@ -130,17 +134,17 @@ export class Downstream
 
   /** A client that has ended can acknowledge nothing either. */
   onEnd(): void {
-    this.abandon()
-    this.socket.end()
-    this.socket.destroySoon()
+    this.#http2.abandon()
+    this.#http2.socket.end()
+    this.#http2.socket.destroySoon()
   }
 
   onDrain(): void {
-    this.drained()
+    this.#http2.drained()
   }
 
   onClose(): void {
-    this.abandon()
+    this.#http2.abandon()
     this.#caller.services.connections.unjudged.holds(this, 0)
     this.#caller.services.deadlines.unwatch(this)
     this.#leave()
@@ -150,9 +154,9 @@ export class Downstream
 
   /** GOAWAY: streams that are open end in their own time, further ones belong on another connection. */
   drain(reason: DrainReason): void {
-    if (this.#draining || this.failed) return
+    if (this.#draining || this.#http2.failed) return
     this.#draining = true
-    const isIdle = this.streams.size === 0
+    const isIdle = this.#http2.streams.size === 0
     if (isIdle && reason !== "termination") {
       this.#lastWords()
       return
@@ -160,9 +164,9 @@ export class Downstream
     // A client that does not answer has sent nothing either.
     if (isIdle) this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
     // RFC 9113 section 6.8: requests may be on their way; which is the last is told once it has heard that it should stop.
-    this.goaway(MAX_STREAM, ERROR.none)
-    this.outbox.text(pingText(false, PING))
-    this.outbox.flush()
+    this.#http2.goaway(MAX_STREAM, ERROR.none)
+    this.#http2.outbox.text(pingText(false, PING))
+    this.#http2.outbox.flush()
   }
 
   /** All callers together hold too much, and this one most. */
@@ -178,57 +182,61 @@ export class Downstream
   revoke(): void {
     const { gate, meters } = this.#caller.services
     const admission = gate.refuseRevoked()
-    if (this.streams.size === 0) meters.endedByChange("h2", admission.judgement.stage)
+    if (this.#http2.streams.size === 0) meters.endedByChange("h2", admission.judgement.stage)
     for (const writer of this.#requests()) writer.endByChange(admission)
     this.destroy()
   }
 
   destroy(): void {
-    this.socket.destroy()
+    this.#http2.socket.destroy()
   }
 
   /** Without a stream for too long: it drains, and ends if that does not end it. With streams it must show that it lives. */
   expire(): void {
     const { deadlines, limits } = this.#caller.services
-    if (this.failed || this.#ending || this.#asked) {
+    if (this.#http2.failed || this.#ending || this.#asked) {
       this.destroy()
-    } else if (this.streams.size === 0) {
+    } else if (this.#http2.streams.size === 0) {
       if (this.#draining) this.#lastWords()
       else this.drain("shutdown")
     } else {
       this.#asked = true
-      this.outbox.text(pingText(false, PING))
-      this.outbox.flush()
+      this.#http2.outbox.text(pingText(false, PING))
+      this.#http2.outbox.flush()
       this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
     }
   }
 
   // From requests.
 
+  flushSoon(): void {
+    this.#http2.flushSoon()
+  }
+
   unwelcome(): void {
     this.drain("mode")
   }
 
-  override wasted(): void {
+  wasted(): void {
     // Fail closed: a peer that only makes work loses its connection, with everything on it.
     if (this.#resets.take(performance.now())) return
     this.#caller.services.meters.limitHit("streams")
-    this.fail(ERROR.calm, "too many streams thrown away")
+    this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }
 
   // From the connection.
 
-  protected override opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+  opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
     const { limits, meters } = this.#caller.services
-    if (this.#ending || this.streams.size >= limits.streams) {
-      this.outbox.text(resetText(id, ERROR.refused))
-      if (this.acknowledged) {
+    if (this.#ending || this.#http2.streams.size >= limits.streams) {
+      this.#http2.outbox.text(resetText(id, ERROR.refused))
+      if (this.#http2.acknowledged) {
         meters.limitHit("streams")
         this.wasted()
       }
       return
     }
-    const stream = this.open(id)
+    const stream = this.#http2.open(id)
     const writer = new ResponseWriter(this, this.#caller, stream)
     stream.user = writer
     stream.remoteEnded = ended
@@ -238,80 +246,80 @@ export class Downstream
     writer.begin(list, fault, ended)
   }
 
-  protected override goingAway(): void {
+  goingAway(): void {
     // It will open no further stream, which is all there is to know.
   }
 
-  protected override finished({ localEnded, remoteEnded }: Stream): void {
+  finished({ localEnded, remoteEnded }: Stream): void {
     if (localEnded && remoteEnded) this.#resets.credit(RETURN)
-    if (this.streams.size > 0 || this.failed) return
+    if (this.#http2.streams.size > 0 || this.#http2.failed) return
     if (this.#ending) this.#lastWords()
     // Until it has heard that it should stop, further requests may be on their way.
     else if (this.#draining) this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
     else this.#rest()
   }
 
-  protected override settled(): void {
+  settled(): void {
     // Nobody waits for what a client can take.
   }
 
-  protected override pinged(): void {
+  pinged(): void {
     this.#asked = false
     this.#alive()
     if (!this.#draining || this.#ending) return
-    if (this.streams.size === 0) {
+    if (this.#http2.streams.size === 0) {
       this.#lastWords()
       return
     }
     this.#ending = true
-    this.goaway(this.lastStream, ERROR.none)
+    this.#http2.goaway(this.#http2.lastStream, ERROR.none)
   }
 
-  protected override closing(code: ErrorCode): void {
+  closing(code: ErrorCode): void {
     const { deadlines, meters } = this.#caller.services
     if (code === ERROR.calm) meters.limitHit("streams")
     this.deadline = deadlines.after(LINGER_MS)
     // Whoever floods is not read any further; others may need to be, for the last words not to be lost with a reset.
     this.#deaf = code === ERROR.calm
-    if (this.#deaf) this.socket.pause()
-    this.socket.end()
+    if (this.#deaf) this.#http2.socket.pause()
+    this.#http2.socket.end()
   }
 
-  protected override idleToUs(): boolean {
+  idleToUs(): boolean {
     // We open none: every even number is one that nobody has opened.
     return true
   }
 
   #requests(): readonly ResponseWriter[] {
-    return this.streams.all().flatMap(({ user }) => (user instanceof ResponseWriter ? [user] : []))
+    return this.#http2.streams.all().flatMap(({ user }) => (user instanceof ResponseWriter ? [user] : []))
   }
 
   #feed(bytes: Buffer, length: number, shared: boolean): void {
-    if (this.failed) {
+    if (this.#http2.failed) {
       if (this.#deaf) this.destroy()
       return
     }
     let from = 0
     while (this.#preface < PREFACE.length && from < length) {
       if (bytes[from] !== PREFACE.charCodeAt(this.#preface)) {
-        this.fail(ERROR.protocol, "no HTTP/2")
+        this.#http2.fail(ERROR.protocol, "no HTTP/2")
         return
       }
       this.#preface++
       from++
     }
-    if (this.streams.size > 0) this.#alive()
-    this.receive(bytes, from, length, shared)
-    const { held } = this
-    if (held !== this.heldBytes && !this.failed) this.#caller.services.connections.unjudged.holds(this, held)
+    if (this.#http2.streams.size > 0) this.#alive()
+    this.#http2.receive(bytes, from, length, shared)
+    const { held } = this.#http2
+    if (held !== this.heldBytes && !this.#http2.failed) this.#caller.services.connections.unjudged.holds(this, held)
   }
 
   #lastWords(): void {
     this.#ending = true
-    this.goaway(this.lastStream, ERROR.none)
-    this.failed = true
+    this.#http2.goaway(this.#http2.lastStream, ERROR.none)
+    this.#http2.failed = true
     this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
-    this.socket.end()
+    this.#http2.socket.end()
   }
 
   #rest(): void {
@@ -321,7 +329,7 @@ export class Downstream
 
   #alive(): void {
     const { deadlines, limits } = this.#caller.services
-    if (this.streams.size > 0) this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
+    if (this.#http2.streams.size > 0) this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
   }
 }
 

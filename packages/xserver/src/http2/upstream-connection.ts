@@ -4,6 +4,7 @@
 
 import {
   Http2Connection as Connection,
+  type Http2ConnectionUser as ConnectionUser,
   DEFAULT_WINDOW,
   type Deadlines,
   HTTP2_ERROR as ERROR,
@@ -40,7 +41,8 @@ const MAX_STREAMS = 1_000
 /** Applications are no enemies, but may answer much that nobody wants any more. */
 const CHORES = { burst: 100_000, perSecond: 10_000 }
 
-export class UpstreamConnection extends Connection implements Expiring {
+export class UpstreamConnection implements ConnectionUser, Expiring {
+  readonly #http2: Connection
   readonly #options: UpstreamOptions
   readonly #gone: (connection: UpstreamConnection) => void
   #nextStream = 1
@@ -56,34 +58,37 @@ export class UpstreamConnection extends Connection implements Expiring {
   constructor(options: UpstreamOptions, gone: (connection: UpstreamConnection) => void) {
     const { address, limits, deadlines } = options
     const read = (length: number): boolean => {
-      this.receive(READ_BUFFER, 0, length, true)
+      this.#http2.receive(READ_BUFFER, 0, length, true)
       return true
     }
-    super({
-      socket: connectApplication(address, limits.connectTimeoutMs, {
-        noDelay: true,
-        onread: { buffer: READ_BUFFER, callback: read },
-      }),
-      server: false,
-      headerBytes: limits.headerBytes,
-      headerLines: limits.headerLines + 1,
-      streamWindow: STREAM_WINDOW,
-      connectionWindow: MAX_WINDOW,
-      assumedStreams: ASSUMED_STREAMS,
-      chores: CHORES,
-    })
+    this.#http2 = new Connection(
+      {
+        socket: connectApplication(address, limits.connectTimeoutMs, {
+          noDelay: true,
+          onread: { buffer: READ_BUFFER, callback: read },
+        }),
+        server: false,
+        headerBytes: limits.headerBytes,
+        headerLines: limits.headerLines + 1,
+        streamWindow: STREAM_WINDOW,
+        connectionWindow: MAX_WINDOW,
+        assumedStreams: ASSUMED_STREAMS,
+        chores: CHORES,
+      },
+      this,
+    )
     this.#options = options
     this.#gone = gone
-    const { socket } = this
+    const { socket } = this.#http2
     socket.on("connect", () => {
       this.connected = true
       this.#rest()
     })
-    socket.on("drain", () => this.drained())
+    socket.on("drain", () => this.#http2.drained())
     // The reason is of no use to anybody; `close` follows.
     socket.on("error", () => undefined)
     socket.on("close", () => this.#onClose())
-    this.outbox.text(
+    this.#http2.outbox.text(
       PREFACE +
         settingsText([
           [SETTING.enablePush, 0],
@@ -96,14 +101,30 @@ export class UpstreamConnection extends Connection implements Expiring {
     deadlines.watch(this)
   }
 
+  get encoder(): Connection["encoder"] {
+    return this.#http2.encoder
+  }
+
+  get peerSettings(): Connection["peerSettings"] {
+    return this.#http2.peerSettings
+  }
+
+  get failed(): boolean {
+    return this.#http2.failed
+  }
+
+  flushSoon(): void {
+    this.#http2.flushSoon()
+  }
+
   get hasRoom(): boolean {
-    const most = Math.min(this.peerSettings.maxConcurrentStreams, MAX_STREAMS)
-    return !this.failed && !this.#goingAway && this.streams.size < most && this.#nextStream < MAX_STREAM
+    const most = Math.min(this.#http2.peerSettings.maxConcurrentStreams, MAX_STREAMS)
+    return !this.#http2.failed && !this.#goingAway && this.#http2.streams.size < most && this.#nextStream < MAX_STREAM
   }
 
   /** A stream of ours. */
   begin(user: StreamUser): Stream {
-    const stream = this.open(this.#nextStream)
+    const stream = this.#http2.open(this.#nextStream)
     this.#nextStream += 2
     stream.user = user
     if (this.connected) this.deadline = 0
@@ -123,7 +144,7 @@ export class UpstreamConnection extends Connection implements Expiring {
   /** Ends once it carries nothing. */
   close(): void {
     this.#goingAway = true
-    if (this.streams.size === 0) this.#end()
+    if (this.#http2.streams.size === 0) this.#end()
   }
 
   expire(): void {
@@ -133,65 +154,65 @@ export class UpstreamConnection extends Connection implements Expiring {
     }
     this.timedOut = true
     this.#options.meters.limitHit("connectTimeoutMs")
-    this.socket.destroy()
+    this.#http2.socket.destroy()
   }
 
-  protected override opened(): void {
+  opened(): void {
     // INVARIANT: with push disabled nobody opens a stream to us; the connection has said so before it comes here.
-    this.fail(ERROR.protocol, "the application opens no streams")
+    this.#http2.fail(ERROR.protocol, "the application opens no streams")
   }
 
-  protected override goingAway(lastStream: number): void {
+  goingAway(lastStream: number): void {
     this.#goingAway = true
-    for (const stream of this.streams.all()) {
+    for (const stream of this.#http2.streams.all()) {
       if (stream.id <= lastStream) continue
       stream.finish(false)
       // RFC 9113 section 6.8: it has not been looked at.
       stream.user?.onReset(ERROR.refused)
     }
-    if (this.streams.size === 0) this.#end()
+    if (this.#http2.streams.size === 0) this.#end()
   }
 
-  protected override finished(): void {
-    if (this.streams.size > 0 || this.failed) return
+  finished(): void {
+    if (this.#http2.streams.size > 0 || this.#http2.failed) return
     if (this.#goingAway) this.#end()
     else this.#rest()
   }
 
-  protected override wasted(): void {}
+  wasted(): void {}
 
-  protected override settled(): void {
+  settled(): void {
     const awaiting = this.#awaiting ?? []
     this.#awaiting = undefined
     for (const tell of awaiting) tell()
   }
 
-  protected override pinged(): void {}
+  pinged(): void {}
 
-  protected override closing(_code: ErrorCode): void {
-    this.socket.destroySoon()
+  closing(_code: ErrorCode): void {
+    this.#http2.socket.destroySoon()
   }
 
-  protected override idleToUs(id: number): boolean {
+  idleToUs(id: number): boolean {
     return id >= this.#nextStream
   }
 
   #rest(): void {
     const { deadlines, limits } = this.#options
-    if (this.connected) this.deadline = this.streams.size === 0 ? deadlines.after(limits.keepAliveTimeoutMs) : 0
+    if (this.connected) this.deadline = this.#http2.streams.size === 0 ? deadlines.after(limits.keepAliveTimeoutMs) : 0
   }
 
   #end(): void {
-    if (this.failed) return
-    this.failed = true
-    this.goaway(0, ERROR.none)
-    this.socket.destroySoon()
+    if (this.#http2.failed) return
+    this.#http2.failed = true
+    this.#http2.goaway(0, ERROR.none)
+    this.#http2.socket.destroySoon()
   }
 
   #onClose(): void {
     this.#gone(this)
     this.#options.deadlines.unwatch(this)
-    this.abandon()
+    this.#http2.abandon()
     this.settled()
   }
 }

@@ -8,6 +8,7 @@ import {
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
   Http2Connection,
+  type Http2ConnectionUser,
   MAX_STREAM,
   HTTP2_PREFACE as PREFACE,
   pingText,
@@ -44,7 +45,8 @@ const PING = "merlon\0\0"
 
 const UNAVAILABLE = "UNAVAILABLE"
 
-export class GrpcConnection extends Http2Connection {
+export class GrpcConnection implements Http2ConnectionUser {
+  readonly #http2: Http2Connection
   readonly #options: GrpcConnectionOptions
   #nextStream = 1
   #leaving = false
@@ -55,22 +57,25 @@ export class GrpcConnection extends Http2Connection {
   #looking: NodeJS.Timeout | undefined
 
   constructor(options: GrpcConnectionOptions) {
-    super({
-      socket: options.socket,
-      server: false,
-      headerBytes: HEADER_BYTES,
-      headerLines: HEADER_LINES,
-      streamWindow: STREAM_WINDOW,
-      connectionWindow: CONNECTION_WINDOW,
-      assumedStreams: ASSUMED_STREAMS,
-      // A handful of heads in days: a table would lie there for as long.
-      writtenTable: 0,
-      chores: CHORES,
-    })
+    this.#http2 = new Http2Connection(
+      {
+        socket: options.socket,
+        server: false,
+        headerBytes: HEADER_BYTES,
+        headerLines: HEADER_LINES,
+        streamWindow: STREAM_WINDOW,
+        connectionWindow: CONNECTION_WINDOW,
+        assumedStreams: ASSUMED_STREAMS,
+        // A handful of heads in days: a table would lie there for as long.
+        writtenTable: 0,
+        chores: CHORES,
+      },
+      this,
+    )
     this.#options = options
-    const { socket, outbox } = this
+    const { socket, outbox } = this.#http2
     socket.on("data", (bytes: Buffer) => this.#feed(bytes))
-    socket.on("drain", () => this.drained())
+    socket.on("drain", () => this.#http2.drained())
     socket.on("error", error => this.#lose(UNAVAILABLE, `the connection was lost: ${error.message}`))
     socket.once("end", () => this.#lose(UNAVAILABLE, "the control plane closed the connection"))
     socket.once("close", () => this.#lose(UNAVAILABLE, "the connection was lost"))
@@ -96,14 +101,14 @@ export class GrpcConnection extends Http2Connection {
     if (this.#leaving || this.#nextStream >= MAX_STREAM) {
       return { code: UNAVAILABLE, message: "the control plane is going away" }
     }
-    if (this.streams.size >= this.peerSettings.maxConcurrentStreams) {
+    if (this.#http2.streams.size >= this.#http2.peerSettings.maxConcurrentStreams) {
       return { code: UNAVAILABLE, message: "the control plane takes no further calls on this connection" }
     }
-    const stream = this.open(this.#nextStream)
+    const stream = this.#http2.open(this.#nextStream)
     this.#nextStream += 2
     const call = new Call(stream, user, limits.messageBytes, () => this.#lost)
     stream.user = call
-    const { encoder } = this
+    const { encoder } = this.#http2
     encoder.field(":method", "POST")
     encoder.field(":scheme", "https")
     encoder.field(":path", path)
@@ -119,25 +124,24 @@ export class GrpcConnection extends Http2Connection {
   /** Whoever has a call on it has cancelled it. */
   close(): void {
     clearTimeout(this.#looking)
-    if (this.failed) return
+    if (this.#http2.failed) return
     this.#lost ??= { code: "CANCELLED", message: "closed" }
-    this.goaway(0, ERROR.none)
-    this.abandon()
+    this.#http2.goaway(0, ERROR.none)
+    this.#http2.abandon()
     this.#linger()
   }
 
-  override fail(code: ErrorCode, debug: string): void {
+  failing(debug: string): void {
     this.#lost ??= { code: "INTERNAL", message: `the control plane breaks the rules of HTTP/2: ${debug}` }
-    super.fail(code, debug)
   }
 
-  protected override opened(): void {
+  opened(): void {
     // INVARIANT: with push disabled nobody opens a stream to us; the connection has said so before it comes here.
-    this.fail(ERROR.protocol, "a control plane opens no streams")
+    this.#http2.fail(ERROR.protocol, "a control plane opens no streams")
   }
 
-  protected override goingAway(lastStream: number): void {
-    for (const stream of this.streams.all()) {
+  goingAway(lastStream: number): void {
+    for (const stream of this.#http2.streams.all()) {
       if (stream.id <= lastStream) continue
       stream.finish(false)
       // RFC 9113 section 6.8: it has not been looked at.
@@ -148,43 +152,43 @@ export class GrpcConnection extends Http2Connection {
     this.#options.leaving()
   }
 
-  protected override finished(): void {
+  finished(): void {
     // Whoever opened the connection closes it.
   }
 
-  protected override wasted(): void {
+  wasted(): void {
     // A call that ends so is not begun again at once.
   }
 
-  protected override settled(): void {
+  settled(): void {
     // Nobody waits for what it can take.
   }
 
-  protected override pinged(): void {
+  pinged(): void {
     // That it was heard is all there is to know.
   }
 
-  protected override closing(_code: ErrorCode): void {
+  closing(_code: ErrorCode): void {
     clearTimeout(this.#looking)
     this.#linger()
   }
 
-  protected override idleToUs(id: number): boolean {
+  idleToUs(id: number): boolean {
     return id >= this.#nextStream
   }
 
   #feed(bytes: Buffer): void {
-    if (this.failed) return
+    if (this.#http2.failed) return
     this.#heardAt = performance.now()
     this.#askedAt = undefined
-    this.receive(bytes, 0, bytes.length, false)
+    this.#http2.receive(bytes, 0, bytes.length, false)
   }
 
   #lose(code: string, message: string): void {
     clearTimeout(this.#looking)
     this.#lost ??= { code, message }
-    if (!this.failed) this.abandon()
-    this.socket.destroy()
+    if (!this.#http2.failed) this.#http2.abandon()
+    this.#http2.socket.destroy()
   }
 
   #lookIn(milliseconds: number): void {
@@ -194,7 +198,7 @@ export class GrpcConnection extends Http2Connection {
   }
 
   #look(): void {
-    if (this.failed) return
+    if (this.#http2.failed) return
     const { pingEveryMs, pingTimeoutMs } = this.#options.limits
     const now = performance.now()
     if (this.#askedAt !== undefined) {
@@ -209,14 +213,14 @@ export class GrpcConnection extends Http2Connection {
       return
     }
     this.#askedAt = now
-    this.outbox.text(pingText(false, PING))
-    this.outbox.flush()
+    this.#http2.outbox.text(pingText(false, PING))
+    this.#http2.outbox.flush()
     this.#lookIn(pingTimeoutMs)
   }
 
   #linger(): void {
-    this.socket.end()
-    const cut = setTimeout(() => this.socket.destroy(), LINGER_MS).unref()
-    this.socket.once("close", () => clearTimeout(cut))
+    this.#http2.socket.end()
+    const cut = setTimeout(() => this.#http2.socket.destroy(), LINGER_MS).unref()
+    this.#http2.socket.once("close", () => clearTimeout(cut))
   }
 }

@@ -8,6 +8,7 @@ import {
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
   Http2Connection,
+  type Http2ConnectionUser,
   HTTP2_PREFACE as PREFACE,
   pingText,
   readIntoShared,
@@ -42,7 +43,8 @@ const RESETS = { burst: 200, perSecond: 20 }
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
-export class GrpcConnection extends Http2Connection {
+export class GrpcConnection implements Http2ConnectionUser {
+  readonly #http2: Http2Connection
   readonly #options: GrpcConnectionOptions
   readonly #resets: TokenBucket
   #preface = 0
@@ -54,18 +56,21 @@ export class GrpcConnection extends Http2Connection {
   #askedAt: number | undefined
 
   constructor(options: GrpcConnectionOptions) {
-    super({
-      socket: options.connection.socket,
-      server: true,
-      headerBytes: HEADER_BYTES,
-      headerLines: HEADER_LINES,
-      streamWindow: DEFAULT_WINDOW,
-      connectionWindow: CONNECTION_WINDOW,
-      assumedStreams: 0,
-      // A handful of heads in days: a table would lie there for as long.
-      writtenTable: 0,
-      chores: CHORES,
-    })
+    this.#http2 = new Http2Connection(
+      {
+        socket: options.connection.socket,
+        server: true,
+        headerBytes: HEADER_BYTES,
+        headerLines: HEADER_LINES,
+        streamWindow: DEFAULT_WINDOW,
+        connectionWindow: CONNECTION_WINDOW,
+        assumedStreams: 0,
+        // A handful of heads in days: a table would lie there for as long.
+        writtenTable: 0,
+        chores: CHORES,
+      },
+      this,
+    )
     this.#options = options
     const now = options.now()
     this.#heardAt = now
@@ -74,11 +79,11 @@ export class GrpcConnection extends Http2Connection {
   }
 
   start(): void {
-    const { socket, outbox } = this
+    const { socket, outbox } = this.#http2
     const isShared = readIntoShared(socket, (bytes, length) => this.#feed(bytes, length, true))
     if (!isShared) socket.on("data", bytes => this.#feed(bytes, bytes.length, false))
-    socket.on("drain", () => this.drained())
-    const gone = (): void => this.abandon()
+    socket.on("drain", () => this.#http2.drained())
+    const gone = (): void => this.#http2.abandon()
     socket.on("end", gone)
     socket.on("close", gone)
     outbox.text(
@@ -96,44 +101,44 @@ export class GrpcConnection extends Http2Connection {
   /** Now and then: whoever has been silent is asked whether it lives, and whoever does not answer, or wants nothing, goes. */
   look(now: number): void {
     const { pingEveryMs, pingTimeoutMs, idleConnectionMs } = this.#options.limits
-    if (this.failed) return
-    if (this.streams.size === 0 && now - this.#idleSince >= idleConnectionMs) {
+    if (this.#http2.failed) return
+    if (this.#http2.streams.size === 0 && now - this.#idleSince >= idleConnectionMs) {
       this.drain()
     } else if (this.#askedAt !== undefined) {
-      if (now - this.#askedAt >= pingTimeoutMs) this.socket.destroy()
+      if (now - this.#askedAt >= pingTimeoutMs) this.#http2.socket.destroy()
     } else if (now - this.#heardAt >= pingEveryMs) {
       this.#askedAt = now
-      this.outbox.text(pingText(false, PING))
-      this.outbox.flush()
+      this.#http2.outbox.text(pingText(false, PING))
+      this.#http2.outbox.flush()
     }
   }
 
   /** Streams that are open end in their own time; further ones belong on another connection. */
   drain(): void {
-    if (this.#draining || this.failed) return
+    if (this.#draining || this.#http2.failed) return
     this.#draining = true
-    this.goaway(this.lastStream, ERROR.none)
-    if (this.streams.size === 0) this.#close()
+    this.#http2.goaway(this.#http2.lastStream, ERROR.none)
+    if (this.#http2.streams.size === 0) this.#close()
   }
 
-  protected override opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+  opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
     const { limits, connection, serve } = this.#options
-    if (this.#draining || this.streams.size >= limits.streamsPerConnection) {
-      this.outbox.text(resetText(id, ERROR.refused))
-      if (this.acknowledged) this.wasted()
+    if (this.#draining || this.#http2.streams.size >= limits.streamsPerConnection) {
+      this.#http2.outbox.text(resetText(id, ERROR.refused))
+      if (this.#http2.acknowledged) this.wasted()
       return
     }
     const head = readHead(list)
-    if (this.streams.size === 0) connection.slot?.busy()
-    const stream = this.open(id)
+    if (this.#http2.streams.size === 0) connection.slot?.busy()
+    const stream = this.#http2.open(id)
     stream.remoteEnded = ended
     if (head === "malformed") {
-      this.streamError(stream, ERROR.protocol)
+      this.#http2.streamError(stream, ERROR.protocol)
       return
     }
     if (typeof head === "number") {
-      this.encoder.field(":status", String(head))
-      stream.sendHeaders(this.encoder.finish(), true)
+      this.#http2.encoder.field(":status", String(head))
+      stream.sendHeaders(this.#http2.encoder.finish(), true)
       if (!stream.over) stream.reset(ERROR.none)
       return
     }
@@ -143,45 +148,45 @@ export class GrpcConnection extends Http2Connection {
     else call.finish("RESOURCE_EXHAUSTED", "the headers are larger than is taken here")
   }
 
-  protected override finished(): void {
-    if (this.streams.size > 0 || this.failed) return
+  finished(): void {
+    if (this.#http2.streams.size > 0 || this.#http2.failed) return
     this.#options.connection.slot?.idle()
     this.#idleSince = this.#options.now()
     if (this.#draining) this.#close()
   }
 
-  protected override wasted(): void {
+  wasted(): void {
     // Fails closed: a peer that only makes work loses its connection, with everything on it.
-    if (!this.#resets.take(this.#options.now())) this.fail(ERROR.calm, "too many streams thrown away")
+    if (!this.#resets.take(this.#options.now())) this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }
 
-  protected override goingAway(): void {
+  goingAway(): void {
     // It will open no further stream, which is all there is to know.
   }
 
-  protected override settled(): void {
+  settled(): void {
     // Nobody waits for what a client can take.
   }
 
-  protected override pinged(): void {
+  pinged(): void {
     // That it was heard is all there is to know.
   }
 
-  protected override closing(_code: ErrorCode): void {
+  closing(_code: ErrorCode): void {
     this.#linger()
   }
 
-  protected override idleToUs(): boolean {
+  idleToUs(): boolean {
     // We open none: every even number is one that nobody has opened.
     return true
   }
 
   #feed(bytes: Buffer, length: number, isShared: boolean): void {
-    if (this.failed) return
+    if (this.#http2.failed) return
     let from = 0
     while (this.#preface < PREFACE.length && from < length) {
       if (bytes[from] !== PREFACE.charCodeAt(this.#preface)) {
-        this.fail(ERROR.protocol, "no HTTP/2")
+        this.#http2.fail(ERROR.protocol, "no HTTP/2")
         return
       }
       this.#preface++
@@ -189,17 +194,17 @@ export class GrpcConnection extends Http2Connection {
     }
     this.#heardAt = this.#options.now()
     this.#askedAt = undefined
-    this.receive(bytes, from, length, isShared)
+    this.#http2.receive(bytes, from, length, isShared)
   }
 
   #close(): void {
-    this.failed = true
+    this.#http2.failed = true
     this.#linger()
   }
 
   #linger(): void {
-    this.socket.end()
-    const cut = setTimeout(() => this.socket.destroy(), LINGER_MS).unref()
-    this.socket.once("close", () => clearTimeout(cut))
+    this.#http2.socket.end()
+    const cut = setTimeout(() => this.#http2.socket.destroy(), LINGER_MS).unref()
+    this.#http2.socket.once("close", () => clearTimeout(cut))
   }
 }
