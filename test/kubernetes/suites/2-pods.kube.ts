@@ -310,7 +310,7 @@ describe("a namespace that requires an xserver", () => {
   it("starts an injected Pod, also under a quota on limits, and rejects changes that open it", async () => {
     await apply(pod("guarded", space, { containers: [answering(LIMITED)] }))
     await waitReady("guarded", space)
-    // Not a change of the proxy: the API server does not even ask.
+    // A change that leaves the proxy alone is allowed.
     await kubectl("label", "pod/guarded", "-n", space, "team=shop")
     const pass = ["annotate", "pod/guarded", "-n", space, "inbound.merlon.dev/undeclared=pass"]
     expect(await tryKubectl(pass)).toMatchObject({
