@@ -11,6 +11,7 @@ export { LastSession } from "./client/last-session.js"
 export { MeshClient } from "./client/mesh-client.js"
 export type { ClientLimits, MeshClientOptions, Proof, Subscription, Update } from "./client/options.js"
 export { decodeProxyResource } from "./decode.js"
+export { Emitter } from "./emitter.js"
 export { encodeProxyResource } from "./encode.js"
 export { type FaultCode, XDS_FAULTS } from "./errors.js"
 export {

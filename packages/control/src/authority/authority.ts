@@ -4,7 +4,7 @@
 
 import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy"
-import { type Caller, type Log, type SessionGrant, type TrustSpec, trustVersion } from "@merlon/xds"
+import { type Caller, Emitter, type Log, type SessionGrant, type TrustSpec, trustVersion } from "@merlon/xds"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -15,7 +15,6 @@ import { type AuthorityNames, authorityNames, BUNDLE_KEY } from "./authority-nam
 import { BundleWriter } from "./bundle-writer.js"
 import { type AuthorityFacts, SigningCounter } from "./expiry.js"
 import type { KeySource } from "./key-source.js"
-import { Listeners } from "./listeners.js"
 import { PluggedIn } from "./plugged-in.js"
 import { RevocationList } from "./revocation-list.js"
 import type { RootSettings } from "./root-secret.js"
@@ -66,7 +65,7 @@ export class Authority implements TrustSource {
   readonly #acknowledged = new AcknowledgedTrust()
   readonly #counter = new SigningCounter()
   readonly #serving = new Map<string, ServingCertificate>()
-  readonly #listeners = new Listeners()
+  readonly #changes = new Emitter()
   readonly #closers: (() => void)[] = []
   /** Of what the leader alone does. */
   readonly #wakers: (() => void)[] = []
@@ -107,7 +106,7 @@ export class Authority implements TrustSource {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#listeners.add(listener)
+    return this.#changes.on(listener)
   }
 
   get facts(): AuthorityFacts {
@@ -215,7 +214,7 @@ export class Authority implements TrustSource {
     for (const certificate of this.#serving.values()) certificate.close()
     this.#revocations.close()
     this.#keys.close()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   /**
@@ -250,7 +249,7 @@ export class Authority implements TrustSource {
     this.#acknowledged.remember(next)
     this.#current = next
     this.#version = version
-    this.#listeners.tell()
+    this.#changes.emit()
   }
 }
 

@@ -5,12 +5,11 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { CertificateAuthority } from "@merlon/identity"
-import { type Log, messageOf } from "@merlon/xds"
+import { Emitter, type Log, messageOf } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
-import { Listeners } from "./listeners.js"
 import { PLUGGED_IN_FILES, readPluggedIn, replacementFault } from "./plugged-in-files.js"
 import { readSecretData } from "./secret-data.js"
 
@@ -27,7 +26,7 @@ const FOLDER_POLL_MS = 10_000
 export class PluggedIn implements KeySource {
   readonly #options: PluggedInOptions
   readonly #where: string
-  readonly #listeners = new Listeners()
+  readonly #changes = new Emitter()
   #authority: CertificateAuthority
   #seen: string
   #stop: () => void = () => undefined
@@ -72,7 +71,7 @@ export class PluggedIn implements KeySource {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#listeners.add(listener)
+    return this.#changes.on(listener)
   }
 
   /** Nobody rotates here but the operator. */
@@ -81,7 +80,7 @@ export class PluggedIn implements KeySource {
   close(): void {
     this.#closed = true
     this.#stop()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #poll(folder: string): void {
@@ -108,7 +107,7 @@ export class PluggedIn implements KeySource {
     }
     this.#authority = read.authority
     this.#options.log.info({ notAfter: new Date(read.authority.signerNotAfter) }, `${this.#where} signs anew`)
-    this.#listeners.tell()
+    this.#changes.emit()
   }
 
   #refuse(reason: string): void {

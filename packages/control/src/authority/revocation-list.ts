@@ -4,10 +4,10 @@
 
 import { parseRevocations, type RevocationFault, type RevocationLists } from "@merlon/identity"
 import type { Log } from "@merlon/xds"
+import { Emitter } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { AuthorityNames } from "./authority-names.js"
-import { Listeners } from "./listeners.js"
 import { revocationData } from "./revocation-data.js"
 
 const NONE: RevocationLists = { identities: [], serials: [], faults: [] }
@@ -16,7 +16,7 @@ const MAX_LOGGED = 10
 
 export class RevocationList {
   readonly #log: Log
-  readonly #listeners = new Listeners()
+  readonly #changes = new Emitter()
   readonly #unfollow: () => void
   #identities: ReadonlySet<string> = new Set()
   #serials: ReadonlySet<string> = new Set()
@@ -49,12 +49,12 @@ export class RevocationList {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#listeners.add(listener)
+    return this.#changes.on(listener)
   }
 
   close(): void {
     this.#unfollow()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #take(object: KubernetesObject | undefined): void {
@@ -65,6 +65,6 @@ export class RevocationList {
       const where = line === undefined ? "" : `line ${line} of \`${list}\` in `
       this.#log.warn({ list, line }, `${where}the revocations: ${message}`)
     }
-    this.#listeners.tell()
+    this.#changes.emit()
   }
 }

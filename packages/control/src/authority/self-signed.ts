@@ -11,11 +11,10 @@ import {
   readBundle,
   servingKeys,
 } from "@merlon/identity"
-import { type Log, messageOf } from "@merlon/xds"
+import { Emitter, type Log, messageOf } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
-import { Listeners } from "./listeners.js"
 import {
   createRootSecret,
   EndedRootError,
@@ -46,7 +45,7 @@ const LOOK_AGAIN_MS = 5_000
 
 export class SelfSigned implements KeySource {
   readonly #options: SelfSignedOptions
-  readonly #listeners = new Listeners()
+  readonly #changes = new Emitter()
   #secret: RootSecret
   #keys: SigningKeys
   #unfollow: (() => void) | undefined
@@ -89,7 +88,7 @@ export class SelfSigned implements KeySource {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#listeners.add(listener)
+    return this.#changes.on(listener)
   }
 
   follow(secrets: Reflected<KubernetesObject>): void {
@@ -131,7 +130,7 @@ export class SelfSigned implements KeySource {
 
   close(): void {
     this.#unfollow?.()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #changed(object: KubernetesObject | undefined): void {
@@ -198,7 +197,7 @@ export class SelfSigned implements KeySource {
     const keys = keysOf(secret.stored, this.#options.now())
     this.#secret = secret
     this.#keys = keys
-    this.#listeners.tell()
+    this.#changes.emit()
   }
 }
 

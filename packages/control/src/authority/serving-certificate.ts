@@ -5,10 +5,9 @@
 import { generateKeyPairSync } from "node:crypto"
 import { BACKDATE_MS, renewAt } from "@merlon/identity"
 import { parseIp } from "@merlon/policy"
-import { type Log, messageOf } from "@merlon/xds"
+import { Emitter, type Log, messageOf } from "@merlon/xds"
 import type { Clock } from "../observe/clock.js"
 import type { KeySource } from "./key-source.js"
-import { Listeners } from "./listeners.js"
 
 export interface ServingMaterial {
   /** PEM, leaf first, without the root. */
@@ -35,7 +34,7 @@ export const LOOK_MS = 60_000
 
 export class ServingCertificate {
   readonly #options: ServingOptions
-  readonly #listeners = new Listeners()
+  readonly #changes = new Emitter()
   readonly #unfollow: () => void
   #signer: string
   #material: ServingMaterial
@@ -61,14 +60,14 @@ export class ServingCertificate {
 
   /** To be given to the listener's `setSecureContext`. */
   onChange(listener: () => void): () => void {
-    return this.#listeners.add(listener)
+    return this.#changes.on(listener)
   }
 
   close(): void {
     this.#closed = true
     this.#cancel()
     this.#unfollow()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #renew(): void {
@@ -83,7 +82,7 @@ export class ServingCertificate {
       this.#later(RETRY_MS, () => this.#renew())
       return
     }
-    this.#listeners.tell()
+    this.#changes.emit()
   }
 
   #make(): ServingMaterial {

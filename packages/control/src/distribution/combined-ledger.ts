@@ -4,6 +4,7 @@
 // may also live and only not be heard, the ledger is not complete until that report is renewed or cleared away.
 
 import { isDeepStrictEqual } from "node:util"
+import { Emitter } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { objectOf } from "../registry/foreign.js"
@@ -42,7 +43,7 @@ export class CombinedLedger implements ProxyLedger {
   readonly #silent = new Map<string, number>()
   readonly #proxies = new Map<string, ProxyRecord>()
   readonly #changed = new Set<string>()
-  readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
+  readonly #changes = new Emitter<[keys: ReadonlySet<string>]>()
   readonly #stops: readonly (() => void)[]
   #timer: (() => void) | undefined
 
@@ -73,8 +74,7 @@ export class CombinedLedger implements ProxyLedger {
   }
 
   onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   stop(): void {
@@ -141,6 +141,6 @@ export class CombinedLedger implements ProxyLedger {
   #tell(): void {
     const changed = new Set(this.#changed)
     this.#changed.clear()
-    for (const listener of [...this.#listeners]) listener(changed)
+    this.#changes.emit(changed)
   }
 }

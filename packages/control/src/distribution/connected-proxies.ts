@@ -2,6 +2,7 @@
 // The proxies connected to this replica and what each enforces. A proxy that connects anew while its old stream lingers
 // has two sessions; the younger one counts.
 
+import { Emitter } from "@merlon/xds"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
 import type { Enforced, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
 
@@ -63,7 +64,7 @@ export class ConnectedProxies implements ProxyLedger {
   readonly #sessions = new Map<string, Session[]>()
   readonly #proxies = new Map<string, ProxyRecord>()
   readonly #changed = new Set<string>()
-  readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
+  readonly #changes = new Emitter<[keys: ReadonlySet<string>]>()
   readonly #host: SessionHost = { changed: key => this.#show(key), closed: session => this.#close(session) }
 
   constructor({ scheduler, now = Date.now }: ConnectedProxiesOptions = {}) {
@@ -76,8 +77,7 @@ export class ConnectedProxies implements ProxyLedger {
   }
 
   onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   /** Beside its key, what the proxy says of its own certificate and of itself. */
@@ -126,7 +126,7 @@ export class ConnectedProxies implements ProxyLedger {
   #tell(): void {
     const changed = new Set(this.#changed)
     this.#changed.clear()
-    for (const listener of [...this.#listeners]) listener(changed)
+    this.#changes.emit(changed)
   }
 }
 

@@ -3,6 +3,7 @@
 // fetches; none waits for another. What was good in an earlier life is in force until the issuer has answered.
 
 import { durationMilliseconds, type JwtRule, keySetId, meshNames } from "@merlon/policy"
+import { Emitter } from "@merlon/xds"
 import { type Clock, systemClock } from "../observe/clock.js"
 import type { FetchedKeySet, KeySetSource } from "./fetch-jwks.js"
 import { FetchSlots } from "./fetch-slots.js"
@@ -38,7 +39,7 @@ export class FetchedKeySets implements KeySets {
   readonly #issuers = new Map<string, FetchedIssuer>()
   /** Ids beyond the limits, with the reason: never fetched, but not silently. */
   #refused: ReadonlyMap<string, string> = new Map()
-  readonly #listeners = new Set<(id: string, change: { readonly jwks: boolean }) => void>()
+  readonly #changes = new Emitter<[id: string, change: { readonly jwks: boolean }]>()
   readonly #around: KeySetSurroundings
   readonly #limits: ShareLimits
   #persisted: ReadonlyMap<string, GoodKeys> = new Map()
@@ -120,16 +121,13 @@ export class FetchedKeySets implements KeySets {
   }
 
   onChange(listener: (id: string, change: { readonly jwks: boolean }) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#changes.on(listener)
   }
 
   close(): void {
     for (const issuer of this.#issuers.values()) issuer.close()
     this.#issuers.clear()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #keep(id: string, source: KeySetSource): void {
@@ -155,7 +153,7 @@ export class FetchedKeySets implements KeySets {
   }
 
   #changed(id: string, change: { readonly jwks: boolean }): void {
-    for (const listener of this.#listeners) listener(id, change)
+    this.#changes.emit(id, change)
   }
 }
 

@@ -3,6 +3,7 @@
 // over only after it has itself seen the Lease unchanged for its whole duration, and the leader stops counting as one
 // earlier than that, reckoned from before it sent its last successful renewal.
 
+import { Emitter } from "@merlon/xds"
 import { ApiError, type KubernetesClient } from "./client.js"
 import { type KubernetesObject, LEASES } from "./resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "./time.js"
@@ -47,7 +48,9 @@ export class LeaderElection {
   readonly #durationMs: number
   readonly #renewDeadlineMs: number
   readonly #retryMs: number
-  readonly #listeners = new Set<(leader: boolean) => void>()
+  readonly #changes = new Emitter<[leader: boolean]>(error =>
+    this.#options.log?.("a listener for leadership failed", error),
+  )
   readonly #end = new AbortController()
   #loop: Promise<void> | undefined
   /** INVARIANT: before this moment no other candidate may take the Lease. */
@@ -76,8 +79,7 @@ export class LeaderElection {
   }
 
   onChange(listener: (leader: boolean) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   start(): void {
@@ -223,13 +225,7 @@ export class LeaderElection {
     const leader = this.isLeader
     if (leader === this.#told) return
     this.#told = leader
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(leader)
-      } catch (error) {
-        this.#options.log?.("a listener for leadership failed", error)
-      }
-    }
+    this.#changes.emit(leader)
   }
 }
 

@@ -2,7 +2,7 @@
 // Keeps the copy: lists, watches from there on, lists again where the server has forgotten where we were. While the API is
 // away the copy stays as it was, and whoever asks is told since when.
 
-import { messageOf } from "@merlon/xds"
+import { Emitter, messageOf } from "@merlon/xds"
 import { Backoff } from "./backoff.js"
 import { ApiError, type KubernetesClient, type ListOptions, type WatchEvent } from "./client.js"
 import type { Change, Reflected } from "./reflector.js"
@@ -37,8 +37,13 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   readonly items: ReadonlyMap<string, T>
   readonly synced: Promise<void>
   readonly #items = new Map<string, T>()
-  readonly #changeListeners = new Set<(change: Change<T>) => void>()
-  readonly #healthListeners = new Set<(health: ReflectorHealth) => void>()
+  /** One listener's error must neither hide the change from the others nor end the watch. */
+  readonly #changes = new Emitter<[change: Change<T>]>((error, { key }) =>
+    this.#log(`a listener of \`${this.#options.type.plural}\` failed on \`${key}\``, error),
+  )
+  readonly #healthChanges = new Emitter<[health: ReflectorHealth]>(error =>
+    this.#log("a listener for health failed", error),
+  )
   readonly #options: ReflectorOptions<T>
   readonly #time: Time
   readonly #backoff: Backoff
@@ -68,13 +73,11 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   }
 
   onChange(listener: (change: Change<T>) => void): () => void {
-    this.#changeListeners.add(listener)
-    return () => this.#changeListeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   onHealth(listener: (health: ReflectorHealth) => void): () => void {
-    this.#healthListeners.add(listener)
-    return () => this.#healthListeners.delete(listener)
+    return this.#healthChanges.on(listener)
   }
 
   start(): this {
@@ -210,14 +213,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
 
   #tell(change: Change<T>): void {
     if (this.#end.signal.aborted) return
-    for (const listener of [...this.#changeListeners]) {
-      try {
-        listener(change)
-      } catch (error) {
-        // One listener's fault must neither hide the change from the others nor end the watch.
-        this.#log(`a listener of \`${this.#options.type.plural}\` failed on \`${change.key}\``, error)
-      }
-    }
+    this.#changes.emit(change)
   }
 
   #connected(): void {
@@ -233,13 +229,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
 
   #setHealth(health: ReflectorHealth): void {
     this.#health = health
-    for (const listener of [...this.#healthListeners]) {
-      try {
-        listener(health)
-      } catch (error) {
-        this.#log("a listener for health failed", error)
-      }
-    }
+    this.#healthChanges.emit(health)
   }
 
   #log(message: string, error: unknown): void {

@@ -3,6 +3,7 @@
 // Whoever wants to know what a policy says asks here, so that no two of us can disagree about it.
 
 import type { Kind, MeshNames } from "@merlon/policy"
+import { Emitter } from "@merlon/xds"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { readPolicy } from "./read-policy.js"
 import { type PolicyChange, type PolicySource, policyKey, type StoredPolicy } from "./stored-policy.js"
@@ -18,7 +19,7 @@ export interface StoredPoliciesOptions {
 export class StoredPolicies implements PolicySource {
   readonly #options: StoredPoliciesOptions
   readonly #items = new Map<string, StoredPolicy>()
-  readonly #listeners = new Set<(change: PolicyChange) => void>()
+  readonly #changes = new Emitter<[change: PolicyChange]>()
 
   constructor(options: StoredPoliciesOptions) {
     this.#options = options
@@ -29,10 +30,7 @@ export class StoredPolicies implements PolicySource {
   }
 
   onChange(listener: (change: PolicyChange) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#changes.on(listener)
   }
 
   set(kind: Kind, object: KubernetesObject): void {
@@ -64,6 +62,6 @@ export class StoredPolicies implements PolicySource {
   }
 
   #tell(change: PolicyChange): void {
-    for (const listener of [...this.#listeners]) listener(change)
+    this.#changes.emit(change)
   }
 }

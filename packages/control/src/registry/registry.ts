@@ -4,6 +4,7 @@
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshNames } from "@merlon/policy"
+import { Emitter } from "@merlon/xds"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { LabelIndex } from "./label-index.js"
 import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "./mesh-directory.js"
@@ -38,7 +39,7 @@ export class Registry implements MeshDirectory {
   readonly #services = new Map<string, FiledService>()
   /** Those with a selector. */
   readonly #bySelector = new SelectorIndex<FiledService>()
-  readonly #listeners = new Set<(change: DirectoryChange) => void>()
+  readonly #changes = new Emitter<[change: DirectoryChange]>()
 
   constructor({ names, clusterDomain = "cluster.local", warn = () => {} }: RegistryOptions) {
     this.#names = names
@@ -63,8 +64,7 @@ export class Registry implements MeshDirectory {
   }
 
   onChange(listener: (change: DirectoryChange) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   setPod(pod: KubernetesObject): void {
@@ -161,7 +161,7 @@ export class Registry implements MeshDirectory {
 
   #announce(workloads: readonly string[], services: readonly string[]): void {
     const change = { workloads: new Set(workloads), services: new Set(services) }
-    for (const listener of [...this.#listeners]) listener(change)
+    this.#changes.emit(change)
   }
 }
 

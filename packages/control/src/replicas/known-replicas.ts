@@ -3,6 +3,7 @@
 // and whoever does not answer is named. The replica that leads takes away those that nobody renews.
 
 import type { MeshNames } from "@merlon/policy"
+import { Emitter } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { SYSTEM_TIME, type Time } from "../kubernetes/time.js"
@@ -34,7 +35,7 @@ export class KnownReplicas {
   readonly #time: Pick<Time, "monotonic">
   /** Since when each is as it is, by our own clock. */
   readonly #since = new Map<string, number>()
-  readonly #listeners = new Set<() => void>()
+  readonly #changes = new Emitter()
   readonly #unfollow: () => void
   #others: readonly KnownReplica[] = []
 
@@ -66,13 +67,12 @@ export class KnownReplicas {
 
   /** Called when others come, go or move. */
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   stop(): void {
     this.#unfollow()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   get #own(): string {
@@ -87,7 +87,7 @@ export class KnownReplicas {
       .slice(0, MOST)
     if (JSON.stringify(others) === JSON.stringify(this.#others)) return
     this.#others = others
-    for (const listener of [...this.#listeners]) listener()
+    this.#changes.emit()
   }
 
   #read(lease: KubernetesObject): KnownReplica | undefined {

@@ -2,13 +2,14 @@
 // What workloads' ports accept, by the PeerAuthentications in force, remembered per workload until one of them changes.
 
 import { type EffectiveMode, type MeshConfig, type PeerAuthentication, PeerModes } from "@merlon/policy"
+import { Emitter } from "@merlon/xds"
 import type { Documents } from "../policies/documents-in-force.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 
 export class PeerModeSource {
   readonly #mesh: MeshConfig
   readonly #byNamespace = new Map<string, Set<PeerAuthentication>>()
-  readonly #listeners = new Set<(namespace: string | undefined) => void>()
+  readonly #changes = new Emitter<[namespace: string | undefined]>()
   /** By the workload as it is now: one that changed is another value. */
   #modes = new WeakMap<MeshWorkload, PeerModes>()
   readonly #stop: () => void
@@ -23,7 +24,7 @@ export class PeerModeSource {
       if (namespace === undefined) return
       this.#modes = new WeakMap()
       const scope = namespace === mesh.names.rootNamespace ? undefined : namespace
-      for (const listener of [...this.#listeners]) listener(scope)
+      this.#changes.emit(scope)
     })
   }
 
@@ -38,15 +39,12 @@ export class PeerModeSource {
 
   /** Told the namespace whose workloads may have other modes now; undefined stands for all of them. */
   onChange(listener: (namespace: string | undefined) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#changes.on(listener)
   }
 
   close(): void {
     this.#stop()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #file(document: PeerAuthentication): void {

@@ -2,7 +2,7 @@
 // Who asks for the routes of which host and has taken them as they are now: what a MeshService's status is counted from.
 // Stands between the streams and the routes and changes nothing of what either says.
 
-import { HOST_ROUTES, ROUTE_CONFIGURATION, type Snapshot } from "@merlon/xds"
+import { Emitter, HOST_ROUTES, ROUTE_CONFIGURATION, type Snapshot } from "@merlon/xds"
 import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
 import type { ClientCount } from "../status/condition-inputs.js"
@@ -33,7 +33,7 @@ export class RouteClients implements RouteResources, MeshServiceClients {
   readonly #options: RouteClientsOptions
   readonly #byHost = new Map<string, Set<Asking>>()
   readonly #changed = new Set<string>()
-  readonly #listeners = new Set<(meshServices: ReadonlySet<string>) => void>()
+  readonly #changes = new Emitter<[meshServices: ReadonlySet<string>]>()
   readonly #burst: Burst
 
   constructor(options: RouteClientsOptions) {
@@ -99,13 +99,12 @@ export class RouteClients implements RouteResources, MeshServiceClients {
   }
 
   onChange(listener: (meshServices: ReadonlySet<string>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   close(): void {
     this.#burst.stop()
-    this.#listeners.clear()
+    this.#changes.clear()
   }
 
   #hostsOf(names: Iterable<string>, namespace: string): ReadonlySet<string> {
@@ -151,6 +150,6 @@ export class RouteClients implements RouteResources, MeshServiceClients {
   #tell(): void {
     const changed = new Set(this.#changed)
     this.#changed.clear()
-    for (const listener of [...this.#listeners]) listener(changed)
+    this.#changes.emit(changed)
   }
 }

@@ -6,6 +6,7 @@
 import type { MeshConfig } from "@merlon/policy"
 import {
   contentVersion,
+  Emitter,
   encodeProxyResource,
   type MeshSpec,
   resourceNames,
@@ -61,8 +62,8 @@ export class WorkloadViews implements ProxyViews {
   readonly #views = new Map<string, ProxyView>()
   readonly #dirty = new Set<string>()
   readonly #reselected = new Set<string>()
-  readonly #listeners = new Set<(workloads: ReadonlySet<string>) => void>()
-  readonly #selectionListeners = new Set<(policies: ReadonlySet<string>) => void>()
+  readonly #changes = new Emitter<[workloads: ReadonlySet<string>]>()
+  readonly #selections = new Emitter<[policies: ReadonlySet<string>]>()
   readonly #stops: readonly (() => void)[]
   #trust: VersionedResource
   #rulesChanged = true
@@ -112,14 +113,12 @@ export class WorkloadViews implements ProxyViews {
   }
 
   onChange(listener: (workloads: ReadonlySet<string>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#changes.on(listener)
   }
 
   /** Keys (`Kind/namespace/name`) of policies that changed or select other workloads than before, once per burst. */
   onSelectionChange(listener: (policies: ReadonlySet<string>) => void): () => void {
-    this.#selectionListeners.add(listener)
-    return () => this.#selectionListeners.delete(listener)
+    return this.#selections.on(listener)
   }
 
   /** Everything stored has been read: from here on there are views, but none is begun of a namespace that goes. */
@@ -202,8 +201,8 @@ export class WorkloadViews implements ProxyViews {
     if (changed.size > 0) this.#revision = revision
     const reselected = new Set(this.#reselected)
     this.#reselected.clear()
-    if (changed.size > 0) for (const listener of [...this.#listeners]) listener(changed)
-    if (reselected.size > 0) for (const listener of [...this.#selectionListeners]) listener(reselected)
+    if (changed.size > 0) this.#changes.emit(changed)
+    if (reselected.size > 0) this.#selections.emit(reselected)
   }
 
   *#rules(): Iterable<NeededRule> {

@@ -4,6 +4,7 @@
 
 import {
   decodeHostRoutes,
+  Emitter,
   HOST_ROUTES,
   type HostRoutesSpec,
   messageOf,
@@ -39,7 +40,7 @@ export class RouteBook {
   readonly #options: RouteBookOptions
   /** INVARIANT: in the order of the last question, oldest first. */
   readonly #pages = new Map<string, Page>()
-  readonly #listeners = new Set<(names: ReadonlySet<string>) => void>()
+  readonly #changes = new Emitter<[names: ReadonlySet<string>]>()
 
   constructor(options: RouteBookOptions) {
     this.#options = options
@@ -100,10 +101,7 @@ export class RouteBook {
 
   /** Told the names whose answer is another one now. Returns how to stop listening. */
   onChange(listener: (names: ReadonlySet<string>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#changes.on(listener)
   }
 
   #apply({ resources, removed }: Update): void {
@@ -126,7 +124,7 @@ export class RouteBook {
       page.version = ""
       changed.add(name)
     }
-    for (const listener of [...this.#listeners]) listener(changed)
+    this.#changes.emit(changed)
   }
 
   #giveWay(): void {

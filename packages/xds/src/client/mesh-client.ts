@@ -2,6 +2,7 @@
 // A proxy's connection to its control plane: keeps a delta stream open for as long as it runs, and calls beside it. What speaks
 // xDS is loaded when it is needed, so that a proxy serves from its last good state before that.
 
+import { Emitter } from "../emitter.js"
 import { Lane } from "../lane.js"
 import { messageOf, SILENT } from "../log.js"
 import { Backoff } from "./backoff.js"
@@ -22,7 +23,9 @@ export class MeshClient {
   readonly #session: LastSession
   /** By type, also across connections: what an old stream brought is applied, or refused, before a new one says what is held. */
   readonly #lanes: ReadonlyMap<string, Lane>
-  readonly #listeners = new Set<ConnectionListener>()
+  readonly #listeners = new Emitter<Parameters<ConnectionListener>>(error =>
+    this.#options.log?.error({ error: messageOf(error) }, "a listener of the connection failed"),
+  )
   readonly #backoff: Backoff
   #stream: DeltaStream | undefined
   #observing: ObservationStream | undefined
@@ -76,8 +79,7 @@ export class MeshClient {
 
   /** Returns how to stop listening. */
   onConnection(listener: ConnectionListener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#listeners.on(listener)
   }
 
   /** Rejects with the control plane's reason. */
@@ -206,13 +208,7 @@ export class MeshClient {
   #say(connected: boolean, why?: string): void {
     if (this.#connected === connected) return
     this.#connected = connected
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(connected, why)
-      } catch (error) {
-        this.#options.log?.error({ error: messageOf(error) }, "a listener of the connection failed")
-      }
-    }
+    this.#listeners.emit(connected, why)
   }
 
   #sleep(milliseconds: number): Promise<void> {
