@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { until } from "./support/xserver.js"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 
 const MERLOND = "packages/cli/bin/merlond.js"
 const NODE = { v4: "10.231.77.1", v6: "fd31:77::1" }
@@ -43,7 +43,7 @@ beforeAll(async () => {
   writeFileSync(file, JSON.stringify({ workload: { namespace: "foo", name: "a" }, ports }))
   const flags = ["--config-file", file, "--access-log", "off"]
   xserver = spawn("ip", inPod(process.execPath, MERLOND, "xserver", ...flags), { stdio: "ignore" })
-  await until(async () => (await answer(`http://[${POD.v6}]:15021/healthz/ready`)) === "ok\n")
+  await eventually("xserver is ready", async () => (await answer(`http://[${POD.v6}]:15021/healthz/ready`)) === "ok\n")
 })
 afterAll(async () => {
   xserver?.kill()

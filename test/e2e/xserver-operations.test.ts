@@ -4,8 +4,9 @@
 import { readFileSync, rmSync } from "node:fs"
 import { request } from "node:http"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { type Application, startApplication } from "./support/application.js"
-import { document, until, XserverProcess } from "./support/xserver.js"
+import { document, XserverProcess } from "./support/xserver.js"
 
 let application: Application
 const running: XserverProcess[] = []
@@ -203,7 +204,7 @@ describe("several workers", () => {
     expect(new Set(after)).toEqual(new Set([200]))
     const [first = 0] = childrenOf(xserver.pid)
     process.kill(first, "SIGKILL")
-    await until(async () => {
+    await eventually("another worker replaces the killed one", async () => {
       const children = childrenOf(xserver.pid)
       return children.length === 2 && !children.includes(first)
     })

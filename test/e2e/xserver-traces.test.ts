@@ -2,9 +2,10 @@
 // Spans of a real xserver process at a real collector, and what the application is told of the trace.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { type Application, type Seen, startApplication } from "./support/application.js"
 import { TraceCollector } from "./support/collector.js"
-import { document, until, XserverProcess } from "./support/xserver.js"
+import { document, XserverProcess } from "./support/xserver.js"
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 const SPAN = "00f067aa0ba902b7"
@@ -39,7 +40,8 @@ async function call(path: string, headers: Record<string, string> = {}): Promise
   return ((await response.json()) as Seen).headers // what our own application answers
 }
 
-const collected = (count: number) => until(async () => collector.spans.length >= count)
+const collected = (count: number) =>
+  eventually(`the collector has ${count} spans`, async () => collector.spans.length >= count)
 
 describe("with a collector", () => {
   it("records a request as a span of the trace that its caller is in, and tells the application", async () => {
@@ -72,7 +74,7 @@ describe("with a collector", () => {
     expect(JSON.stringify(collector.spans)).not.toContain("secret")
     expect(collector.resources[0]).toMatchObject({ "service.name": "httpbin-1", "service.namespace": "foo" })
     expect(collector.paths).toEqual(["/v1/traces"])
-    await until(async () => xserver?.stdout.includes(TRACE) === true)
+    await eventually("the access log has the trace", async () => xserver?.stdout.includes(TRACE) === true)
   })
 
   it("records a refusal with the policy that refused, and a failure as one", async () => {
@@ -117,11 +119,15 @@ describe("with a collector", () => {
     const process = await start("--traces", collector.url, "--trace-ratio", "1")
     collector.status = 400
     await call("/anything")
-    await until(async () => /^merlon_xserver_spans_dropped_total 1$/m.test(await process.metrics()))
+    await eventually("one span is dropped", async () =>
+      /^merlon_xserver_spans_dropped_total 1$/m.test(await process.metrics()),
+    )
     collector.status = 200
     await call("/anything")
     await collected(1)
-    await until(async () => /^merlon_xserver_spans_exported_total 1$/m.test(await process.metrics()))
+    await eventually("one span is exported", async () =>
+      /^merlon_xserver_spans_exported_total 1$/m.test(await process.metrics()),
+    )
   })
 
   it("sends from every worker", async () => {

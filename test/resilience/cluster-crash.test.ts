@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
-import { until } from "../../packages/cluster/src/store/testing/until.js"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { bundle } from "./support/bundle.js"
 import { ClusterProcess, clusterServer } from "./support/cluster-process.js"
 import { ConfigMapWriter, check, follow, NAMESPACE } from "./support/config-map-writer.js"
@@ -90,7 +90,7 @@ async function oneServer(program: string, order: { dataDir: string; etcd?: strin
     const book = ledger
     const watch = await follow(server, book)
     const marker = await new ConfigMapWriter(book, 1_000 + round).mark(server)
-    await until(() => book.lastSeen >= marker)
+    await eventually("the book has seen the marker", () => book.lastSeen >= marker)
     await check(server, book)
     standby = spawnServer(program)
     kills = round
@@ -102,7 +102,7 @@ async function oneServer(program: string, order: { dataDir: string; etcd?: strin
       ),
     )
     const before = book.acknowledgements
-    await until(() => book.acknowledgements > before + WRITERS)
+    await eventually("every writer has an acknowledgement", () => book.acknowledgements > before + WRITERS)
     await pause(ROUND_MS * Math.random())
     await server.kill()
     going = false
@@ -134,7 +134,7 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
       ),
     )
     const sofar = ledger.acknowledgements
-    await until(() => ledger.acknowledgements > sofar + WRITERS)
+    await eventually("every writer has an acknowledgement", () => ledger.acknowledgements > sofar + WRITERS)
     await pause(ROUND_MS * Math.random())
     // The watcher's server is the one that goes; it resumes on the one that stays.
     await other.kill()
@@ -142,11 +142,11 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
     up = [survivor]
     watch = await follow(survivor, ledger)
     const before = ledger.acknowledgements
-    await until(() => ledger.acknowledgements > before + WRITERS)
+    await eventually("every writer has an acknowledgement", () => ledger.acknowledgements > before + WRITERS)
     going = false
     await Promise.all(writers)
     const marker = await new ConfigMapWriter(ledger, 1_000 + round).mark(survivor)
-    await until(() => ledger.lastSeen >= marker)
+    await eventually("the ledger has seen the marker", () => ledger.lastSeen >= marker)
     await check(survivor, ledger)
     const restarted = await start((round + 1) % 2, standby)
     other = survivor

@@ -5,9 +5,10 @@
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { Authority } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { type Application, startApplication } from "../e2e/support/application.js"
-import { until, XserverProcess } from "../e2e/support/xserver.js"
+import { XserverProcess } from "../e2e/support/xserver.js"
 
 const MiB = 1024 * 1024
 const authority = new Authority()
@@ -64,14 +65,14 @@ async function many(count: number, first?: Buffer | string): Promise<readonly So
 
 async function gone(sockets: readonly Socket[]): Promise<void> {
   for (const socket of sockets) socket.destroy()
-  await until(async () => (await openConnections()) < 50)
+  await eventually("fewer than 50 connections are open", async () => (await openConnections()) < 50)
 }
 
 it("ten thousand idle connections cost little each, and others are served", async () => {
   await served()
   const before = resident()
   const idle = await many(10_000)
-  await until(async () => (await openConnections()) >= 10_000)
+  await eventually("10,000 connections are open", async () => (await openConnections()) >= 10_000)
   expect(await served()).toBe(true)
   expect((resident() - before) / idle.length).toBeLessThan(16 * 1024)
   await gone(idle)
@@ -80,7 +81,7 @@ it("ten thousand idle connections cost little each, and others are served", asyn
 it("headers that never end are cut off, and others are served meanwhile", async () => {
   const slow = await many(500, "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")
   expect(await served()).toBe(true)
-  await until(async () => (await openConnections()) < 50)
+  await eventually("fewer than 50 connections are open", async () => (await openConnections()) < 50)
   expect(await xserver.metrics()).toMatch(/limits_hit_total\{limit="headerTimeoutMs"\} \d+/)
   await gone(slow)
 })
@@ -94,7 +95,9 @@ it("handshakes that never end are cut off", async () => {
 
 it("connections beyond the limit are closed as they come and counted", async () => {
   const crowd = await many(12_200)
-  await until(async () => /limits_hit_total\{limit="connections"\} [1-9]/.test(await xserver.metrics()))
+  await eventually("the limit of connections is hit", async () =>
+    /limits_hit_total\{limit="connections"\} [1-9]/.test(await xserver.metrics()),
+  )
   await gone(crowd)
   expect(await served()).toBe(true)
 })

@@ -7,9 +7,10 @@ import http from "node:http"
 import https from "node:https"
 import { connect } from "node:net"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { Authority, GOOD_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { type Application, startApplication } from "../e2e/support/application.js"
-import { document, until, XserverProcess } from "../e2e/support/xserver.js"
+import { document, XserverProcess } from "../e2e/support/xserver.js"
 
 const SECONDS = 6 * inject("effort")
 /** After which nothing is made for the first time any more. */
@@ -119,7 +120,9 @@ it(
     clearInterval(changing)
     expect(unexpected.slice(0, 5)).toEqual([])
     for (const agent of [plainAgent, mtlsAgent]) agent.destroy()
-    await until(async () => /xserver_connections\{port="8080"\} 0/.test(await xserver.metrics()))
+    await eventually("no connection is open", async () =>
+      /xserver_connections\{port="8080"\} 0/.test(await xserver.metrics()),
+    )
     expect(resident() - warm).toBeLessThan(80 * MiB)
   },
   (SECONDS + 300) * 1_000,

@@ -6,11 +6,11 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from "node:tls"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { type Credentials, loadCredentials } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
+import { eventually } from "./store/testing/eventually.js"
 import { type Answer, OracleClient } from "./testing/oracle/client.js"
 import { asString, dig, type Json } from "./value.js"
 
@@ -96,14 +96,6 @@ const head = (method: string, path: string, bearer = tenant, more = ""): string 
 const slowBody = (declared: number): string =>
   head("POST", REVIEWS, tenant, `Content-Type: application/json\r\nContent-Length: ${declared}\r\n`)
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error("it never came to be")
-    await sleep(20)
-  }
-}
-
 async function gauge(name: string): Promise<number> {
   const text = (await admin("GET", "/metrics")).text ?? ""
   return Number(new RegExp(`^merlon_cluster_${name} (\\S+)$`, "m").exec(text)?.[1])
@@ -118,7 +110,7 @@ async function renew(): Promise<number> {
 describe("slow bodies", () => {
   it("take no places: 210 of an account without rights leave writes and the leader's lease alone", async () => {
     for (let i = 0; i < 210; i++) await open(`${slowBody(1000)}{"spec":`)
-    await until(async () => (await gauge("body_bytes")) >= 210 * 8)
+    await eventually("the bodies of 210 requests are counted", async () => (await gauge("body_bytes")) >= 210 * 8)
     expect(await gauge("writes_in_flight")).toBe(0)
     expect(await renew()).toBe(200)
     expect((await admin("POST", MAPS, { metadata: { name: "meanwhile" } })).status).toBe(201)
@@ -127,26 +119,29 @@ describe("slow bodies", () => {
   it("that declare much reserve nothing, and bytes that came are refused beyond one's share", async () => {
     const chunk = `{"a":"${"x".repeat(500_000)}`
     const open4 = await Promise.all(Array.from({ length: 4 }, () => open(slowBody(3_000_000) + chunk)))
-    await until(async () => (await gauge("body_bytes")) >= 4 * 500_000)
+    await eventually("four bodies are buffered", async () => (await gauge("body_bytes")) >= 4 * 500_000)
     const fifth = await open(slowBody(3_000_000) + chunk)
-    await until(() => fifth.answer().includes("\r\n\r\n{"))
+    await eventually("the fifth body is answered", () => fifth.answer().includes("\r\n\r\n{"))
     expect(fifth.answer()).toMatch(/^HTTP\/1\.1 429/)
     expect(fifth.answer()).toMatch(/retry-after: 1/i)
     expect(open4.map(({ answer }) => answer())).toEqual(["", "", "", ""])
     expect((await admin("POST", MAPS, { metadata: { name: "large" }, data: { k: chunk } })).status).toBe(201)
     for (const { socket } of open4) socket.destroy()
-    await until(async () => (await gauge("body_bytes")) === 0)
+    await eventually("no body is buffered", async () => (await gauge("body_bytes")) === 0)
   }, 120_000)
 })
 
 describe("places", () => {
   it("are given back by requests that fail, are refused or leave", async () => {
     const { answer } = await open(`${slowBody(1)}{`)
-    await until(() => answer().includes("\r\n\r\n{"))
+    await eventually("the request is answered", () => answer().includes("\r\n\r\n{"))
     expect(answer()).toMatch(/^HTTP\/1\.1 400/)
     const gone = await open(slowBody(10))
     gone.socket.destroy()
-    await until(async () => (await gauge("writes_in_flight")) === 0 && (await gauge("body_bytes")) === 0)
+    await eventually(
+      "no write is in flight and no body is buffered",
+      async () => (await gauge("writes_in_flight")) === 0 && (await gauge("body_bytes")) === 0,
+    )
   }, 120_000)
 })
 
@@ -161,8 +156,8 @@ describe("watchers", () => {
       await new Promise(resolve => socket.write(watch, resolve))
       socket.destroy()
     }
-    await until(async () => (await gauge("connections")) <= before)
-    await until(async () => (await gauge("watches")) === 0)
+    await eventually("the connections are closed", async () => (await gauge("connections")) <= before)
+    await eventually("no watch is open", async () => (await gauge("watches")) === 0)
   }, 120_000)
 })
 
@@ -171,9 +166,9 @@ describe("slow watchers", () => {
     const name = "seen"
     await admin("POST", MAPS, { metadata: { name }, data: { k: "x".repeat(200_000) } })
     for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&timeoutSeconds=600`), true)
-    await until(async () => (await gauge("watches")) === 50)
+    await eventually("50 watches are open", async () => (await gauge("watches")) === 50)
     const other = await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=seen`, leader))
-    await until(() => other.answer().includes("ADDED"))
+    await eventually("the other watch has an event", () => other.answer().includes("ADDED"))
     let most = 0
     for (let i = 1; i <= 30; i++) {
       const data = { n: `${i}`, k: "x".repeat(200_000) }
@@ -183,17 +178,17 @@ describe("slow watchers", () => {
     expect(most).toBeGreaterThan(0)
     // The other reader's event in hand comes on top of the account's own share.
     expect(most).toBeLessThan(PER_USER + 1_000_000)
-    await until(async () => (await gauge("watches")) < 50)
-    await until(() => other.answer().includes('"n":"30"'))
+    await eventually("a watch is closed", async () => (await gauge("watches")) < 50)
+    await eventually("the other watch has the last event", () => other.answer().includes('"n":"30"'))
     const seen = new Set(Array.from(other.answer().matchAll(/"n":"(\d+)"/g), ([, n]) => Number(n)))
     expect(seen).toEqual(new Set(Array.from({ length: 30 }, (_, i) => i + 1)))
   }, 120_000)
 
   it("cannot be more than one's share of watches", async () => {
     for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=none`))
-    await until(async () => (await gauge("watches")) === 50)
+    await eventually("50 watches are open", async () => (await gauge("watches")) === 50)
     const { answer } = await open(head("GET", `${MAPS}?watch=1`))
-    await until(() => answer().includes("\r\n\r\n"))
+    await eventually("the watch is answered", () => answer().includes("\r\n\r\n"))
     expect(answer()).toMatch(/^HTTP\/1\.1 429/)
     expect(answer()).toMatch(/retry-after: 5/i)
   }, 120_000)
@@ -206,9 +201,9 @@ describe("answers that nobody reads", () => {
     for (let i = 0; i < 24; i++)
       await admin("POST", MAPS, { metadata: { name: `big-${i}` }, data: { k: "x".repeat(900_000) } })
     await open(list, true)
-    await until(async () => (await gauge("backlog_bytes")) > 0)
+    await eventually("a watch has a backlog", async () => (await gauge("backlog_bytes")) > 0)
     const second = await open(list)
-    await until(() => second.answer().includes("\r\n\r\n{"))
+    await eventually("the second client is answered", () => second.answer().includes("\r\n\r\n{"))
     expect(second.answer()).toMatch(/^HTTP\/1\.1 429/)
     // The gauge itself is read in a place.
     expect(await gauge("reads_in_flight")).toBe(1)
@@ -219,10 +214,10 @@ describe("answers that nobody reads", () => {
     const editor = await account("editors", "cluster-admin")
     const body = JSON.stringify({ metadata: { name: "refused" } })
     await open(head("GET", MAPS, editor), true)
-    await until(async () => (await gauge("backlog_bytes")) > 0)
+    await eventually("a watch has a backlog", async () => (await gauge("backlog_bytes")) > 0)
     const more = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
     const write = await open(head("POST", MAPS, editor, more) + body)
-    await until(() => write.answer().includes("\r\n\r\n{"))
+    await eventually("the write is answered", () => write.answer().includes("\r\n\r\n{"))
     expect(write.answer()).toMatch(/^HTTP\/1\.1 429/)
     expect((await admin("GET", `${MAPS}/refused`)).status).toBe(404)
   }, 120_000)
@@ -232,7 +227,7 @@ describe("idle connections", () => {
   it("beyond the most there may be cost their owner, not the system", async () => {
     expect(await renew()).toBe(200)
     for (let i = 0; i < 240; i++) await open(head("GET", "/version"))
-    await until(async () => (await gauge("connections")) <= 230)
+    await eventually("connections are closed", async () => (await gauge("connections")) <= 230)
     expect(await renew()).toBe(200)
     expect((await admin("GET", "/api")).status).toBe(200)
   }, 120_000)

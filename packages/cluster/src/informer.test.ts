@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernetes/client-node"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Cluster, startCluster } from "./cluster.js"
-import { until } from "./store/testing/until.js"
+import { eventually } from "./store/testing/eventually.js"
 
 let folder: string
 let cluster: Cluster
@@ -47,7 +47,7 @@ it("keeps the cache of an informer true across a restart of the server", async (
   await informer.start()
   await create("a")
   await create("b")
-  await until(() => known.has("a") && known.has("b"))
+  await eventually("a and b are known", () => known.has("a") && known.has("b"))
   const { port } = cluster
   const before = cluster.revision()
   await cluster.close()
@@ -56,7 +56,7 @@ it("keeps the cache of an informer true across a restart of the server", async (
   await create("c")
   await api.deleteNamespacedConfigMap({ name: "a", namespace })
   await api.replaceNamespacedConfigMap({ name: "b", namespace, body: { metadata: { name: "b" }, data: { k: "2" } } })
-  await until(() => known.has("c") && !known.has("a") && known.get("b") === "2")
+  await eventually("the informer knows the changes", () => known.has("c") && !known.has("a") && known.get("b") === "2")
   stopped = true
   await informer.stop()
 })

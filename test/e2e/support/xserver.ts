@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 
 export interface Settings {
@@ -57,7 +58,7 @@ export class XserverProcess {
   /** Starts the process and waits until it is ready. */
   async run(): Promise<void> {
     this.launch()
-    await until(async () => {
+    await eventually("xserver is ready", async () => {
       if (this.#child?.exitCode !== null) throw new Error(`xserver ended: ${this.stderr}`)
       return (await this.ready()) === 200
     })
@@ -118,12 +119,14 @@ export class XserverProcess {
 
   /** Waits until what was configured last is enforced, however often it was read before it was whole. */
   async enforced(): Promise<void> {
-    await until(async () => JSON.stringify((await this.adminJson("/config_dump")).body).includes(this.#mark))
+    await eventually("xserver enforces the last configuration", async () =>
+      JSON.stringify((await this.adminJson("/config_dump")).body).includes(this.#mark),
+    )
   }
 
   /** Waits until something was no configuration. */
   async refused(): Promise<void> {
-    await until(async () => this.stderr.includes("configuration refused"))
+    await eventually("xserver rejects the configuration", async () => this.stderr.includes("configuration refused"))
   }
 
   get #mark(): string {
@@ -172,15 +175,6 @@ async function status(url: string): Promise<number> {
     return (await fetch(url)).status
   } catch {
     return 0
-  }
-}
-
-/** Tests wait for what happens, never for a time. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 90_000
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error("what was waited for did not happen")
-    await new Promise(resolve => setTimeout(resolve, 25))
   }
 }
 

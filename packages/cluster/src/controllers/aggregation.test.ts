@@ -3,7 +3,7 @@
 // A ClusterRole with an aggregation rule has the rules of those that its selectors match, as they come and go.
 
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { until } from "../store/testing/until.js"
+import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asArray, equal, type JsonObject } from "../value.js"
 import { RoleAggregator } from "./aggregation.js"
@@ -29,7 +29,7 @@ const aggregate = (name: string, labels: readonly JsonObject[], own: JsonObject 
   })
 }
 const has = (name: string, ...resources: readonly string[]): Promise<void> =>
-  until(async () => {
+  eventually(`the ClusterRole ${name} has the rules of ${resources.join(", ") || "nothing"}`, async () => {
     const found = await bench.store.get(`/registry/clusterroles/${name}`)
     return equal(asArray(found?.object.rules), resources.map(rule))
   })

@@ -3,7 +3,7 @@
 // A CRD is established when its names are its own, waits where they are another's, and goes after its objects.
 
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
-import { until } from "../store/testing/until.js"
+import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asArray, asObject, asString, dig, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -41,7 +41,10 @@ async function conditions(plural: string): Promise<readonly string[]> {
 }
 
 const becomes = (plural: string, ...expected: readonly string[]): Promise<void> =>
-  until(async () => (await conditions(plural)).join() === expected.join())
+  eventually(
+    `${plural} has the conditions ${expected.join(", ")}`,
+    async () => (await conditions(plural)).join() === expected.join(),
+  )
 
 const ESTABLISHED = ["NamesAccepted=True NoConflicts", "Established=True InitialNamesAccepted"]
 
@@ -63,7 +66,9 @@ describe("a CRD", () => {
     await define(plural, names)
     await becomes(plural, `NamesAccepted=False ${reason}`, "Established=False NotAccepted")
     await bench.remove(CRDS, "", nameOf("apples"))
-    await until(async () => (await conditions(plural)).includes("Established=True InitialNamesAccepted"))
+    await eventually(`${plural} is established`, async () =>
+      (await conditions(plural)).includes("Established=True InitialNamesAccepted"),
+    )
   })
 
   it("goes after its objects, and says meanwhile that it is going", async () => {
@@ -74,9 +79,14 @@ describe("a CRD", () => {
     const apple = { apiVersion: "example.com/v1", kind: "Apple", metadata }
     await bench.store.commit([], [{ key, value: stringify(apple) }])
     await bench.remove(CRDS, "", nameOf("apples"))
-    await until(async () => (await conditions("apples")).includes("Terminating=True InstanceDeletionInProgress"))
+    await eventually("apples is terminating", async () =>
+      (await conditions("apples")).includes("Terminating=True InstanceDeletionInProgress"),
+    )
     expect(await bench.store.get(key)).toBeDefined()
     await bench.store.commit([], [{ key, delete: true }])
-    await until(async () => (await bench.store.get(`${PREFIX}${nameOf("apples")}`)) === undefined)
+    await eventually(
+      "the definition of apples is deleted",
+      async () => (await bench.store.get(`${PREFIX}${nameOf("apples")}`)) === undefined,
+    )
   })
 })

@@ -5,7 +5,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { StoreEvent } from "../store/store.js"
-import { until } from "../store/testing/until.js"
+import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asString, dig, type JsonObject } from "../value.js"
 import { GarbageCollector } from "./garbage.js"
@@ -48,7 +48,7 @@ describe("a namespace that is deleted", () => {
   it("loses its Pods before anything else, although other kinds come first by name", async () => {
     for (const name of ["a", "b"]) await create("pods", "shop", pod(name))
     await remove("namespaces", "", "shop")
-    await until(async () => (await find("namespaces", "", "shop")) === undefined)
+    await eventually("the namespace is deleted", async () => (await find("namespaces", "", "shop")) === undefined)
     expect(ends()).toEqual([
       ...["a", "b"].map(name => `/registry/pods/shop/${name}`),
       "/registry/configmaps/shop/policy",
@@ -62,12 +62,14 @@ describe("a namespace that is deleted", () => {
     await remove("namespaces", "", "shop")
     const marked = async (): Promise<boolean> =>
       dig(await find("pods", "shop", "served"), "metadata", "deletionGracePeriodSeconds") === 30
-    await until(marked)
-    await until(async () => JSON.stringify(await find("namespaces", "", "shop")).includes("pods. has 1 resource"))
+    await eventually("the Pod on a node is marked for deletion", marked)
+    await eventually("the namespace names the Pod that remains", async () =>
+      JSON.stringify(await find("namespaces", "", "shop")).includes("pods. has 1 resource"),
+    )
     expect(await find("configmaps", "shop", "policy")).toBeDefined()
     // The kubelet of its node says that it has ended.
     await remove("pods", "shop", "served", { gracePeriodSeconds: 0 })
-    await until(async () => (await find("namespaces", "", "shop")) === undefined)
+    await eventually("the namespace is deleted", async () => (await find("namespaces", "", "shop")) === undefined)
     expect(ends().slice(0, 2)).toEqual(["/registry/pods/shop/served", "/registry/configmaps/shop/policy"])
   })
 })
@@ -90,7 +92,7 @@ describe("a Pod", () => {
     await remove("pods", "default", "p")
     expect(await find("pods", "default", "p")).toBeDefined()
     bench.now += 1000
-    await until(async () => (await find("pods", "default", "p")) === undefined)
+    await eventually("the Pod is deleted", async () => (await find("pods", "default", "p")) === undefined)
   })
 
   it("of a deleted owner gets the grace that a client would give it", async () => {
@@ -100,7 +102,10 @@ describe("a Pod", () => {
     const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid }]
     await create("pods", "default", pod("p", { nodeName: "n1" }, { ownerReferences }))
     await remove("configmaps", "default", "owner")
-    await until(async () => dig(await find("pods", "default", "p"), "metadata", "deletionTimestamp") !== undefined)
+    await eventually(
+      "the Pod is marked for deletion",
+      async () => dig(await find("pods", "default", "p"), "metadata", "deletionTimestamp") !== undefined,
+    )
     expect(dig(await find("pods", "default", "p"), "metadata", "deletionGracePeriodSeconds")).toBe(30)
   })
 })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { until } from "../store/testing/until.js"
+import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asArray, asString, dig, type JsonObject } from "../value.js"
 import { GarbageCollector } from "./garbage.js"
@@ -29,7 +30,7 @@ const find = async (name: string): Promise<JsonObject | undefined> =>
   (await bench.registry.find(bench.registry.catalog.builtin("", "v1", "configmaps"), "default", name))?.object
 const remove = (name: string, propagationPolicy = "Background") =>
   bench.remove(MAPS, "default", name, { propagationPolicy })
-const isGone = (name: string) => until(async () => (await find(name)) === undefined)
+const isGone = (name: string) => eventually(`${name} is deleted`, async () => (await find(name)) === undefined)
 const ownersOf = async (name: string): Promise<readonly string[]> =>
   asArray(dig(await find(name), "metadata", "ownerReferences")).map(ref => asString(dig(ref, "name")))
 
@@ -70,7 +71,10 @@ it("keeps an owner that is deleted in the foreground until its dependents are go
   const owner = await create("owner")
   await create("held", [owner], ["example.com/hold"])
   await remove("owner", "Foreground")
-  await until(async () => dig(await find("held"), "metadata", "deletionTimestamp") !== undefined)
+  await eventually(
+    "the owner is marked for deletion",
+    async () => dig(await find("held"), "metadata", "deletionTimestamp") !== undefined,
+  )
   expect(dig(await find("owner"), "metadata", "finalizers")).toEqual(["foregroundDeletion"])
   await bench.store.commit([], [{ key: "/registry/configmaps/default/held", delete: true }])
   await isGone("owner")
@@ -80,7 +84,10 @@ it("goes on after a restart with what was begun before", async () => {
   const owner = await create("owner")
   await create("child", [owner], ["example.com/hold"])
   await remove("owner", "Foreground")
-  await until(async () => dig(await find("child"), "metadata", "deletionTimestamp") !== undefined)
+  await eventually(
+    "the dependent is marked for deletion",
+    async () => dig(await find("child"), "metadata", "deletionTimestamp") !== undefined,
+  )
   await collector.close()
   await bench.store.commit([], [{ key: "/registry/configmaps/default/child", delete: true }])
   await bench.run(new GarbageCollector(bench.registry))
@@ -101,7 +108,7 @@ it("asks admission before it takes anything, and again until it may", async () =
   await create("other", [owner])
   await remove("owner", "Foreground")
   await isGone("other")
-  await until(() => Promise.resolve(asked.length > 1))
+  await eventually("admission is asked again", () => Promise.resolve(asked.length > 1))
   expect(await find("guard")).toBeDefined()
   expect(asked[0]).toBe("system:serviceaccount:kube-system:generic-garbage-collector")
   isKept = false

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { afterEach, expect, it } from "vitest"
-import { until } from "../store/testing/until.js"
+import { eventually } from "../store/testing/eventually.js"
 import { WorkQueue } from "./work-queue.js"
 
 let queue: WorkQueue | undefined
@@ -17,7 +18,7 @@ it("works on each key once, however often it was added before", async () => {
   queue = new WorkQueue(async key => void done.push(key))
   for (const key of ["a", "b", "a", "a", "b"]) queue.add(key)
   queue.add("last")
-  await until(async () => done.includes("last"))
+  await eventually("the last item is done", async () => done.includes("last"))
   expect(done).toEqual(["a", "b", "last"])
 })
 
@@ -29,13 +30,16 @@ it("works on a key again where it is added during the work, and never on two at 
     await wait()
   })
   queue.add("a")
-  await until(async () => waiting.length === 1)
+  await eventually("one item is in work", async () => waiting.length === 1)
   queue.add("a")
   queue.add("b")
   expect(begun).toEqual(["a"])
   for (const count of [2, 3]) {
     go()
-    await until(async () => begun.length === count && waiting.length === 1)
+    await eventually(
+      `${count} items have begun and one is in work`,
+      async () => begun.length === count && waiting.length === 1,
+    )
   }
   go()
   expect(begun).toEqual(["a", "a", "b"])
@@ -49,7 +53,7 @@ it("tries again what failed, and goes on with the others meanwhile", async () =>
   })
   queue.add("a")
   queue.add("b")
-  await until(async () => seen.filter(key => key === "a").length === 3)
+  await eventually("a has been worked on three times", async () => seen.filter(key => key === "a").length === 3)
   expect(seen.slice(0, 2)).toEqual(["a", "b"])
 })
 
@@ -61,7 +65,7 @@ it("waits at its end for the work in hand, and begins no other", async () => {
     await wait()
   })
   ending.add("a")
-  await until(async () => waiting.length === 1)
+  await eventually("one item is in work", async () => waiting.length === 1)
   ending.add("b")
   ending.addLater("c", 0)
   let closed = false

@@ -4,8 +4,8 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { resolve } from "node:path"
-import { type MeshRecord, readRecord } from "../../../../packages/cli/src/local/record/mesh-record.js"
 import { isRunning } from "../../../../packages/cli/src/local/processes/process-identity.js"
+import { type MeshRecord, readRecord } from "../../../../packages/cli/src/local/record/mesh-record.js"
 
 const MERLONCTL = resolve("packages/cli/bin/merlonctl.js")
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { TestAuthority } from "../testing/certificates.js"
 import { EtcdProcess } from "../testing/etcd-process.js"
+import { eventually } from "../testing/eventually.js"
 import { freePort } from "../testing/free-port.js"
-import { until } from "../testing/until.js"
 import { Connection, parseEndpoint } from "./connection.js"
 import { decodeRange, encodeRange } from "./messages.js"
 import { openEtcdStore } from "./open.js"
@@ -101,13 +102,13 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
     expect(await store.commit([], [write])).toBeGreaterThan(0)
     await server.kill()
     await server.launch()
-    await until(() =>
+    await eventually("a write is committed after the restart", () =>
       store.commit([], [write]).then(
         () => true,
         () => false,
       ),
     )
-    await until(() => heard.length >= 2)
+    await eventually("the watch has both events", () => heard.length >= 2)
     await store.close()
   })
 

@@ -6,8 +6,8 @@
 import { afterEach, describe, expect, it } from "vitest"
 import { CompactedError, type Store, type StoreEvent } from "../store.js"
 import { EtcdProcess } from "../testing/etcd-process.js"
+import { eventually } from "../testing/eventually.js"
 import { Gate } from "../testing/gate.js"
-import { until } from "../testing/until.js"
 import { type EtcdOptions, openEtcdStore } from "./open.js"
 
 const put = (key: string, n: number): { key: string; value: string } => ({ key, value: JSON.stringify({ n }) })
@@ -38,7 +38,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
   /** Its time is short enough for a test to wait until it is up, and to open may take a busy machine longer. */
   const openImpatient = async (endpoint: string): Promise<Store> => {
     let store: Store | undefined
-    await until(async () => {
+    await eventually("etcd is up", async () => {
       store = await open([endpoint], { timeoutMs: 300 }).catch(() => undefined)
       return store !== undefined
     })
@@ -72,7 +72,10 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(await recent.get("/a")).toBe(await two.get("/a"))
     await one.commit([], [put("/b", 1)])
     expect(await recent.get("/b")).toMatchObject({ object: { n: 1 } })
-    await until(async () => (await recent.range({ prefix: "/" })).entries.length === 2)
+    await eventually(
+      "the recent store has both entries",
+      async () => (await recent.range({ prefix: "/" })).entries.length === 2,
+    )
     gate.silent = true
     expect(await recent.get("/a")).toMatchObject({ object: { n: 1 } })
     expect((await recent.range({ prefix: "/b" })).entries).toHaveLength(1)
@@ -108,7 +111,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const store = await open([server.endpoint])
     const before = store.revision()
     await server.put("/foreign", "x")
-    await until(() => store.revision() > before)
+    await eventually("the store has the later revision", () => store.revision() > before)
   })
 
   it("resumes its watch after every cut without gap or repetition", async () => {
@@ -121,9 +124,9 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     for (let n = 0; n < 200; n++) {
       await writer.commit([], [put(`/${n % 3}`, n), put("/both", n)])
       if (n % 20 === 0) gate.cut()
-      if (n % 50 === 0) await until(() => numbers(events).includes(n))
+      if (n % 50 === 0) await eventually(`the watch has event ${n}`, () => numbers(events).includes(n))
     }
-    await until(() => reader.revision() >= writer.revision())
+    await eventually("the reader has the writer's revision", () => reader.revision() >= writer.revision())
     expect(numbers(events)).toEqual(Array.from({ length: 200 }, (_, n) => [n, n]).flat())
   })
 
@@ -139,7 +142,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
       () => "done",
       error => error.code,
     )
-    await until(() => events.length > 0)
+    await eventually("the watch has an event", () => events.length > 0)
     gate.cut()
     gate.muteAnswers = false
     expect(await outcome).toBe("STORE_UNCERTAIN")
@@ -170,13 +173,13 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(refused).toContain("STORE_UNREACHABLE")
     await expect(store.get("/a")).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
     await server.launch()
-    await until(() =>
+    await eventually("a write is committed after the restart", () =>
       store.commit([], [put("/a", 7)]).then(
         () => true,
         () => false,
       ),
     )
-    await until(() => numbers(events).at(-1) === 7)
+    await eventually("the watch has the write", () => numbers(events).at(-1) === 7)
   })
 
   it("does not open without etcd, and says so", async () => {
@@ -199,11 +202,11 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await first.close()
     await writer.commit([], [put("/a", 2)])
     expect(await store.get("/a")).toMatchObject({ object: { n: 2 } })
-    await until(() => events.length === 2)
+    await eventually("the watch has two events", () => events.length === 2)
     await first.open()
     await second.close()
     await writer.commit([], [put("/a", 3)])
-    await until(() => events.length === 3)
+    await eventually("the watch has three events", () => events.length === 3)
     first.silent = true
     await second.open()
     expect(await store.get("/a")).toMatchObject({ object: { n: 3 } })
@@ -216,7 +219,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const writer = await open([server.endpoint])
     const store = await open([gate.endpoint])
     await writer.commit([], [put("/same", 0), put("/changed", 0), put("/gone", 0), put("/again", 0)])
-    await until(() => store.revision() >= writer.revision())
+    await eventually("the store has the writer's revision", () => store.revision() >= writer.revision())
     const before = store.revision()
     const events: StoreEvent[] = []
     store.watch("/", before, event => events.push(event))
@@ -227,7 +230,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await writer.commit([], [put("/again", 1)])
     await writer.compact(writer.revision())
     await gate.open()
-    await until(() => store.revision() >= writer.revision())
+    await eventually("the store has the writer's revision", () => store.revision() >= writer.revision())
     expect(events.map(({ key, entry, previous }) => [key, previous?.object.n, entry?.object.n])).toEqual([
       ["/changed", 0, 3],
       ["/new", undefined, 1],
@@ -237,7 +240,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     ])
     expect(() => store.watch("/", before, () => undefined)).toThrow(CompactedError)
     await writer.commit([], [put("/same", 1)])
-    await until(() => events.at(-1)?.key === "/same")
+    await eventually("the watch has the last key", () => events.at(-1)?.key === "/same")
   })
 
   it("tells what etcd refuses from what went wrong on the way", async () => {
