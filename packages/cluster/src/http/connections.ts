@@ -5,6 +5,7 @@
 // system out.
 
 import type { Socket } from "node:net"
+import { remoteKey } from "@merlon/wire"
 import type { Share } from "./share.js"
 
 interface Held {
@@ -27,7 +28,7 @@ export class Connections {
 
   opened(socket: Socket): void {
     // Until a request has said who it is, an address is all there is to go by.
-    const share = { owner: `address ${addressClass(socket.remoteAddress ?? "")}`, system: false }
+    const share = { owner: `address ${remoteKey(socket.remoteAddress) ?? ""}`, system: false }
     const key = nameOf(socket)
     this.#held.set(key, { socket, share, busy: 0, used: this.#clock++ })
     socket.on("close", () => this.#held.delete(key))
@@ -69,17 +70,6 @@ export class Connections {
 /** Idle before busy, then by last use. */
 function rank({ busy, used }: Held): number {
   return (busy > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + used
-}
-
-/** A host with one IPv6 address has its whole /64 (RFC 4291 section 2.5.4); IPv4 may be written as IPv6. */
-export function addressClass(address: string): string {
-  const ipv4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (ipv4 !== undefined) return ipv4
-  const [before = "", after] = address.split("%", 1)[0]?.split("::") ?? []
-  const left = before === "" ? [] : before.split(":")
-  const right = after === undefined || after === "" ? [] : after.split(":")
-  const zeros = after === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => "0")
-  return [...left, ...zeros, ...right].slice(0, 4).join(":")
 }
 
 /** A TLS socket and the one beneath it have this in common. */

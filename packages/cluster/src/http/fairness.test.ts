@@ -4,6 +4,7 @@
 
 import { EventEmitter } from "node:events"
 import type { Socket } from "node:net"
+import { Quota } from "@merlon/wire"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../meta/status.js"
@@ -12,7 +13,6 @@ import { Connections } from "./connections.js"
 import { Fairness } from "./fairness.js"
 import { defaultLimits } from "./limits.js"
 import { type Share, shareOf } from "./share.js"
-import { Supply } from "./supply.js"
 
 const user = (owner: string): Share => ({ owner, system: false })
 const system: Share = { owner: "control", system: true }
@@ -42,19 +42,19 @@ describe("whose share it is", () => {
   ])("%s", (_, got, want) => expect(got).toEqual(want))
 })
 
-describe("a supply", () => {
+describe("a quota", () => {
   it("lets one user take its share, all users all but what is kept, and the system everything", () => {
-    const supply = new Supply({ all: 10, each: 4, kept: 2 })
+    const quota = new Quota({ all: 10, each: 4, kept: 2 })
     const take = (share: Share): number => {
       let n = 0
-      while (supply.take(share, 1)) n++
+      while (quota.take(share, 1)) n++
       return n
     }
     expect(take(user("a"))).toBe(4)
     expect(take(user("b"))).toBe(4)
     expect(take(user("c"))).toBe(0)
     expect(take(system)).toBe(2)
-    supply.give(user("a"), 4)
+    quota.give(user("a"), 4)
     expect(take(user("a"))).toBe(2)
   })
 
@@ -63,17 +63,17 @@ describe("a supply", () => {
     fc.assert(
       fc.property(fc.array(fc.record({ step, back: fc.boolean() })), steps => {
         const bounds = { all: 20, each: 7, kept: 5 }
-        const supply = new Supply(bounds)
+        const quota = new Quota(bounds)
         const held: { share: Share; amount: number }[] = []
         for (const { step: want, back } of steps) {
           const oldest = back ? held.shift() : undefined
-          if (oldest !== undefined) supply.give(oldest.share, oldest.amount)
+          if (oldest !== undefined) quota.give(oldest.share, oldest.amount)
           const share = want.owner === "control" ? system : user(want.owner)
-          if (supply.take(share, want.amount)) held.push({ share, amount: want.amount })
+          if (quota.take(share, want.amount)) held.push({ share, amount: want.amount })
           const sum = (of: (share: Share) => boolean): number =>
             held.filter(item => of(item.share)).reduce((total, item) => total + item.amount, 0)
-          expect(supply.used).toBe(sum(() => true))
-          expect(supply.used).toBeLessThanOrEqual(bounds.all)
+          expect(quota.used).toBe(sum(() => true))
+          expect(quota.used).toBeLessThanOrEqual(bounds.all)
           for (const name of ["a", "b"]) expect(sum(item => item.owner === name)).toBeLessThanOrEqual(bounds.each)
         }
       }),

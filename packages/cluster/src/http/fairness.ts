@@ -4,12 +4,12 @@
 // want more than their share. A place is held only while the server itself works on a request: a body that trickles in
 // and an answer that nobody reads cost their owner's bytes, not everybody's places.
 
+import { Quota } from "@merlon/wire"
 import { type ApiError, tooManyRequests } from "../meta/status.js"
 import { Backlog } from "./backlog.js"
 import { Connections } from "./connections.js"
 import type { Limits } from "./limits.js"
 import type { Share } from "./share.js"
-import { Supply } from "./supply.js"
 
 export interface Load {
   readonly reads: number
@@ -23,16 +23,16 @@ export interface Load {
 export class Fairness {
   readonly backlog: Backlog
   readonly connections: Connections
-  readonly #reads: Supply
-  readonly #writes: Supply
-  readonly #bodies: Supply
-  readonly #watches: Supply
+  readonly #reads: Quota
+  readonly #writes: Quota
+  readonly #bodies: Quota
+  readonly #watches: Quota
 
   constructor(limits: Limits) {
-    this.#reads = new Supply({ all: limits.readsInFlight, each: limits.readsPerUser, kept: limits.readsKept })
-    this.#writes = new Supply({ all: limits.writesInFlight, each: limits.writesPerUser, kept: limits.writesKept })
-    this.#bodies = new Supply({ all: limits.bodyBytes, each: limits.bodyBytesPerUser, kept: limits.bodyBytesKept })
-    this.#watches = new Supply({ all: Number.POSITIVE_INFINITY, each: limits.watchesPerUser, kept: 0 })
+    this.#reads = new Quota({ all: limits.readsInFlight, each: limits.readsPerUser, kept: limits.readsKept })
+    this.#writes = new Quota({ all: limits.writesInFlight, each: limits.writesPerUser, kept: limits.writesKept })
+    this.#bodies = new Quota({ all: limits.bodyBytes, each: limits.bodyBytesPerUser, kept: limits.bodyBytesKept })
+    this.#watches = new Quota({ all: Number.POSITIVE_INFINITY, each: limits.watchesPerUser, kept: 0 })
     this.backlog = new Backlog({ all: limits.backlogBytes, each: limits.backlogBytesPerUser })
     this.connections = new Connections(limits.maxConnections)
   }
@@ -78,12 +78,12 @@ export class Fairness {
   }
 }
 
-function claim(supply: Supply, share: Share, refusal: () => ApiError): () => void {
-  if (!supply.take(share, 1)) throw refusal()
+function claim(quota: Quota, share: Share, refusal: () => ApiError): () => void {
+  if (!quota.take(share, 1)) throw refusal()
   let left = false
   return () => {
     if (left) return
     left = true
-    supply.give(share, 1)
+    quota.give(share, 1)
   }
 }

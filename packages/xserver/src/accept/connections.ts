@@ -3,9 +3,9 @@
 // reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
 
 import type { SpiffeId } from "@merlon/policy"
+import { ByteBudget } from "@merlon/wire"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import type { PeerChain } from "./trusted-chain.js"
-import { UnjudgedBytes } from "./unjudged-bytes.js"
 
 /** Why a connection is to end: its mode no longer takes it, its Pod terminates, or the process ends. */
 export type DrainReason = "mode" | "termination" | "shutdown"
@@ -41,12 +41,12 @@ const AT_ONCE = 500
 
 export class Connections {
   /** What all of them have sent and nobody has judged yet. */
-  readonly unjudged: UnjudgedBytes
+  readonly unjudged: ByteBudget
   readonly #live = new Set<LiveConnection>()
   #draining = false
 
   constructor({ unjudgedBytes }: Pick<Limits, "unjudgedBytes"> = DEFAULT_LIMITS) {
-    this.unjudged = new UnjudgedBytes(unjudgedBytes)
+    this.unjudged = new ByteBudget(unjudgedBytes)
   }
 
   get size(): number {

@@ -4,12 +4,11 @@
 // time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
-import { readIntoShared } from "@merlon/wire"
-import type { UnjudgedBytes, UnjudgedHolder } from "./unjudged-bytes.js"
+import { type ByteBudget, type ByteHolder, readIntoShared } from "@merlon/wire"
 
 export interface SniffOptions {
   readonly timeoutMs: number
-  readonly unjudged: UnjudgedBytes
+  readonly unjudged: ByteBudget
   /** Whether everybody who may take the socket over reads into the shared buffer too, or reads nothing. */
   readonly shareReads: boolean
   /** How many bytes it wants to be asked again with; undefined once it has taken the socket over. */
@@ -24,7 +23,7 @@ export interface SniffOptions {
   readonly over: () => void
 }
 
-export class Sniff implements UnjudgedHolder {
+export class Sniff implements ByteHolder {
   readonly socket: Socket
   readonly #options: SniffOptions
   readonly #timer: NodeJS.Timeout

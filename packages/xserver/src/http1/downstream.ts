@@ -5,6 +5,7 @@
 
 import {
   BodyReader,
+  type ByteHolder,
   type Expiring,
   HeadScanner,
   HTTP_FAULTS,
@@ -18,7 +19,6 @@ import {
 } from "@merlon/wire"
 import type { Accepted } from "../accept/accepted.js"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
-import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
 import { Exchange, unreadable } from "../http/exchange.js"
 import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
@@ -42,7 +42,7 @@ const LINGER_MS = 1_000
 /** How soon the kernel asks a half-closed peer whether it is still there. */
 const PROBE_AFTER_MS = 10_000
 
-export class Downstream implements WireUser, ClientConnection, UnjudgedHolder, Expiring, LiveConnection {
+export class Downstream implements WireUser, ClientConnection, ByteHolder, Expiring, LiveConnection {
   readonly protocol = "http"
   readonly outbox: Outbox
   readonly #caller: Caller

@@ -3,6 +3,7 @@
 // request, which a `ResponseWriter` carries.
 
 import {
+  type ByteHolder,
   Http2Connection as Connection,
   type Http2ConnectionUser as ConnectionUser,
   DEFAULT_WINDOW,
@@ -26,7 +27,6 @@ import {
   windowUpdateText,
 } from "@merlon/wire"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
-import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 
@@ -40,9 +40,7 @@ const PSEUDO = 5
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
-export class Downstream
-  implements ConnectionUser, WireUser, Expiring, LiveConnection, ClientConnection, UnjudgedHolder
-{
+export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConnection, ClientConnection, ByteHolder {
   readonly #http2: Connection
   readonly #caller: Caller
   readonly #resets: TokenBucket

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { expect, it } from "vitest"
-import { UnjudgedBytes, type UnjudgedHolder } from "./unjudged-bytes.js"
+import { ByteBudget, type ByteHolder } from "./byte-budget.js"
 
-class Holder implements UnjudgedHolder {
+class Holder implements ByteHolder {
   heldBytes = 0
   heldSince = 0
   evicted = false
@@ -15,7 +15,7 @@ class Holder implements UnjudgedHolder {
 
 function crowd(limit: number) {
   let time = 0
-  const budget = new UnjudgedBytes(limit, () => time)
+  const budget = new ByteBudget(limit, () => time)
   const holders: Holder[] = []
   const add = (bytes: number): Holder => {
     const holder = new Holder()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One budget for everything that callers have sent and nobody has judged yet: first bytes, unfinished heads and trailers,
-// requests sent ahead. Whoever is within its own limits may still be one of thousands. Where all together hold too much,
-// those that have held most for longest go, so that who has just begun, or sends little, is served.
+// One budget for the bytes of all connections that are kept before anything is decided about them. A connection within its
+// own limits may still be one of thousands. Where all together hold too much, those that have held most for longest are
+// evicted, so that new ones and those that send little are served.
 
-export interface UnjudgedHolder {
+export interface ByteHolder {
   /** Kept by the budget. */
   heldBytes: number
   /** Kept by the budget: since when it has held something. */
@@ -15,10 +15,10 @@ export interface UnjudgedHolder {
 /** So much of the budget is made free at once, because looking for whom to send away costs a look at everybody. */
 const FREED_SHARE = 1 / 8
 
-export class UnjudgedBytes {
+export class ByteBudget {
   readonly #limit: number
   readonly #now: () => number
-  readonly #holders = new Set<UnjudgedHolder>()
+  readonly #holders = new Set<ByteHolder>()
   #used = 0
 
   /** `now` in milliseconds, on any clock. */
@@ -36,7 +36,7 @@ export class UnjudgedBytes {
   }
 
   /** To be told whenever it changes; 0 where it holds nothing any more. */
-  holds(holder: UnjudgedHolder, bytes: number): void {
+  holds(holder: ByteHolder, bytes: number): void {
     if (bytes === holder.heldBytes) return
     if (holder.heldBytes === 0) {
       holder.heldSince = this.#now()
@@ -52,7 +52,7 @@ export class UnjudgedBytes {
   #makeRoom(): void {
     const now = this.#now()
     // Bytes times time is what a holder has cost the others so far.
-    const cost = ({ heldBytes, heldSince }: UnjudgedHolder): number => heldBytes * (1 + now - heldSince)
+    const cost = ({ heldBytes, heldSince }: ByteHolder): number => heldBytes * (1 + now - heldSince)
     const byCost = [...this.#holders].map(holder => ({ holder, cost: cost(holder) })).sort((a, b) => b.cost - a.cost)
     for (const { holder } of byCost) {
       if (this.#used <= this.#limit * (1 - FREED_SHARE)) return
