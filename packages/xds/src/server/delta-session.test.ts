@@ -184,6 +184,26 @@ describe("an answer", () => {
     expect(rig.source.heard).toHaveLength(1)
   })
 
+  it("counts once, for its own type, and not before its response was sent", () => {
+    const rig = rigWith("a")
+    rig.source.set("other", "x", "1")
+    rig.subscribe("*")
+    rig.ask({ typeUrl: "other" })
+    const sent = [rig.next(), rig.next()]
+    const [ours, theirs] = [sent.find(one => one?.typeUrl === TYPE), sent.find(one => one?.typeUrl === "other")]
+    rig.ack(theirs)
+    // The next nonce, which everybody can guess.
+    rig.ask({ responseNonce: `3-${rig.source.revision}` })
+    rig.ask({ responseNonce: `3-${rig.source.revision + 1}` })
+    expect(rig.source.heard).toEqual([])
+    rig.ack(ours)
+    rig.source.set(TYPE, "a", "2")
+    expect(rig.next()?.nonce).toBe(`3-${rig.source.revision}`)
+    rig.ack(ours)
+    rig.nack(ours)
+    expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: ours?.revision }])
+  })
+
   it("is not asked for where a change was taken back in the meantime", () => {
     const rig = rigWith("a")
     rig.subscribe("*")

@@ -4,6 +4,7 @@
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls"
+import { meshConfig } from "@merlon/policy"
 import { afterEach, describe, expect, it } from "vitest"
 import type { TlsFailure } from "../observe/meters.js"
 import type { Accepted } from "./accepted.js"
@@ -61,6 +62,10 @@ const revoke = (rig: Rig) => rig.security.swap(authority.material(), { identitie
 const other = (rig: Rig) => rig.security.swap(authority.material(), { identities: [`${GOOD_ID}-x`], serials: [] })
 
 const replaced = (rig: Rig) => rig.security.swap(new Authority("Another test authority").material())
+const moved = ({ gate }: Rig) => {
+  const { program } = gate
+  gate.swap({ ...program, mesh: meshConfig({ trustDomain: "new.example" }) })
+}
 
 describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
   ["the mode becomes DISABLE", rig => rig.setMode("DISABLE"), "tls-not-accepted"],
@@ -68,6 +73,7 @@ describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
   ["the mode becomes STRICT", rig => rig.setMode("STRICT"), undefined],
   ["somebody else is revoked", other, undefined],
   ["the caller's root is trusted no more", replaced, "untrusted"],
+  ["the caller's trust domain is the mesh's no more", moved, "wrong-trust-domain"],
 ])("where %s", (_, change, failure) => {
   it("during a handshake, the connection is judged by that", async () => {
     const handed: Accepted[] = []

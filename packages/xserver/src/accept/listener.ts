@@ -18,7 +18,7 @@ import { agreedProtocol, chooseAlpn } from "./alpn.js"
 import type { Connections } from "./connections.js"
 import { judgeDecrypted, judgeFirstBytes, judgeSilence, type PortFacts, type Protocol } from "./first-bytes.js"
 import { peerCertificate } from "./peer-certificate.js"
-import { identifyPeer } from "./peer-identity.js"
+import { identifyPeer, isOfMesh } from "./peer-identity.js"
 import { Sniff } from "./sniff.js"
 import { Terminator } from "./terminator.js"
 import { isRevoked, type LoadedMaterial, lacksOneOf, type TransportSecurity } from "./transport-security.js"
@@ -273,6 +273,12 @@ export class Listener {
     const { current } = security
     if (certificate !== undefined && current !== undefined && isRevoked(current.revoked, certificate)) {
       meters.tlsFailed("revoked")
+      socket.destroy()
+      return
+    }
+    // Nor may one whose trust domain no longer counts as ours.
+    if (peer !== undefined && !isOfMesh(peer, gate.program.mesh)) {
+      meters.tlsFailed("wrong-trust-domain")
       socket.destroy()
       return
     }

@@ -28,13 +28,15 @@ export function identifyPeer(certificate: CertificateFacts | undefined, rules: P
   if (!(notAfter > rules.now)) return refused("expired")
   if (!(notBefore <= rules.now)) return refused("not-yet-valid")
   if (identity === undefined) return refused("bad-identity")
-  const { trustDomain, trustDomainAliases } = rules.mesh
-  if (identity.trustDomain !== trustDomain && !trustDomainAliases.includes(identity.trustDomain)) {
-    return refused("wrong-trust-domain")
-  }
+  if (!isOfMesh(identity, rules.mesh)) return refused("wrong-trust-domain")
   if (isRevoked(rules.revoked, { uri: identity.uri, serial })) return refused("revoked")
   const { by } = rules
   return { ok: true, peer: identity, certificate: { uri: identity.uri, fingerprint, subject, serial, dns, by, issuer } }
+}
+
+/** Whether the identity is of the mesh's trust domain, or of one that counts as it. */
+export function isOfMesh(identity: SpiffeId, { trustDomain, trustDomainAliases }: MeshConfig): boolean {
+  return identity.trustDomain === trustDomain || trustDomainAliases.includes(identity.trustDomain)
 }
 
 function refused(failure: TlsFailure): PeerResult {

@@ -79,14 +79,16 @@ async function apply({
   policies = [],
   revocations = {},
   tls = material,
+  mesh = meshConfig(),
 }: {
   policies?: readonly PolicyDocument[]
   revocations?: Partial<Configuration["revocations"]>
   tls?: Configuration["tls"]
+  mesh?: Configuration["mesh"]
 }): Promise<void> {
   await path.apply({
     revision: ++revision,
-    mesh: meshConfig(),
+    mesh,
     workload: { namespace: "foo", name: "a", serviceAccount: "default", labels: {} },
     ports: [port(8080, "http", http), port(9000, "tcp", tcp)],
     policies,
@@ -236,6 +238,15 @@ describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
     await opened.gone
     expect(await ended()).toBe(`${protocol} revoked 1`)
     expect((await path.decisions())[0]).toMatchObject({ verdict: "deny", stage: "revoked" })
+  })
+
+  it("ends when the trust domain of its caller no longer counts as ours", async () => {
+    const opened = await open(true)
+    await apply({ mesh: meshConfig({ trustDomain: "new.example", trustDomainAliases: ["cluster.local"] }) })
+    expect(await ended()).toBe("")
+    await apply({ mesh: meshConfig({ trustDomain: "new.example" }) })
+    await opened.gone
+    expect(await ended()).toBe(`${protocol} revoked 1`)
   })
 })
 

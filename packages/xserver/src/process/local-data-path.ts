@@ -9,6 +9,7 @@ import { Lane, standardOutput } from "@merlon/xds"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
+import { isOfMesh } from "../accept/peer-identity.js"
 import { TransportSecurity } from "../accept/transport-security.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import { type Configuration, compileConfiguration } from "../config/configuration.js"
@@ -164,6 +165,7 @@ export class LocalDataPath implements DataPath {
     this.#security.swap(tls, revocations)
     this.#gate ??= this.#makeGate(program)
     this.#gate.swap(program)
+    this.#connections.revokeWhere(({ peer }) => peer !== undefined && !isOfMesh(peer, program.mesh))
     for (const port of ports) {
       const open = this.#listeners.get(listenerKey(port))
       open?.listener.replace(port)
