@@ -37,6 +37,25 @@ const noOps = policy("no-ops", {
   rules: [{ from: [{ source: { namespaces: ["ops"] } }], to: [{ operation: { paths: ["/a"] } }] }],
 })
 
+describe("a path that is asked for as a client sends it", () => {
+  it.each(["//a", "/x/../a", "/%61", "/a?q=1", "/./a", "/\\a"])("%s is the one that rules see", path => {
+    expect(said([readers], get(path))).toEqual(said([readers], get("/a")))
+    expect(said([readers], get(path))).not.toEqual([])
+  })
+
+  it.each([
+    ["//a/*", "/a/*"],
+    ["/x/..//a*", "/a*"],
+  ])("%s covers what %s does", (path, plain) => {
+    expect(said([readers], get(path))).toEqual(said([readers], get(plain)))
+    expect(said([readers], get(path))).not.toEqual([])
+  })
+
+  it("is no other where only its last segment begins with a dot", () => {
+    expect(said([readers], get("/.*"))).not.toEqual(said([readers], get("/*")))
+  })
+})
+
 describe("who can", () => {
   it("be anybody, where nothing is said", () => {
     expect(said([], get("/a"))).toEqual(["any request from anybody"])

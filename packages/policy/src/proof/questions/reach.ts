@@ -4,7 +4,8 @@
 
 import { attributeTable } from "../../authorization/attributes.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
-import type { MeshConfig } from "../../mesh/config.js"
+import type { MeshConfig, PathNormalization } from "../../mesh/config.js"
+import { normalizePath, normalizeTarget } from "../../request/path.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type Round } from "../arena.js"
@@ -60,9 +61,38 @@ export function reachOf(
 ): Reach {
   const side = policySide(documents, workload, mesh)
   const table = attributeTable(side.program.authorization.issuers.enforced)
-  const question = compileRule({ namespace: workload.namespace, name: "question" }, 0, asked, mesh, table)
+  const question = compileRule(
+    { namespace: workload.namespace, name: "question" },
+    0,
+    inPlainPaths(asked, mesh),
+    mesh,
+    table,
+  )
   const search = new Ways(side, workload, mesh, question, new Budget(options.limits), options)
   return search.run()
+}
+
+/**
+ * People ask with a path as a client would send it. Rules see only what normalisation makes of it, so that of `//a` as it is
+ * written the answer would be that nobody can.
+ */
+function inPlainPaths(asked: Rule, { pathNormalization }: MeshConfig): Rule {
+  if (asked.to === undefined) return asked
+  const to = asked.to.map(({ operation, ...rest }) => {
+    const { paths } = operation ?? {}
+    if (paths === undefined) return { ...rest, ...(operation === undefined ? {} : { operation }) }
+    return { ...rest, operation: { ...operation, paths: paths.map(path => plainPath(path, pathNormalization)) } }
+  })
+  return { ...asked, to }
+}
+
+function plainPath(value: string, mode: PathNormalization): string {
+  // Templates and suffixes stand for many paths, and name segments as rules see them.
+  if (!value.startsWith("/") || value.includes("{")) return value
+  if (!value.endsWith("*")) return normalizeTarget(value, mode)?.path ?? value
+  // Of a prefix the last segment goes on: `/.*` is not `/*`.
+  const end = value.lastIndexOf("/") + 1
+  return `${normalizePath(value.slice(0, end), mode) ?? value.slice(0, end)}${value.slice(end)}`
 }
 
 interface Found {
