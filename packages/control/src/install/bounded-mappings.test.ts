@@ -32,7 +32,7 @@ it.each([
   const { MALLOC_MMAP_MAX_, ...unbounded } = environment
   const most = Number(MALLOC_MMAP_MAX_)
   // Half of them stay: more than may be mapped, and fewer than the kernel would refuse.
-  const buffers = Math.ceil(2.1 * most)
+  const buffers = Math.ceil(2.4 * most)
   // Or the test would say nothing.
   expect(mapsOf(unbounded, buffers)).toBeGreaterThan(most)
   expect(mapsOf(environment, buffers)).toBeLessThan(most)
