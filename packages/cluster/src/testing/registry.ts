@@ -34,7 +34,7 @@ interface Controller {
 export class RegistryBench {
   now = Date.parse("2026-01-01T00:00:00Z")
   /** What admission says of a write; a test may set another. */
-  validate: Admission["validate"] = OPEN.validate
+  validate: Admission["validate"] = (...review) => OPEN.validate(...review)
   readonly registry: Registry
   readonly #running: Controller[] = []
 

@@ -86,7 +86,7 @@ describe("a policy is in shadow", () => {
   const annotated = (value: string, kind: PolicyDocument["kind"] = "AuthorizationPolicy") => {
     const { metadata, spec } = policy("p", {})
     const annotations = { "merlon.dev/dry-run": value, "istio.io/dry-run": "true" }
-    return isShadow({ kind: kind as "AuthorizationPolicy", metadata: { ...metadata, annotations }, spec }, mesh)
+    return isShadow({ kind, metadata: { ...metadata, annotations }, spec }, mesh)
   }
   test.each(["1", "t", "T", "TRUE", "true", "True"])("by the annotation `%s`", value => {
     expect(annotated(value)).toBe(true)
