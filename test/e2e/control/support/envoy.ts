@@ -107,6 +107,8 @@ function bootstrap(
               ...type("envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"),
               common_tls_context: {
                 alpn_protocols: ["h2"],
+                // As a client Envoy stops at TLS 1.2 unless it is told otherwise, and the mesh port speaks only 1.3.
+                tls_params: { tls_maximum_protocol_version: "TLSv1_3" },
                 tls_certificates: [certificate],
                 validation_context: trust,
               },
