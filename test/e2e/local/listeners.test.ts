@@ -127,7 +127,8 @@ describe.each(Object.entries(LISTENERS))("%s", (_, { speaks, find, oneAddress, m
       expect(await answers(target, speaks, VICTIM)).toBe(true)
       // A client that shares its address with the attacker is served as well.
       expect(await answers(target, speaks, addressOf(0))).toBe(true)
-      if (most !== undefined) expect(accepted(target)).toBeLessThanOrEqual(most)
+      // One more may be there until the longest idle connection is closed for it.
+      if (most !== undefined) await expect.poll(() => accepted(target)).toBeLessThanOrEqual(most)
     } finally {
       for (const socket of held) socket.destroy()
     }
