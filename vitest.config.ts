@@ -29,6 +29,8 @@ delete process.env.NODE_EXTRA_CA_CERTS
 
 export default defineConfig(({ mode }) => {
   const effort = mode === "long" ? 25 : 1
+  // Given to each project: what a project extends is read again, without the mode.
+  const provide = { effort }
   return {
     test: {
       testTimeout: 120_000 * effort,
@@ -36,17 +38,21 @@ export default defineConfig(({ mode }) => {
       expect: { poll: { timeout: 90_000 } },
       // Whole systems wait more than they work, so more files than cores run at once.
       maxWorkers: 5,
-      provide: { effort },
       tags: programTags(),
       reporters: ["default", "./test/runner/skipped-table.ts"],
       projects: [
         // Files of a worker share the modules under test: loading them takes longer than testing them.
-        { extends: true, ...fromSource, test: { name: "units", include: UNITS, exclude: ALONE, isolate: false } },
-        { extends: true, ...fromSource, test: { name: "alone", include: ALONE } },
+        {
+          extends: true,
+          ...fromSource,
+          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false, provide },
+        },
+        { extends: true, ...fromSource, test: { name: "alone", include: ALONE, provide } },
         {
           extends: true,
           test: {
             name: "systems",
+            provide,
             include: ["test/**/*.test.ts"],
             exclude: [CONSOLE],
             server: asBuilt,
@@ -59,6 +65,7 @@ export default defineConfig(({ mode }) => {
           extends: true,
           test: {
             name: "console",
+            provide,
             include: [CONSOLE],
             setupFiles: ["test/console/support/each-file.ts"],
             server: asBuilt,
