@@ -22,7 +22,7 @@ const APPLICATION = `
   const socket = require("node:dgram").createSocket(host.includes(":") ? "udp6" : "udp4")
   socket.on("message", text => console.log(String(text)))
   socket.bind(53, host, () => socket.send("question", 5353, node))`
-/** Lets a stranger send to whoever asks, then replies. */
+/** Lets a stranger send to the Pod that asked, then replies. */
 const RESOLVER = `
   const [host] = process.argv.slice(1)
   const { createSocket } = require("node:dgram")

@@ -118,7 +118,7 @@ function throughStages(
   const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
   const remoteIp = remoteAddress(sourceIp, headers.get("x-forwarded-for"), program.mesh.numTrustedProxies)
   const { token } = authentication
-  // A token in a nominated header is judged all the same, or nominating it would hide it.
+  // A token in a nominated header is still judged, or nominating it would hide it.
   const edits = withoutNominated(authentication.edits, headers)
   const forwarded = edits.target ?? normalized.target
   const query = forwarded.slice(target.path.length)

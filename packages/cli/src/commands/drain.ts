@@ -39,7 +39,7 @@ export function drainCommand(): Command {
     })
 }
 
-/** Whoever calls this bounds it: the kubelet by the Pod's grace period. */
+/** Has no limit of its own: the kubelet bounds it by the Pod's grace period. */
 export async function closed(hosts: readonly string[], ports: readonly number[], atLeastMs: number): Promise<void> {
   const end = performance.now() + atLeastMs
   const places = hosts.flatMap(host => ports.map(port => ({ host, port })))

@@ -114,7 +114,7 @@ function arrays(schema: Schema, value: Json[], path: string, say: (text: string)
   if (isNumber(minItems) && value.length < minItems)
     errors.push(invalid(fieldOf(path), value.length, say(`should have at least ${minItems} items`)))
   const items = schema.items
-  // A list that is too long is not looked into: whoever sends it decides how long that would take.
+  // A list that is too long is not validated item by item: its sender decides how long that would take.
   if (isTooLong(schema, value)) errors.push(tooMany(fieldOf(path), value.length, Number(maxItems)))
   else if (items !== undefined)
     value.forEach((item, i) => {

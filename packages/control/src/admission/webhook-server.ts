@@ -123,7 +123,7 @@ export class WebhookServer {
     }
     const { others } = this.#options
     if (others?.serves(given)) return others.answer(asked, reply)
-    // Fail closed: before anything of the body is read. What was given may hold a secret and is told to nobody.
+    // Fail closed, before anything of the body is read. The path may contain a secret, so the answer does not repeat it.
     const path = (await this.#options.authenticate(given, asked)) ?? ""
     const handler = this.#options.handlers.get(path)
     const observe = (outcome: WebhookObservation["outcome"]): void =>

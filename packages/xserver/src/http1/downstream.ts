@@ -406,7 +406,7 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
     const part = shared ? Buffer.from(view) : view
     const backlog = this.#backlog === undefined ? part : Buffer.concat([this.#backlog, part])
     this.#backlog = backlog
-    // Whoever sends ahead without end waits in the kernel, not here.
+    // A caller that sends ahead without end waits in the kernel, not here.
     if (backlog.length < limits.headerBytes && countHeads(backlog) < limits.pipelinedRequests) return
     meters.limitHit("pipelinedRequests")
     this.#pauseReading()

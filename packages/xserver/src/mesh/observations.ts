@@ -120,7 +120,7 @@ export class Observations implements ObservationSource {
   }
 
   async #take(): Promise<void> {
-    // What was counted and cannot be had is lost, and whoever reads the ledger has to know that.
+    // Calls that were counted and cannot be read are lost, and readers of the ledger have to know that.
     const report = await this.#observed?.takeCalls().catch(() => ({ calls: [], forgotten: 1 }))
     for (const call of report?.calls ?? []) this.#pending.add(call)
     this.#forgotten += report?.forgotten ?? 0

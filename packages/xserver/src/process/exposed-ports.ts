@@ -23,7 +23,7 @@ export async function exposedPorts(ports: readonly ApplicationPort[]): Promise<r
 
 /**
  * The socket that is bound to the very address at which the proxy calls the application is the application's. Without one,
- * the application is whoever listens on all addresses.
+ * the application is the socket that listens on all addresses.
  */
 export function exposedIn(sockets: string, ports: readonly ApplicationPort[]): readonly number[] {
   const listening = sockets.split("\n").flatMap(line => listeningSocket(line) ?? [])

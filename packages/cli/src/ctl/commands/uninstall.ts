@@ -68,7 +68,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
   await gone(session, pathOf(namespaces, { name }))
 }
 
-/** One that is being deleted is gone for whoever asks. */
+/** A policy that is being deleted counts as gone. */
 async function hasControlPlane(session: Session): Promise<boolean> {
   const deployments = await session.catalog.ofDocument("apps/v1", "Deployment")
   const { rootNamespace: namespace } = session.names

@@ -173,7 +173,7 @@ export class SeenAnswers {
     const [median, slowest] = [times[Math.floor(times.length / 2)], times.at(-1)]
     return cut(items, query, {
       ...partial(silent),
-      // What changes the meaning of policies, for whoever evaluates them elsewhere.
+      // The settings that change what a policy means, for clients that evaluate policies themselves.
       controlPlane: { ...(version === undefined ? {} : { version }), settings },
       ...(median === undefined || slowest === undefined
         ? {}
