@@ -54,11 +54,14 @@ interface Watcher {
 export const databaseIn = (folder: string): Database =>
   new ClassicLevel(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
 
-/** `db`: another one for the folder, where its disk is to fail. */
-export async function openEmbeddedStore(folder: string, db = databaseIn(folder)): Promise<Store> {
-  // It holds Secrets, and LevelDB's own files are readable by whoever reaches them.
+/** `makeDatabase`: tests pass one whose disk fails. */
+export async function openEmbeddedStore(folder: string, makeDatabase = databaseIn): Promise<Store> {
+  // The store holds Secrets, and LevelDB creates its files readable for everyone.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const isFirst = HighWaterMark.read(folder) === undefined
+  // A database opens itself, with default options, unless `open` is called in the tick that made it. It would then create the
+  // folder for everyone to read, or an empty store in place of a lost one.
+  const db = makeDatabase(folder)
   try {
     // Where there was a store, LevelDB must not make an empty one over what is left of its files.
     await db.open({ createIfMissing: isFirst })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disk that does not take a write, and one that takes it and says that it did not.
 
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, expect, it, vi } from "vitest"
@@ -15,25 +15,27 @@ const put = (key: string, n: number) => ({ key, value: JSON.stringify({ n }) })
 let store: Store
 
 async function open(): Promise<(kind: Trouble) => void> {
-  const db = databaseIn(join(folder, String(Math.random())))
   let trouble: Trouble = "none"
-  const opened = db.open.bind(db)
-  vi.spyOn(db, "open").mockImplementation(async () => {
-    if (trouble === "before") throw new Error("No space left on device")
-    await opened({})
-  })
-  const begun: () => ReturnType<typeof db.batch> = db.batch.bind(db)
-  vi.spyOn(db, "batch").mockImplementation(() => {
-    const batch = begun()
-    const written = batch.write.bind(batch)
-    batch.write = async () => {
+  store = await openEmbeddedStore(join(folder, String(Math.random())), location => {
+    const db = databaseIn(location)
+    const opened = db.open.bind(db)
+    vi.spyOn(db, "open").mockImplementation(async () => {
       if (trouble === "before") throw new Error("No space left on device")
-      await written({ sync: true })
-      if (trouble === "after") throw new Error("Input/output error")
-    }
-    return batch
+      await opened({})
+    })
+    const begun: () => ReturnType<typeof db.batch> = db.batch.bind(db)
+    vi.spyOn(db, "batch").mockImplementation(() => {
+      const batch = begun()
+      const written = batch.write.bind(batch)
+      batch.write = async () => {
+        if (trouble === "before") throw new Error("No space left on device")
+        await written({ sync: true })
+        if (trouble === "after") throw new Error("Input/output error")
+      }
+      return batch
+    })
+    return db
   })
-  store = await openEmbeddedStore(db.location, db)
   return kind => {
     trouble = kind
   }
@@ -82,4 +84,22 @@ it("tells what reached the disk although it was called lost, and gives no revisi
     ["/b", first + 2],
     ["/c", first + 3],
   ])
+})
+
+it("opens LevelDB once, in a folder that only its owner can read", async () => {
+  const options: unknown[] = []
+  let mode = 0
+  const location = join(folder, "private")
+  store = await openEmbeddedStore(location, made => {
+    mode = statSync(made).mode & 0o777
+    const db = databaseIn(made)
+    const opened = db.open.bind(db)
+    vi.spyOn(db, "open").mockImplementation(async given => {
+      options.push(given)
+      await opened(given)
+    })
+    return db
+  })
+  expect(mode).toBe(0o700)
+  expect(options).toEqual([{ createIfMissing: true }])
 })
