@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store whose files were damaged serves everything that was acknowledged, or does not open.
 
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ClassicLevel } from "classic-level"
@@ -122,6 +122,7 @@ it("repairs a store when the loss is accepted, keeps the damaged files and gives
 
   const { damagedFolder } = await repairEmbeddedStore(folder, true)
   expect(readdirSync(damagedFolder ?? "")).toContain("high-water-mark")
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
   const store = await openEmbeddedStore(folder)
   expect(store.revision()).toBeGreaterThan(highest)
   expect(await store.get("/old/5")).toMatchObject({ object: { n: 19 } })

@@ -3,7 +3,7 @@
 // Keeps what can be read of a damaged store, when a person accepts that the rest is lost. The damaged files stay beside
 // the store, and revisions go on above every revision that was ever acknowledged, so no client takes a new one for an old.
 
-import { cp, rename, rm } from "node:fs/promises"
+import { cp, mkdir, rename, rm } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"
 import { ClusterError } from "../../errors.js"
 import { compareKeys } from "../key-order.js"
@@ -37,6 +37,8 @@ export async function repairEmbeddedStore(folder: string, accept: boolean): Prom
       return { damage: contents.damage, objects: objects.length, damagedFolder: undefined }
     const fresh = `${folder}.repaired`
     await rm(fresh, { recursive: true, force: true })
+    // The store holds Secrets, and LevelDB would create the folder readable for everyone.
+    await mkdir(fresh, { mode: 0o700 })
     const target: Database = new ClassicLevel(fresh)
     await target.open()
     await rewrite(target, fresh, objects, revision + 1)
