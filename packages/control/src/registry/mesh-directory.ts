@@ -22,6 +22,8 @@ export interface MeshServiceEntry {
   /** Undefined for a Service without one, whose endpoints nobody can tell from labels. */
   readonly selector: { readonly [key: string]: string } | undefined
   readonly ports: readonly ServicePort[]
+  /** Its cluster IPs, the primary one first; none for a headless Service. */
+  readonly addresses: readonly string[]
 }
 
 export interface DirectoryChange {
@@ -29,6 +31,14 @@ export interface DirectoryChange {
   readonly workloads: ReadonlySet<string>
   /** Hosts of Services that came, went, changed, or have other endpoints now. */
   readonly services: ReadonlySet<string>
+  /** Addresses at which one of them was before, or is now. */
+  readonly addresses: ReadonlySet<string>
+}
+
+/** What is known of one address. */
+export interface AtAddress {
+  readonly services: Iterable<MeshServiceEntry>
+  readonly workloads: Iterable<MeshWorkload>
 }
 
 export interface MeshDirectory {
@@ -39,5 +49,6 @@ export interface MeshDirectory {
   select(labels: { readonly [key: string]: string }, namespace: string | undefined): Iterable<MeshWorkload>
   /** Those the Service's selector selects, ready or not. */
   behind(service: MeshServiceEntry): Iterable<MeshWorkload>
+  at(address: string): AtAddress
   onChange(listener: (change: DirectoryChange) => void): () => void
 }

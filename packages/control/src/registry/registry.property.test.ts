@@ -4,6 +4,7 @@ import { meshNames } from "@merlon/policy"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"
+import type { MeshServiceEntry } from "./mesh-directory.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { readPod } from "./pod-reading.js"
 import { Registry } from "./registry.js"
@@ -24,8 +25,11 @@ const pods = fc
     fc.constantFrom("Running", "Pending", "Succeeded"),
     fc.subarray([{ containerPort: 80, name: "web" }, { containerPort: 81 }, { containerPort: 82 }]),
     fc.boolean(),
+    fc.constantFrom("10.0.0.1", "10.0.0.2", "fd00::1"),
   )
-  .map(([key, labels, phase, ports, proxied]) => podOf(key, { labels, ports, proxied, status: { phase } }))
+  .map(([key, labels, phase, ports, proxied, podIP]) =>
+    podOf(key, { labels, ports, proxied, status: { phase, podIP } }),
+  )
 const services = fc
   .tuple(
     fc.constantFrom("s", "t").chain(key),
@@ -38,18 +42,21 @@ const services = fc
       }),
       { maxLength: 2 },
     ),
+    fc.constantFrom("10.96.0.1", "10.96.0.2", "None", undefined),
   )
-  .map(([key, selector, ports]) => serviceOf(key, selector, ports))
+  .map(([key, selector, ports, clusterIP]) => serviceOf(key, selector, ports, {}, { clusterIP }))
 type Step = { readonly set: KubernetesObject } | { readonly remove: KubernetesObject }
 const steps = fc.array(
   fc.oneof(pods, services).chain(object => fc.constantFrom<Step>({ set: object }, { set: object }, { remove: object })),
   { maxLength: 25 },
 )
 
+const ADDRESSES = ["10.0.0.1", "10.0.0.2", "fd00::1", "10.96.0.1", "10.96.0.2", "None"]
+
 interface State {
   readonly workloads: ReadonlyMap<string, MeshWorkload>
   /** The entry and who stands behind it. */
-  readonly services: ReadonlyMap<string, { readonly entry: unknown; readonly behind: readonly MeshWorkload[] }>
+  readonly services: ReadonlyMap<string, { readonly entry: MeshServiceEntry; readonly behind: readonly MeshWorkload[] }>
 }
 
 function naive(objects: ReadonlyMap<string, KubernetesObject>): State {
@@ -93,6 +100,15 @@ function sorted({ workloads, services }: State) {
   }
 }
 
+const nameOf = (item: { readonly namespace: string; readonly name: string; readonly host?: string }): string =>
+  item.host ?? `${item.namespace}/${item.name}`
+
+function atAddresses({ workloads, services }: State): ReadonlyMap<string, readonly string[]> {
+  const items = [...workloads.values(), ...[...services.values()].map(({ entry }) => entry)]
+  const at = (address: string) => items.filter(item => item.addresses.includes(address)).map(nameOf)
+  return new Map(ADDRESSES.map(address => [address, at(address).sort()]))
+}
+
 function different<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): string[] {
   const keys = new Set([...before.keys(), ...after.keys()])
   return [...keys].filter(key => !isDeepStrictEqual(before.get(key), after.get(key)))
@@ -106,20 +122,28 @@ it("knows after any changes what it would know from scratch, and announced every
       const objects = new Map<string, KubernetesObject>()
       const workloads = new Set<string>()
       const hosts = new Set<string>()
+      const addresses = new Set<string>()
       registry.onChange(change => {
         for (const key of change.workloads) workloads.add(key)
         for (const host of change.services) hosts.add(host)
+        for (const address of change.addresses) addresses.add(address)
       })
       for (const change of changes) {
         const before = naive(objects)
         const identities = new Map(registry.workloads)
         workloads.clear()
         hosts.clear()
+        addresses.clear()
         apply(registry, objects, change)
         const after = naive(objects)
         expect(sorted(stateOf(registry))).toEqual(sorted(after))
         expect([...workloads].sort()).toEqual(different(before.workloads, after.workloads).sort())
         expect([...hosts]).toEqual(expect.arrayContaining(different(before.services, after.services)))
+        expect([...addresses]).toEqual(expect.arrayContaining(different(atAddresses(before), atAddresses(after))))
+        for (const [address, names] of atAddresses(after)) {
+          const { services, workloads } = registry.at(address)
+          expect([...services, ...workloads].map(nameOf).sort()).toEqual(names)
+        }
         for (const [key, workload] of registry.workloads) {
           if (!workloads.has(key)) expect(workload).toBe(identities.get(key))
         }

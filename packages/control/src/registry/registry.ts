@@ -6,8 +6,9 @@ import { isDeepStrictEqual } from "node:util"
 import type { MeshNames } from "@merlon/policy"
 import { Emitter } from "@merlon/xds"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { AddressIndex } from "./address-index.js"
 import { LabelIndex } from "./label-index.js"
-import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "./mesh-directory.js"
+import type { AtAddress, DirectoryChange, MeshDirectory, MeshServiceEntry } from "./mesh-directory.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { type PodFacts, readPod, type Warn } from "./pod-reading.js"
 import { SelectorIndex } from "./selector-index.js"
@@ -39,6 +40,8 @@ export class Registry implements MeshDirectory {
   readonly #services = new Map<string, FiledService>()
   /** Those with a selector. */
   readonly #bySelector = new SelectorIndex<FiledService>()
+  readonly #servicesAt = new AddressIndex<MeshServiceEntry>()
+  readonly #workloadsAt = new AddressIndex<MeshWorkload>()
   readonly #changes = new Emitter<[change: DirectoryChange]>()
 
   constructor({ names, clusterDomain = "cluster.local", warn = () => {} }: RegistryOptions) {
@@ -63,6 +66,10 @@ export class Registry implements MeshDirectory {
     return selector === undefined ? [] : this.#byLabel.select(selector, namespace)
   }
 
+  at(address: string): AtAddress {
+    return { services: this.#servicesAt.at(address), workloads: this.#workloadsAt.at(address) }
+  }
+
   onChange(listener: (change: DirectoryChange) => void): () => void {
     return this.#changes.on(listener)
   }
@@ -82,7 +89,7 @@ export class Registry implements MeshDirectory {
     const services = [...this.#leadingTo(facts)]
     this.#file(workloadOf(facts, services))
     const touched = before === undefined ? services : [...services, ...this.#leadingTo(before)]
-    this.#announce([facts.key], touched.map(hostOf))
+    this.#announce([facts.key], touched.map(hostOf), [...facts.addresses, ...(before?.addresses ?? [])])
   }
 
   deletePod(namespace: string, name: string): void {
@@ -93,7 +100,8 @@ export class Registry implements MeshDirectory {
     this.#pods.delete(key)
     this.#workloads.delete(key)
     this.#byLabel.delete(workload)
-    this.#announce([key], [...this.#leadingTo(facts)].map(hostOf))
+    this.#workloadsAt.delete(workload)
+    this.#announce([key], [...this.#leadingTo(facts)].map(hostOf), facts.addresses)
   }
 
   setService(service: KubernetesObject): void {
@@ -119,6 +127,7 @@ export class Registry implements MeshDirectory {
       if (before.facts.entry.selector !== undefined) this.#bySelector.delete(before)
       this.#services.delete(host)
       this.#entries.delete(host)
+      this.#servicesAt.delete(before.facts.entry)
     }
     if (facts !== undefined) {
       collect(facts.entry)
@@ -127,14 +136,17 @@ export class Registry implements MeshDirectory {
       if (selector !== undefined) this.#bySelector.add(filed)
       this.#services.set(host, filed)
       this.#entries.set(host, facts.entry)
+      this.#servicesAt.add(facts.entry)
     }
-    this.#reviseAndAnnounce(host, touched)
+    const addresses = [before?.facts, facts].flatMap(known => known?.entry.addresses ?? [])
+    this.#reviseAndAnnounce(host, touched, addresses)
   }
 
   /** Ports and their names follow from Services, so the workloads behind one may have become others. */
-  #reviseAndAnnounce(host: string, workloads: ReadonlySet<string>): void {
+  #reviseAndAnnounce(host: string, workloads: ReadonlySet<string>, ofService: readonly string[]): void {
     const revised: string[] = []
     const hosts = [host]
+    const addresses = [...ofService]
     for (const key of workloads) {
       const facts = this.#pods.get(key)
       const workload = this.#workloads.get(key)
@@ -144,10 +156,11 @@ export class Registry implements MeshDirectory {
       if (isDeepStrictEqual(after, workload)) continue
       this.#file(after)
       revised.push(key)
+      addresses.push(...after.addresses)
       // Another Service's endpoint is the same workload, and has another protocol now.
       hosts.push(...services.map(hostOf))
     }
-    this.#announce(revised, hosts)
+    this.#announce(revised, hosts, addresses)
   }
 
   #leadingTo({ namespace, labels }: PodFacts): Iterable<FiledService> {
@@ -155,13 +168,19 @@ export class Registry implements MeshDirectory {
   }
 
   #file(workload: MeshWorkload): void {
-    this.#byLabel.set(workload, this.#workloads.get(workload.key))
+    const before = this.#workloads.get(workload.key)
+    this.#byLabel.set(workload, before)
+    if (before !== undefined) this.#workloadsAt.delete(before)
+    this.#workloadsAt.add(workload)
     this.#workloads.set(workload.key, workload)
   }
 
-  #announce(workloads: readonly string[], services: readonly string[]): void {
-    const change = { workloads: new Set(workloads), services: new Set(services) }
-    this.#changes.emit(change)
+  #announce(workloads: readonly string[], services: readonly string[], addresses: readonly string[]): void {
+    this.#changes.emit({
+      workloads: new Set(workloads),
+      services: new Set(services),
+      addresses: new Set(addresses),
+    })
   }
 }
 

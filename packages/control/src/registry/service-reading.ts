@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the mesh wants to know of a Service: the entry that others see, and what weighs it against other Services.
 
+import { isIP } from "node:net"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { labelsOf, listOf, objectOf, portOf, textOf } from "./foreign.js"
 import type { MeshServiceEntry, ServicePort } from "./mesh-directory.js"
@@ -28,7 +29,7 @@ export function spellings({ name, namespace, host }: MeshServiceEntry): readonly
 
 export function readService({ metadata, spec }: KubernetesObject, clusterDomain: string): ServiceFacts {
   const namespace = metadata.namespace ?? "default"
-  const { type, selector, ports: declared } = objectOf(spec)
+  const { type, selector, ports: declared, clusterIP, clusterIPs } = objectOf(spec)
   const labels = labelsOf(type === "ExternalName" ? undefined : selector)
   const ports: ServicePort[] = []
   const protocols: ServiceFacts["protocols"][number][] = []
@@ -57,9 +58,16 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
       // Kubernetes: no selector, or one without labels, selects nothing; the endpoints are somebody else's to say.
       selector: Object.keys(labels).length === 0 ? undefined : labels,
       ports,
+      addresses: addressesOf(clusterIP, clusterIPs),
     },
     created: Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time,
     protocols,
     udpTargets: ascending(udpTargets),
   }
+}
+
+/** A headless Service has `None` in place of an address. */
+function addressesOf(clusterIP: unknown, clusterIPs: unknown): readonly string[] {
+  const all = [clusterIP, ...listOf(clusterIPs)].flatMap(value => textOf(value) ?? [])
+  return [...new Set(all)].filter(address => isIP(address) !== 0)
 }

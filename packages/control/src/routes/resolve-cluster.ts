@@ -7,6 +7,7 @@ import { type ClusterKey, parseClusterName, type ServiceCluster, type ServiceEnd
 import type { MeshServiceEntry, ServicePort } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { targetPortOf } from "../registry/target-port.js"
+import { type ProxiedPort, proxiedPortAt } from "./known-address.js"
 import { addressedHost, destinationsOf, isSubset } from "./mesh-service-index.js"
 import { canonicalHost, type RouteContext } from "./route-context.js"
 
@@ -25,9 +26,10 @@ export function resolveCluster(name: string, context: RouteContext): ServiceClus
   const { host, port, subset } = key
   const service = context.directory.services.get(host)
   const spec = specOf(key, context)
-  if (!spec.known && (service === undefined || subset !== "")) return undefined
+  const proxied = proxiedPortAt(host, port, context)
+  if (!spec.known && ((service === undefined && proxied === undefined) || subset !== "")) return undefined
   const behind = service === undefined ? [] : [...context.directory.behind(service)]
-  const members = behind.filter(workload => hasLabels(workload, spec.labels))
+  const members = proxied === undefined ? behind.filter(each => hasLabels(each, spec.labels)) : [proxied.workload]
   return {
     name,
     host,
@@ -36,7 +38,8 @@ export function resolveCluster(name: string, context: RouteContext): ServiceClus
     tlsMode: spec.tlsMode,
     sni: host,
     identities: identitiesOf(members, context),
-    endpoints: service === undefined ? addressOf(key) : endpointsOf(service, port, members, context),
+    endpoints:
+      service === undefined ? endpointsAt(key, proxied, context) : endpointsOf(service, port, members, context),
   }
 }
 
@@ -104,7 +107,16 @@ function endpointOf(workload: MeshWorkload, entry: ServicePort, { modeOf }: Rout
 }
 
 /** A destination that is an address needs no Service. */
-function addressOf({ host, port }: ClusterKey): readonly ServiceEndpoint[] {
+function endpointsAt(
+  { host, port }: ClusterKey,
+  proxied: ProxiedPort | undefined,
+  { modeOf }: RouteContext,
+): readonly ServiceEndpoint[] {
+  if (proxied !== undefined) {
+    const { workload, port: declared } = proxied
+    const mtlsMode = modeOf(workload, declared.port)
+    return [{ address: host, port: declared.listen, healthy: workload.ready, workload: workload.key, mtlsMode }]
+  }
   if (parseIp(host) === undefined || port === 0) return []
   return [{ address: host, port, healthy: true, workload: "", mtlsMode: undefined }]
 }

@@ -6,13 +6,17 @@ import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy
 import { clusterName, type RouteTable, type WeightedDestination, type WeightedRoute } from "@merlon/xds"
 import { isGuest } from "./host-governance.js"
 import { hostAliases } from "./host-name.js"
+import { proxiedPortAt } from "./known-address.js"
 import { addressedHost, isSubset } from "./mesh-service-index.js"
 import { canonicalHost, type RouteContext, scopeOf } from "./route-context.js"
 
 /** Where nothing gives weights to compare, one destination has all of it. */
 const WHOLE = 100
 
-/** The table of a host in its full spelling, for callers of a namespace; undefined where neither a MeshService nor a Service knows it. */
+/**
+ * The table of a host in its full spelling, or of an address, for callers of a namespace; undefined where no MeshService, Service
+ * or proxied workload has it.
+ */
 export function resolveRoutes(
   { host, port }: { readonly host: string; readonly port: number },
   caller: string,
@@ -20,7 +24,8 @@ export function resolveRoutes(
 ): RouteTable | undefined {
   const document = context.meshServices.governing(host, caller)
   const service = context.directory.services.get(host)
-  if (document === undefined && service?.ports.some(entry => entry.port === port) !== true) return undefined
+  const known = service?.ports.some(entry => entry.port === port) ?? proxiedPortAt(host, port, context) !== undefined
+  if (document === undefined && !known) return undefined
   const routes = document === undefined ? [] : routesOf(document, port, context)
   const itself = clusterName({ port, subset: "", host, ...guestOf(document, host, context) })
   const own = { match: [], destinations: [{ cluster: itself, weight: WHOLE }] }

@@ -3,6 +3,7 @@
 // of: whatever of that changes, it has to be made again; whatever else changes, it stays.
 
 import { createHash } from "node:crypto"
+import { isIP } from "node:net"
 import {
   CLUSTER,
   ENDPOINTS,
@@ -17,6 +18,7 @@ import {
   type VersionedResource,
 } from "@merlon/xds"
 import { authorityOf, hostCandidates, parseAuthority } from "./host-name.js"
+import { serviceAt } from "./known-address.js"
 import { addressedHost, destinationsOf } from "./mesh-service-index.js"
 import { resolveCluster } from "./resolve-cluster.js"
 import { resolveHostRoutes } from "./resolve-host-routes.js"
@@ -64,21 +66,32 @@ export class ResourceMaker {
     if (authority === undefined) return { resource: undefined, hosts: NOTHING }
     const { clusterDomain, directory, meshServices } = this.#context
     const hosts = new Set(hostCandidates(authority.host, namespace, clusterDomain))
-    const host = canonicalHost(authority.host, namespace, this.#context)
+    const host = this.#hostOf(authority.host, namespace)
+    hosts.add(host)
     const document = meshServices.governing(host, namespace)
     for (const destination of document === undefined ? [] : destinationsOf(document)) {
       const spelt = hostCandidates(addressedHost(destination), document?.metadata.namespace ?? "", clusterDomain)
       for (const candidate of spelt) hosts.add(candidate)
     }
     const port = authority.port ?? onlyPort(directory.services.get(host)?.ports)
-    const table = port === undefined ? undefined : resolveRoutes({ host, port }, namespace, this.#context)
-    if (table === undefined) return { resource: undefined, hosts }
+    const resolved = port === undefined ? undefined : resolveRoutes({ host, port }, namespace, this.#context)
+    if (resolved === undefined) return { resource: undefined, hosts }
+    const table = addressedAs(authority.host, resolved)
     if (typeUrl === HOST_ROUTES) return this.#makeHostRoutes(name, table, hosts)
     const value =
       typeUrl === LISTENER
         ? this.#encoders.listener(name, authorityOf(host, table.port))
         : this.#encoders.routes(name, table)
     return { resource: versioned(name, value), hosts }
+  }
+
+  /**
+   * A cluster IP means its Service, also where a MeshService names the address: otherwise one could bypass what the owner of the
+   * Service says about it.
+   */
+  #hostOf(spelling: string, namespace: string): string {
+    const host = canonicalHost(spelling, namespace, this.#context)
+    return serviceAt(host, this.#context)?.host ?? host
   }
 
   #makeHostRoutes(name: string, table: RouteTable, hosts: ReadonlySet<string>): MadeResource {
@@ -96,6 +109,12 @@ export class ResourceMaker {
       typeUrl === CLUSTER ? this.#encoders.cluster(cluster) : this.#encoders.endpoints(name, cluster.endpoints)
     return { resource: versioned(name, value), hosts }
   }
+}
+
+/** A caller who knows only the cluster IP sends it as the authority. */
+function addressedAs(spelling: string, table: RouteTable): RouteTable {
+  if (isIP(spelling) === 0 || spelling === table.host) return table
+  return { ...table, aliases: [...table.aliases, isIP(spelling) === 6 ? `[${spelling}]` : spelling] }
 }
 
 /** Whether its names are hosts with ports; those of the others are clusters. */

@@ -13,7 +13,7 @@ export type ModeOf = (workload: MeshWorkload, port: number) => EffectiveMode
 
 export interface RouteContext {
   readonly meshServices: MeshServiceIndex
-  readonly directory: Pick<MeshDirectory, "services" | "behind">
+  readonly directory: Pick<MeshDirectory, "services" | "behind" | "at">
   readonly mesh: MeshConfig
   readonly modeOf: ModeOf
   readonly clusterDomain: string

@@ -16,10 +16,15 @@ import { MESH, meshService, peerAuthentication, service, workload } from "./test
 const encoders = await loadRouteEncoders()
 const NAMES = ["a", "b", "c"] as const
 const TYPES = [LISTENER, ROUTE_CONFIGURATION, CLUSTER, ENDPOINTS, HOST_ROUTES]
-const HOSTS = NAMES.flatMap(name => [`${name}.app:80`, `${name}.app.svc.cluster.local:81`, `${name}.app`, `${name}:80`])
+const clusterIP = (name: string) => `10.96.0.${name.charCodeAt(0)}`
+const podIP = (name: string) => `10.0.0.${name.charCodeAt(0)}`
+const HOSTS = NAMES.flatMap(name => [
+  ...[`${name}.app:80`, `${name}.app.svc.cluster.local:81`, `${name}.app`, `${name}:80`],
+  ...[`${clusterIP(name)}:80`, `${podIP(name)}:8080`, `${podIP(name)}:15080`],
+])
 const CLUSTERS = NAMES.flatMap(name =>
   ["", "v1", "v2"].flatMap(subset => [80, 81].map(port => `outbound|${port}|${subset}|${name}.app.svc.cluster.local`)),
-)
+).concat(NAMES.map(name => `outbound|8080||${podIP(name)}`))
 const clientOf = (namespace: string) =>
   ({
     caller: { trustDomain: "cluster.local", namespace, serviceAccount: "x", proof: "token" },
@@ -60,7 +65,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(name, name, version, fc.boolean(), fc.boolean()).map(
     ([key, app, labelled, ready, proxied]): Step =>
       ({ directory }) => {
-        const words = { labels: { app, version: labelled }, ready, proxied, addresses: [`10.0.0.${key.charCodeAt(0)}`] }
+        // Labelled `a`, two workloads share an address.
+        const addresses = [podIP(app === "a" ? app : key)]
+        const words = { labels: { app, version: labelled }, ready, proxied, addresses }
         directory.setWorkload(`app/${key}`, workload(key, words))
       },
   ),
@@ -69,12 +76,11 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       ({ directory }) =>
         directory.setWorkload(`app/${key}`, undefined),
   ),
-  fc.tuple(name, fc.subarray([80, 81])).map(
-    ([each, ports]): Step =>
+  fc.tuple(name, fc.subarray([80, 81]), fc.subarray(NAMES.map(clusterIP), { maxLength: 1 }), fc.boolean()).map(
+    ([each, numbers, addresses, selecting]): Step =>
       ({ directory }) => {
-        directory.setService(
-          service(each, { ports: ports.map(number => ({ port: number, name: `p${number}`, targetPort: 8080 })) }),
-        )
+        const ports = numbers.map(number => ({ port: number, name: `p${number}`, targetPort: 8080 }))
+        directory.setService(service(each, { ports, addresses, ...(selecting ? {} : { selector: undefined }) }))
       },
   ),
   name.map(

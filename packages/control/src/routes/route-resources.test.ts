@@ -363,3 +363,84 @@ describe("routes of one host in one piece", () => {
     expect(world.pass()).toEqual(["HostRoutes web.app:80"])
   })
 })
+
+describe("an address", () => {
+  const CLUSTER_IP = "10.96.0.7"
+  const POD = "10.0.0.1"
+
+  function routesTo(world: World, name: string) {
+    const bytes = world.watch(HOST_ROUTES, [name]).snapshot().resources.get(name)?.value
+    return bytes === undefined ? undefined : decodeHostRoutes(bytes)
+  }
+
+  it("of a Service has the routes of the Service, MeshServices included", () => {
+    const world = new World()
+    world.directory.setService(service("web", { addresses: [CLUSTER_IP, "fd00::7"] }))
+    expect(routesTo(world, `${CLUSTER_IP}:81`)).toBeUndefined()
+    world.meshServices.set(meshService("web", split(90, 10)))
+    const byName = routesTo(world, "web.app:80")
+    expect(byName?.table.routes[0]?.destinations).toHaveLength(2)
+    for (const [address, alias] of [
+      [`${CLUSTER_IP}:80`, CLUSTER_IP],
+      ["[fd00::7]:80", "[fd00::7]"],
+    ] as const) {
+      const spec = routesTo(world, address)
+      expect(spec?.table.aliases.at(-1)).toBe(alias)
+      expect(spec).toEqual({ ...byName, table: spec?.table })
+      expect(spec?.table).toEqual({ ...byName?.table, aliases: spec?.table.aliases })
+    }
+  })
+
+  it("of a Service without a selector is unknown, like the API server's", () => {
+    const world = new World()
+    world.directory.setService(service("kubernetes", { selector: undefined, addresses: [CLUSTER_IP] }))
+    expect(routesTo(world, `${CLUSTER_IP}:80`)).toBeUndefined()
+  })
+
+  it("of a proxied workload leads to its proxy, which must prove the identity of the workload", () => {
+    const spec = routesTo(new World(), `${POD}:8080`)
+    expect(spec?.table).toMatchObject({ host: POD, port: 8080, routes: [{ match: [] }] })
+    expect(spec?.clusters).toMatchObject([
+      {
+        identities: ["spiffe://cluster.local/ns/app/sa/default"],
+        endpoints: [{ address: POD, port: 15_080, workload: "app/web-1", mtlsMode: "PERMISSIVE" }],
+      },
+    ])
+  })
+
+  it("of a workload without a proxy, or at a port without one, is unknown", () => {
+    const world = new World()
+    world.directory.setWorkload("app/web-1", workload("web-1", { addresses: [POD], proxied: false }))
+    expect(routesTo(world, `${POD}:8080`)).toBeUndefined()
+    expect(routesTo(world, "10.0.0.2:9999")).toBeUndefined()
+  })
+
+  it("that two workloads share belongs to the one that is ready", () => {
+    const world = new World()
+    world.directory.setWorkload("app/a", workload("a", { addresses: [POD], ready: false }))
+    expect(routesTo(world, `${POD}:8080`)?.clusters[0]?.endpoints[0]?.workload).toBe("app/web-1")
+  })
+
+  it("wakes its watchers when the workload leaves, its address is used again, or its mode changes", () => {
+    const world = new World()
+    world.watch(HOST_ROUTES, [`${POD}:8080`])
+    world.directory.setWorkload("app/web-1", undefined)
+    expect(world.pass()).toEqual([`HostRoutes ${POD}:8080`])
+    world.directory.setWorkload("app/next", workload("next", { addresses: [POD] }))
+    expect(world.pass()).toEqual([`HostRoutes ${POD}:8080`])
+    world.peerAuthentications.set(peerAuthentication("default", { mtls: { mode: "STRICT" } }))
+    expect(world.pass()).toEqual([`HostRoutes ${POD}:8080`])
+  })
+
+  it("that a MeshService names has the routes of the MeshService, unless it is a Service's", () => {
+    const world = new World()
+    const routes = [{ service: [{ host: "shop" }] }]
+    const { rootNamespace: namespace } = MESH.names
+    const shop = [{ service: [{ host: SHOP }] }]
+    world.meshServices.set(meshService("by-address", { hosts: [CLUSTER_IP], routes: shop }, { namespace }))
+    world.meshServices.set(meshService("guest", { hosts: [CLUSTER_IP], routes }))
+    expect(routesTo(world, `${CLUSTER_IP}:80`)?.clusters[0]?.host).toBe(SHOP)
+    world.directory.setService(service("web", { addresses: [CLUSTER_IP] }))
+    expect(routesTo(world, `${CLUSTER_IP}:80`)?.clusters[0]?.host).toBe(WEB)
+  })
+})

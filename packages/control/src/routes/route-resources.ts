@@ -67,8 +67,8 @@ export class MeshRoutes implements RouteResources {
     this.#maker = new ResourceMaker(this.#context, encoders, () => trust.current)
     this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
     this.#stops = [
-      // Whatever changes of a workload, the Services in front of it are named.
-      directory.onChange(({ services }) => this.#mark(services)),
+      // A change of a workload names its addresses and the Services in front of it.
+      directory.onChange(({ services, addresses }) => this.#mark([...services, ...addresses])),
       meshServices.onChange(({ key, object }) => this.#mark(this.#index.set(key, object))),
       modes.onChange(namespace => this.#modesChanged(namespace)),
       trust.onChange(() => this.#mark([TRUST])),
@@ -113,11 +113,13 @@ export class MeshRoutes implements RouteResources {
     for (const stop of this.#stops) stop()
   }
 
-  /** Modes show in the endpoints of Services, which select in their own namespace only. */
+  /** Modes show in the endpoints of Services, which select in their own namespace only, and of addresses. */
   #modesChanged(namespace: string | undefined): void {
+    const { directory } = this.#context
     for (const host of this.#byHost.keys()) {
-      const service = this.#context.directory.services.get(host)
-      if (service !== undefined && (namespace === undefined || service.namespace === namespace)) this.#mark([host])
+      const service = directory.services.get(host)
+      const known = service === undefined ? [...directory.at(host).workloads] : [service]
+      if (known.some(each => namespace === undefined || each.namespace === namespace)) this.#mark([host])
     }
   }
 

@@ -10,6 +10,7 @@ const service = (name: string): MeshServiceEntry => ({
   namespace: "foo",
   name,
   host: `${name}.foo.svc.cluster.local`,
+  addresses: [],
   selector: { app: name },
   ports: [],
 })

@@ -247,7 +247,7 @@ describe("each kind", () => {
     await stage.clock.advance(1_000)
     expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toContain("no workload stands behind `web`")
     const host = "web.foo.svc.cluster.local"
-    stage.setService({ namespace: "foo", name: "web", host, selector: { app: "web" }, ports: [] })
+    stage.setService({ namespace: "foo", name: "web", host, selector: { app: "web" }, ports: [], addresses: [] })
     await stage.clock.advance(1_000)
     expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toBe("True Selected: selects 1 workload")
   })

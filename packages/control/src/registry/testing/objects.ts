@@ -45,9 +45,15 @@ export function serviceOf(
   selector: { readonly [key: string]: string } | undefined,
   ports: readonly object[],
   metadata: object = {},
+  spec: object = {},
 ): KubernetesObject {
   const [namespace = "", name = ""] = key.split("/")
-  return { apiVersion: "v1", kind: "Service", metadata: { name, namespace, ...metadata }, spec: { selector, ports } }
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace, ...metadata },
+    spec: { selector, ports, ...spec },
+  }
 }
 
 export class HandReflected<T extends KubernetesObject> implements Reflected<T> {

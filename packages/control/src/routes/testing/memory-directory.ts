@@ -3,7 +3,7 @@
 
 import type { Change } from "../../kubernetes/reflector.js"
 import type { Documents } from "../../policies/documents-in-force.js"
-import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
+import type { AtAddress, DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
 import type { MeshWorkload } from "../../registry/mesh-workload.js"
 
 export class MemoryDirectory implements MeshDirectory {
@@ -29,21 +29,32 @@ export class MemoryDirectory implements MeshDirectory {
     if (selector !== undefined) yield* this.select(selector, namespace)
   }
 
+  at(address: string): AtAddress {
+    const here = (item: { readonly addresses: readonly string[] }) => item.addresses.includes(address)
+    return {
+      services: [...this.services.values()].filter(here),
+      workloads: [...this.workloads.values()].filter(here),
+    }
+  }
+
   setWorkload(key: string, workload: MeshWorkload | undefined): void {
     const before = this.#hosts(key)
+    const addresses = new Set([...(this.workloads.get(key)?.addresses ?? []), ...(workload?.addresses ?? [])])
     if (workload === undefined) this.workloads.delete(key)
     else this.workloads.set(key, workload)
-    this.#tell({ workloads: new Set([key]), services: new Set([...before, ...this.#hosts(key)]) })
+    this.#tell({ workloads: new Set([key]), services: new Set([...before, ...this.#hosts(key)]), addresses })
   }
 
   setService(service: MeshServiceEntry): void {
+    const addresses = new Set([...(this.services.get(service.host)?.addresses ?? []), ...service.addresses])
     this.services.set(service.host, service)
-    this.#tell({ workloads: new Set(), services: new Set([service.host]) })
+    this.#tell({ workloads: new Set(), services: new Set([service.host]), addresses })
   }
 
   removeService(host: string): void {
+    const addresses = new Set(this.services.get(host)?.addresses)
     this.services.delete(host)
-    this.#tell({ workloads: new Set(), services: new Set([host]) })
+    this.#tell({ workloads: new Set(), services: new Set([host]), addresses })
   }
 
   #hosts(key: string): readonly string[] {

@@ -60,6 +60,7 @@ export function service(
     readonly namespace?: string
     readonly selector?: { readonly [key: string]: string } | undefined
     readonly ports?: readonly { readonly port: number; readonly name?: string; readonly targetPort?: number | string }[]
+    readonly addresses?: readonly string[]
   } = {},
 ): MeshServiceEntry {
   const { namespace = "app" } = words
@@ -77,6 +78,7 @@ export function service(
     host: `${name}.${namespace}.svc.${CLUSTER_DOMAIN}`,
     selector: "selector" in words ? words.selector : { app: name },
     ports,
+    addresses: words.addresses ?? [],
   }
 }
 

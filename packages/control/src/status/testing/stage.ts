@@ -101,7 +101,11 @@ export class Stage {
 
   setWorkloads(...workloads: MeshWorkload[]): void {
     for (const workload of workloads) this.#workloads.set(workload.key, workload)
-    this.#directoryListeners.tell({ workloads: new Set(workloads.map(({ key }) => key)), services: new Set() })
+    this.#directoryListeners.tell({
+      workloads: new Set(workloads.map(({ key }) => key)),
+      services: new Set(),
+      addresses: new Set(),
+    })
     this.#selectionListeners.tell(new Set(this.#policies.items.keys()))
   }
 
@@ -112,7 +116,7 @@ export class Stage {
 
   setService(service: MeshServiceEntry): void {
     this.#services.set(service.host, service)
-    this.#directoryListeners.tell({ workloads: new Set(), services: new Set([service.host]) })
+    this.#directoryListeners.tell({ workloads: new Set(), services: new Set([service.host]), addresses: new Set() })
   }
 
   setKeys(rule: { issuer?: string; jwksUri?: string }, state: Partial<KeySetState>, jwks: boolean): void {
@@ -184,6 +188,7 @@ export class Stage {
       services: this.#services,
       select,
       behind: ({ selector, namespace }) => (selector === undefined ? [] : select(selector, namespace)),
+      at: () => ({ services: [], workloads: [] }),
       onChange: this.#directoryListeners.add,
     }
   }
