@@ -12,7 +12,8 @@ import { stringify } from "../wire/json.js"
 import type { RequestContext } from "./context.js"
 import { groupKind, groupResource, type Kind, keyOf } from "./kind.js"
 import { finished, marked } from "./marking.js"
-import { type Registry, withRevision } from "./registry.js"
+import type { Registry } from "./registry.js"
+import { withRevision } from "./revision.js"
 
 export interface Deleted {
   /** What the client is answered: the object while something holds it, a Status once it is gone. */

@@ -12,7 +12,8 @@ import { asObject, asString, type Json, type JsonObject, scalarText } from "../v
 import { JsonSyntaxError, parseJson } from "../wire/json.js"
 import { type Kind, prefixOf } from "./kind.js"
 import type { ListOptions } from "./list-options.js"
-import { type Registry, withRevision } from "./registry.js"
+import type { Registry } from "./registry.js"
+import { withRevision } from "./revision.js"
 
 export interface Listed {
   readonly objects: JsonObject[]

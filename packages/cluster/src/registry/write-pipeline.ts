@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one way an object is created or updated, step by step, in the order in which kube-apiserver takes the steps: what
+// a client is told first depends on it. creation.ts and update.ts hold the steps in which the two differ.
+
+import type { Allocation } from "../kinds/behaviour.js"
+import type { FieldError } from "../meta/field-error.js"
+import { metaOf } from "../meta/object-meta.js"
+import { invalidError } from "../meta/status.js"
+import { trackUpdate } from "../patch/apply/field-manager.js"
+import type { Store } from "../store/store.js"
+import { asString, clone, type JsonObject } from "../value.js"
+import { type AdmissionRequest, inTurn, type RequestContext } from "./context.js"
+import { fieldManagement } from "./field-management.js"
+import type { Kind } from "./kind.js"
+import { withoutRevision } from "./revision.js"
+
+export interface Admission {
+  /** Rejects users who may write the object but not create it. */
+  authorizeCreate(kind: Kind, context: RequestContext): Promise<void>
+  mutate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<JsonObject>
+  validate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<void>
+}
+
+/** What the pipeline needs of the registry. */
+export interface WriteEnvironment {
+  readonly store: Store
+  readonly admission: Admission
+  readonly clock: () => number
+}
+
+export interface WriteRequest {
+  readonly kind: Kind
+  readonly context: RequestContext
+  /** CreateOptions or UpdateOptions, as admission sees them. */
+  readonly options: JsonObject
+  /** managedFields are already right, as after an apply. */
+  readonly tracked: boolean
+}
+
+/** The steps in which creating and updating differ, for one attempt. */
+export interface WriteSteps {
+  readonly operation: "CREATE" | "UPDATE"
+  /** The object before an update. Shared: never changed. */
+  readonly current: JsonObject | undefined
+  /** The object that the client wants, as a copy, once the checks that come before admission have passed. */
+  propose(): Promise<JsonObject>
+  /** Sets in place what clients do not decide: fields of the server, and those that the subresource cannot reach. */
+  prepare(object: JsonObject): void
+  errors(object: JsonObject): FieldError[]
+  key(object: JsonObject): string
+  /** Checks what kube-apiserver checks after admission. */
+  checkLast?(object: JsonObject): void
+  /** The answer; undefined when another writer was faster, and the whole attempt has to be made again. */
+  commit(key: string, stored: JsonObject, addresses: Allocation): Promise<JsonObject | undefined>
+}
+
+const NO_ADDRESSES: Allocation = { compares: [], writes: [] }
+
+/** One attempt. undefined when another writer was faster. */
+export async function attemptWrite(
+  environment: WriteEnvironment,
+  request: WriteRequest,
+  steps: WriteSteps,
+): Promise<JsonObject | undefined> {
+  const proposed = await steps.propose()
+  const tracked = await trackFields(environment, request, steps, proposed)
+  const object = await admitMutating(environment, request, steps, tracked)
+  await prepareAndValidate(request, steps, object)
+  const key = steps.key(object)
+  const addresses = await allocateAddresses(environment, request, key, object)
+  await admitValidating(environment, request, steps, object)
+  steps.checkLast?.(object)
+  const stored = await storedForm(request, object)
+  return steps.commit(key, stored, addresses)
+}
+
+async function trackFields(
+  { clock }: WriteEnvironment,
+  { kind, context, tracked }: WriteRequest,
+  { current }: WriteSteps,
+  object: JsonObject,
+): Promise<JsonObject> {
+  if (tracked) return object
+  return inTurn(context, () => trackUpdate(current, object, fieldManagement(kind, context, "Update", clock)))
+}
+
+async function admitMutating(
+  { admission }: WriteEnvironment,
+  request: WriteRequest,
+  steps: WriteSteps,
+  object: JsonObject,
+): Promise<JsonObject> {
+  return clone(await admission.mutate(request.kind, admissionRequest(request, steps, object), request.context))
+}
+
+async function prepareAndValidate(
+  { kind, context }: WriteRequest,
+  steps: WriteSteps,
+  object: JsonObject,
+): Promise<void> {
+  const errors = await inTurn(context, () => {
+    object.metadata = metaOf(object)
+    steps.prepare(object)
+    return steps.errors(object)
+  })
+  if (errors.length === 0) return
+  // The error names the kind that the client sent.
+  const sent = { group: kind.behaviour.refusedIn ?? kind.info.group, resource: asString(object.kind) }
+  throw invalidError(sent, asString(metaOf(object).name), errors)
+}
+
+async function allocateAddresses(
+  { store }: WriteEnvironment,
+  { kind }: WriteRequest,
+  key: string,
+  object: JsonObject,
+): Promise<Allocation> {
+  return (await kind.behaviour.allocate?.({ object, key, prefix: kind.info.prefix, store })) ?? NO_ADDRESSES
+}
+
+async function admitValidating(
+  { admission }: WriteEnvironment,
+  request: WriteRequest,
+  steps: WriteSteps,
+  object: JsonObject,
+): Promise<void> {
+  await admission.validate(request.kind, admissionRequest(request, steps, object), request.context)
+}
+
+function admissionRequest({ options }: WriteRequest, steps: WriteSteps, object: JsonObject): AdmissionRequest {
+  return { operation: steps.operation, object, oldObject: steps.current ?? null, options }
+}
+
+async function storedForm({ kind, context }: WriteRequest, object: JsonObject): Promise<JsonObject> {
+  return inTurn(context, () => kind.toStored(withoutRevision(object)))
+}
