@@ -12,7 +12,8 @@ import type { Store } from "../store/store.js"
 import type { JsonObject } from "../value.js"
 import { Catalog } from "./catalog.js"
 import type { RequestContext } from "./context.js"
-import { type Admission, Registry } from "./registry.js"
+import { Registry } from "./registry.js"
+import type { Admission } from "./write-pipeline.js"
 
 let folder: string
 let store: Store

@@ -8,7 +8,9 @@ import { RegistryBench } from "../testing/registry.js"
 import { asObject, asString, clone, dig, type JsonObject } from "../value.js"
 import type { RequestContext } from "./context.js"
 import { type Kind, keyOf } from "./kind.js"
-import { type Admission, Registry, type UpdateRequest, type Written } from "./registry.js"
+import { Registry, type Written } from "./registry.js"
+import type { UpdateRequest } from "./update.js"
+import type { Admission } from "./write-pipeline.js"
 
 let bench: RegistryBench
 let registry: Registry

@@ -8,54 +8,54 @@ interface Labelled {
   readonly labels: { readonly [key: string]: string }
 }
 
-interface Shelf<T> {
+interface Bucket<T> {
   readonly all: Map<string, T>
   /** By `key=value`. A label key holds no `=`, so no two labels share an entry. */
   readonly byLabel: Map<string, Map<string, T>>
 }
 
 export class LabelIndex<T extends Labelled> {
-  readonly #shelves = new Map<string, Shelf<T>>()
+  readonly #buckets = new Map<string, Bucket<T>>()
 
   /** Takes the place of an earlier one of the same key, which must be given where its labels or namespace differ. */
   set(item: T, earlier: T | undefined): void {
     if (earlier !== undefined) this.delete(earlier)
-    const shelf: Shelf<T> = this.#shelves.get(item.namespace) ?? { all: new Map(), byLabel: new Map() }
-    this.#shelves.set(item.namespace, shelf)
-    shelf.all.set(item.key, item)
+    const bucket: Bucket<T> = this.#buckets.get(item.namespace) ?? { all: new Map(), byLabel: new Map() }
+    this.#buckets.set(item.namespace, bucket)
+    bucket.all.set(item.key, item)
     for (const [key, value] of Object.entries(item.labels)) {
       const label = `${key}=${value}`
-      const items = shelf.byLabel.get(label)
-      if (items === undefined) shelf.byLabel.set(label, new Map([[item.key, item]]))
+      const items = bucket.byLabel.get(label)
+      if (items === undefined) bucket.byLabel.set(label, new Map([[item.key, item]]))
       else items.set(item.key, item)
     }
   }
 
   delete(item: T): void {
-    const shelf = this.#shelves.get(item.namespace)
-    if (shelf === undefined) return
-    shelf.all.delete(item.key)
+    const bucket = this.#buckets.get(item.namespace)
+    if (bucket === undefined) return
+    bucket.all.delete(item.key)
     for (const [key, value] of Object.entries(item.labels)) {
       const label = `${key}=${value}`
-      const items = shelf.byLabel.get(label)
+      const items = bucket.byLabel.get(label)
       items?.delete(item.key)
-      if (items?.size === 0) shelf.byLabel.delete(label)
+      if (items?.size === 0) bucket.byLabel.delete(label)
     }
-    if (shelf.all.size === 0) this.#shelves.delete(item.namespace)
+    if (bucket.all.size === 0) this.#buckets.delete(item.namespace)
   }
 
   /** Of one namespace, or of all. */
   *select(labels: { readonly [key: string]: string }, namespace: string | undefined): Iterable<T> {
     const wanted = Object.entries(labels)
-    if (namespace === undefined) for (const shelf of this.#shelves.values()) yield* from(shelf, wanted)
+    if (namespace === undefined) for (const bucket of this.#buckets.values()) yield* from(bucket, wanted)
     else {
-      const shelf = this.#shelves.get(namespace)
-      if (shelf !== undefined) yield* from(shelf, wanted)
+      const bucket = this.#buckets.get(namespace)
+      if (bucket !== undefined) yield* from(bucket, wanted)
     }
   }
 }
 
-function* from<T extends Labelled>({ all, byLabel }: Shelf<T>, wanted: readonly [string, string][]): Iterable<T> {
+function* from<T extends Labelled>({ all, byLabel }: Bucket<T>, wanted: readonly [string, string][]): Iterable<T> {
   let smallest = all
   for (const [key, value] of wanted) {
     const items = byLabel.get(`${key}=${value}`)

@@ -10,33 +10,33 @@ interface Selecting {
 
 export class SelectorIndex<T extends Selecting> {
   /** By namespace, then by the label they are filed under; undefined for those that ask for none. */
-  readonly #shelves = new Map<string, Map<string | undefined, Set<T>>>()
+  readonly #buckets = new Map<string, Map<string | undefined, Set<T>>>()
 
   add(item: T): void {
-    const shelf = this.#shelves.get(item.namespace) ?? new Map<string | undefined, Set<T>>()
-    this.#shelves.set(item.namespace, shelf)
+    const bucket = this.#buckets.get(item.namespace) ?? new Map<string | undefined, Set<T>>()
+    this.#buckets.set(item.namespace, bucket)
     const place = placeOf(item)
-    const items = shelf.get(place)
-    if (items === undefined) shelf.set(place, new Set([item]))
+    const items = bucket.get(place)
+    if (items === undefined) bucket.set(place, new Set([item]))
     else items.add(item)
   }
 
   delete(item: T): void {
-    const shelf = this.#shelves.get(item.namespace)
+    const bucket = this.#buckets.get(item.namespace)
     const place = placeOf(item)
-    const items = shelf?.get(place)
+    const items = bucket?.get(place)
     items?.delete(item)
-    if (items?.size === 0) shelf?.delete(place)
-    if (shelf?.size === 0) this.#shelves.delete(item.namespace)
+    if (items?.size === 0) bucket?.delete(place)
+    if (bucket?.size === 0) this.#buckets.delete(item.namespace)
   }
 
   /** Those of the namespace that select something with these labels. */
   *matching(namespace: string, labels: { readonly [key: string]: string }): Iterable<T> {
-    const shelf = this.#shelves.get(namespace)
-    if (shelf === undefined) return
-    yield* shelf.get(undefined) ?? []
+    const bucket = this.#buckets.get(namespace)
+    if (bucket === undefined) return
+    yield* bucket.get(undefined) ?? []
     for (const [key, value] of Object.entries(labels)) {
-      for (const item of shelf.get(`${key}=${value}`) ?? []) if (selectsAll(item.selector, labels)) yield item
+      for (const item of bucket.get(`${key}=${value}`) ?? []) if (selectsAll(item.selector, labels)) yield item
     }
   }
 }

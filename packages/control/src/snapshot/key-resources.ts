@@ -3,7 +3,7 @@
 
 import { contentVersion, resourceNames, type VersionedResource } from "@merlon/xds"
 import type { KeySets } from "../keysets/key-sets.js"
-import type { Encode, ShelvedPolicy } from "./shelved-policy.js"
+import type { Encode, EncodedPolicy } from "./encoded-policy.js"
 
 interface Encoded {
   readonly jwks: string
@@ -13,7 +13,7 @@ interface Encoded {
 export class KeyResources {
   readonly #keySets: KeySets
   readonly #encode: Encode
-  readonly #holders = new Map<string, Set<ShelvedPolicy>>()
+  readonly #holders = new Map<string, Set<EncodedPolicy>>()
   readonly #encoded = new Map<string, Encoded>()
 
   constructor(keySets: KeySets, encode: Encode) {
@@ -21,7 +21,7 @@ export class KeyResources {
     this.#encode = encode
   }
 
-  holders(id: string): Iterable<ShelvedPolicy> {
+  holders(id: string): Iterable<EncodedPolicy> {
     return this.#holders.get(id) ?? []
   }
 
@@ -39,20 +39,20 @@ export class KeyResources {
   }
 
   /** Whether a RequestAuthentication is concerned, so that other keys may be needed. */
-  replace(before: ShelvedPolicy | undefined, after: ShelvedPolicy | undefined): boolean {
+  replace(before: EncodedPolicy | undefined, after: EncodedPolicy | undefined): boolean {
     if (after !== undefined) this.#hold(after)
     if (before !== undefined) this.#release(before)
     return [before, after].some(policy => policy?.document.kind === "RequestAuthentication")
   }
 
-  #hold(policy: ShelvedPolicy): void {
+  #hold(policy: EncodedPolicy): void {
     for (const id of policy.keySets) {
       const holders = this.#holders.get(id) ?? new Set()
       this.#holders.set(id, holders.add(policy))
     }
   }
 
-  #release(policy: ShelvedPolicy): void {
+  #release(policy: EncodedPolicy): void {
     for (const id of policy.keySets) {
       const holders = this.#holders.get(id)
       holders?.delete(policy)

@@ -3,14 +3,14 @@
 
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { SelectorIndex } from "../registry/selector-index.js"
-import type { ShelvedPolicy } from "./shelved-policy.js"
+import type { EncodedPolicy } from "./encoded-policy.js"
 
 export class PolicyIndex {
-  readonly #byLabels = new SelectorIndex<ShelvedPolicy>()
+  readonly #byLabels = new SelectorIndex<EncodedPolicy>()
   /** By `namespace/name` of the Service. */
-  readonly #byService = new Map<string, Set<ShelvedPolicy>>()
+  readonly #byService = new Map<string, Set<EncodedPolicy>>()
 
-  add(policy: ShelvedPolicy): void {
+  add(policy: EncodedPolicy): void {
     if (policy.services === undefined) this.#byLabels.add(policy)
     for (const place of placesOf(policy)) {
       const policies = this.#byService.get(place)
@@ -19,7 +19,7 @@ export class PolicyIndex {
     }
   }
 
-  delete(policy: ShelvedPolicy): void {
+  delete(policy: EncodedPolicy): void {
     if (policy.services === undefined) this.#byLabels.delete(policy)
     for (const place of placesOf(policy)) {
       const policies = this.#byService.get(place)
@@ -29,12 +29,12 @@ export class PolicyIndex {
   }
 
   /** Some of them more than once. */
-  *proposed({ namespace, labels, services }: MeshWorkload, rootNamespace: string): Iterable<ShelvedPolicy> {
+  *proposed({ namespace, labels, services }: MeshWorkload, rootNamespace: string): Iterable<EncodedPolicy> {
     for (const place of new Set([rootNamespace, namespace])) yield* this.#byLabels.matching(place, labels)
     for (const service of services) yield* this.#byService.get(`${namespace}/${service}`) ?? []
   }
 }
 
-function placesOf({ namespace, services = [] }: ShelvedPolicy): readonly string[] {
+function placesOf({ namespace, services = [] }: EncodedPolicy): readonly string[] {
   return services.map(service => `${namespace}/${service}`)
 }

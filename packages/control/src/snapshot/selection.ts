@@ -5,11 +5,11 @@
 import { type MeshConfig, peerScope, select } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import type { EncodedPolicy, PolicyReplacement } from "./encoded-policy.js"
 import { PolicyIndex } from "./policy-index.js"
-import type { ShelfChange, ShelvedPolicy } from "./shelved-policy.js"
 
 const NO_WORKLOADS: ReadonlySet<string> = new Set()
-const NO_POLICIES: ReadonlySet<ShelvedPolicy> = new Set()
+const NO_POLICIES: ReadonlySet<EncodedPolicy> = new Set()
 
 export class Selection {
   readonly #directory: MeshDirectory
@@ -18,7 +18,7 @@ export class Selection {
   /** By policy key. */
   readonly #workloads = new Map<string, Set<string>>()
   /** By workload key. */
-  readonly #policies = new Map<string, Set<ShelvedPolicy>>()
+  readonly #policies = new Map<string, Set<EncodedPolicy>>()
 
   constructor(directory: MeshDirectory, mesh: MeshConfig) {
     this.#directory = directory
@@ -31,12 +31,12 @@ export class Selection {
   }
 
   /** In no order. */
-  policiesOf(workload: string): ReadonlySet<ShelvedPolicy> {
+  policiesOf(workload: string): ReadonlySet<EncodedPolicy> {
     return this.#policies.get(workload) ?? NO_POLICIES
   }
 
   /** Returns the workloads that the old or the new version selects. */
-  replacePolicy({ before, after }: ShelfChange): ReadonlySet<string> {
+  replacePolicy({ before, after }: PolicyReplacement): ReadonlySet<string> {
     const touched = new Set<string>()
     if (before !== undefined) {
       for (const workload of this.selectedBy(before.key)) {
@@ -82,21 +82,21 @@ export class Selection {
     return changed
   }
 
-  #find(workload: MeshWorkload): ReadonlySet<ShelvedPolicy> {
-    const found = new Set<ShelvedPolicy>()
+  #find(workload: MeshWorkload): ReadonlySet<EncodedPolicy> {
+    const found = new Set<EncodedPolicy>()
     for (const policy of this.#index.proposed(workload, this.#mesh.names.rootNamespace)) {
       if (this.#applies(policy, workload)) found.add(policy)
     }
     return found
   }
 
-  #applies({ document, staysFor }: ShelvedPolicy, workload: MeshWorkload): boolean {
+  #applies({ document, staysFor }: EncodedPolicy, workload: MeshWorkload): boolean {
     if (staysFor !== undefined && !staysFor.has(workload.uid)) return false
     if (document.kind === "PeerAuthentication") return peerScope(document, workload, this.#mesh) !== undefined
     return select(document.kind, [document], workload, this.#mesh).length > 0
   }
 
-  #scopeOf({ namespace, services }: ShelvedPolicy): string | undefined {
+  #scopeOf({ namespace, services }: EncodedPolicy): string | undefined {
     return services === undefined && namespace === this.#mesh.names.rootNamespace ? undefined : namespace
   }
 }

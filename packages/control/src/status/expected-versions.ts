@@ -7,7 +7,7 @@ import type { MeshNames } from "@merlon/policy"
 import { contentVersion, resourceNames } from "@merlon/xds"
 import type { SecurityPolicy } from "../policies/stored-policy.js"
 import { wireDocument } from "../policies/wire-document.js"
-import { keySetsOf } from "../snapshot/shelved-policy.js"
+import { keySetsOf } from "../snapshot/encoded-policy.js"
 import type { ExpectedVersions } from "./enforcement.js"
 
 export function expectedVersions(

@@ -6,7 +6,7 @@ import type { Kind, PolicyDocument, Status } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { isSecurityPolicy, type StoredPolicy } from "../policies/stored-policy.js"
 import { hostsOf, type MeshScope } from "../routes/host-governance.js"
-import { keySetsOf } from "../snapshot/shelved-policy.js"
+import { keySetsOf } from "../snapshot/encoded-policy.js"
 import type { EnforcementTally } from "./enforcement.js"
 import { targetHosts } from "./service-targets.js"
 

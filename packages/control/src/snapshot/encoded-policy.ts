@@ -9,7 +9,7 @@ import { wireDocument } from "../policies/wire-document.js"
 
 export type Encode = (resource: ProxyResource) => Uint8Array
 
-export interface ShelvedPolicy {
+export interface EncodedPolicy {
   readonly key: string
   readonly document: SecurityPolicy
   readonly namespace: string
@@ -24,12 +24,12 @@ export interface ShelvedPolicy {
   readonly staysFor?: ReadonlySet<string>
 }
 
-export interface ShelfChange {
-  readonly before: ShelvedPolicy | undefined
-  readonly after: ShelvedPolicy | undefined
+export interface PolicyReplacement {
+  readonly before: EncodedPolicy | undefined
+  readonly after: EncodedPolicy | undefined
 }
 
-export function shelve(document: SecurityPolicy, names: MeshNames, encode: Encode): ShelvedPolicy {
+export function encodePolicy(document: SecurityPolicy, names: MeshNames, encode: Encode): EncodedPolicy {
   const { kind, metadata, spec } = document
   const wire = wireDocument(document, names)
   return {
