@@ -38,6 +38,16 @@ export const XCLIENT_FAULTS = {
     means: "the connection ended before there was a whole answer, or the answer could not be passed on",
     next: "look at the server's log",
   },
+  "not-captured": {
+    status: 400,
+    means: "a program connected to the port for captured connections itself",
+    next: "call the service by its own name; connections to it are redirected",
+  },
+  "captured-loop": {
+    status: 503,
+    means: "a connection that the proxy made was redirected back to it",
+    next: "run the proxy with the user id that the rules exempt, see `merlond capture --print`",
+  },
   "bad-request": {
     status: 400,
     means: "the request cannot be sent as it is",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls through the mesh: routes, balancing, mTLS, and the check of a route's weights.
 
+export { CapturedProxy, type CapturedProxyOptions } from "./captured/captured-proxy.js"
+export type { Destination } from "./captured/own-connections.js"
 export type { CheckIo, CheckOptions, Member } from "./check/check-routes.js"
 export { parseExpectation, type Shares } from "./check/expectation.js"
 export type { DestinationView, RouteView, ServiceView } from "./check/route-view.js"
@@ -8,4 +10,5 @@ export { runXclient, type XclientOptions } from "./check/run-xclient.js"
 export { type Target, type TargetWords, targetOf } from "./check/target.js"
 export { XCLIENT_FAULTS } from "./errors.js"
 export { MeshMember, type MeshMemberOptions } from "./member/mesh-member.js"
+export { WorkloadCalls, type WorkloadCallsOptions } from "./member/workload-calls.js"
 export { OutboundProxy, type OutboundProxyOptions, type ProxyLimits } from "./proxy/outbound-proxy.js"

@@ -99,7 +99,7 @@ export class Outbound {
     }
     return this.#try(choice, async (endpoint, plan, material) => {
       const { connectTimeoutMs: timeoutMs, tunnelAlpn: alpn } = this.#options
-      const socket = await connect({ endpoint, plan, material, alpn, timeoutMs })
+      const socket = await connect({ endpoint, plan, material, alpn, timeoutMs, allowHalfOpen: true })
       if (plan.kind === "mutual") this.#tunnels.add(socket, plan.identities)
       return { choice, socket }
     })

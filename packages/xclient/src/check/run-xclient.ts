@@ -3,7 +3,8 @@
 
 import type { Bootstrap, Log } from "@merlon/xds"
 import { MAX_TRIES } from "../call/outbound.js"
-import { CONNECT_TIMEOUT_MS, MeshMember } from "../member/mesh-member.js"
+import { MeshMember } from "../member/mesh-member.js"
+import { CONNECT_TIMEOUT_MS } from "../member/workload-calls.js"
 import { authorityOf } from "../routes/authority.js"
 import { type CheckIo, type CheckOptions, checkRoutes } from "./check-routes.js"
 

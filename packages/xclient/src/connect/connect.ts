@@ -29,6 +29,8 @@ export interface ConnectOptions {
   /** For TCP and TLS together, at all of the endpoint's addresses. */
   readonly timeoutMs: number
   readonly now?: () => number
+  /** Whether either side may end its own direction and still read; not by default. */
+  readonly allowHalfOpen?: boolean
 }
 
 type MutualPlan = Extract<TransportPlan, { kind: "mutual" }>
@@ -51,7 +53,7 @@ export async function connect(options: ConnectOptions): Promise<Socket> {
 
 function connectTo(host: string, options: ConnectOptions): Promise<Socket> {
   const { endpoint, plan, timeoutMs } = options
-  const place = { host, port: endpoint.port }
+  const place = { host, port: endpoint.port, allowHalfOpen: options.allowHalfOpen ?? false }
   const where = `${isIP(host) === 6 ? `[${host}]` : host}:${endpoint.port}`
   return new Promise((resolve, reject) => {
     let socket: Socket

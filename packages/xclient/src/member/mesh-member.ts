@@ -4,12 +4,10 @@
 
 import { readFileSync, statSync } from "node:fs"
 import { type Bootstrap, Enrolment, type Log, MeshClient, type Proof, type TrustSpec } from "@merlon/xds"
-import { EndpointHealth } from "../balance/endpoint-health.js"
-import { Outbound } from "../call/outbound.js"
-import { ConnectionPool } from "../connect/connection-pool.js"
-import { RouteBook } from "../routes/route-book.js"
-import { CurrentMaterial } from "./current-material.js"
+import type { Outbound } from "../call/outbound.js"
+import type { RouteBook } from "../routes/route-book.js"
 import { keepCredentials, keptCredentials } from "./kept-credentials.js"
+import { WorkloadCalls } from "./workload-calls.js"
 
 export interface MeshMemberOptions {
   readonly bootstrap: Bootstrap
@@ -18,30 +16,24 @@ export interface MeshMemberOptions {
   readonly connectTimeoutMs?: number
 }
 
-export const CONNECT_TIMEOUT_MS = 5_000
-
 export class MeshMember {
-  readonly book: RouteBook
-  readonly outbound: Outbound
   readonly #options: MeshMemberOptions
   readonly #client: MeshClient
   readonly #enrolment: Enrolment
-  readonly #pool: ConnectionPool
-  readonly #material = new CurrentMaterial()
+  readonly #calls: WorkloadCalls
   #trustSince = 0
   #trouble = "the control plane has not answered yet"
 
   constructor(options: MeshMemberOptions) {
-    const { bootstrap, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
-    const { mesh } = bootstrap.names
-    const health = new EndpointHealth()
+    const { bootstrap, connectTimeoutMs } = options
     const log = this.#listening(options.log)
     this.#options = options
-    this.#pool = new ConnectionPool({ alpn: [`${mesh}-http/1.1`], connectTimeoutMs })
-    this.book = new RouteBook({
-      health,
+    this.#calls = new WorkloadCalls({
+      mesh: bootstrap.names.mesh,
+      ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+      credentials: () => this.#enrolment.credentials,
       resubscribe: () => this.#client.resubscribe(this.book.subscription.typeUrl),
-      onTrust: trust => this.#trust(trust),
+      trustChanged: trust => this.#trustChanged(trust),
     })
     this.#client = new MeshClient({
       ...bootstrap.controlPlane,
@@ -63,13 +55,14 @@ export class MeshMember {
       },
       keptCredentials(bootstrap.state),
     )
-    this.outbound = new Outbound({
-      pool: this.#pool,
-      health,
-      material: () => this.#material.with(this.#enrolment.credentials),
-      tunnelAlpn: [mesh],
-      connectTimeoutMs,
-    })
+  }
+
+  get book(): RouteBook {
+    return this.#calls.book
+  }
+
+  get outbound(): Outbound {
+    return this.#calls.outbound
   }
 
   /** Resolves when there is a certificate, however long that takes; routes are followed from then on. */
@@ -86,26 +79,24 @@ export class MeshMember {
   close(): void {
     this.#enrolment.close()
     this.#client.close()
-    this.#pool.close()
+    this.#calls.close()
   }
 
-  #trust(trust: TrustSpec): void {
-    if (!this.#material.setTrust(trust)) return
+  #trustChanged(trust: TrustSpec): void {
     this.#trustSince = Date.now()
-    this.outbound.trustChanged(trust)
     // Another root signs now: a certificate of the old one will be worth nothing once that retires.
     if (this.#enrolment.credentials !== undefined && this.#signer() !== trust.signer) void this.#enrolment.renew()
   }
 
   #signer(): string | undefined {
-    const { trust } = this.#material
+    const { trust } = this.#calls
     return trust && this.#enrolment.signer(trust.bundle)
   }
 
   /** What the control plane last told us to trust; a file that came after that is newer trust. */
   #controlPlaneRoots(): string {
     const { trustBundle } = this.#options.bootstrap
-    const { trust } = this.#material
+    const { trust } = this.#calls
     const written = statSync(trustBundle, { throwIfNoEntry: false })?.mtimeMs ?? 0
     const file = trust === undefined || written > this.#trustSince ? readFileSync(trustBundle, "utf8") : ""
     return `${trust?.bundle ?? ""}\n${file}`

@@ -41,7 +41,7 @@ export function tunnelExternally(
   timeoutMs: number,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect(target)
+    const socket = connect({ ...target, allowHalfOpen: true })
     const fail = (why: string) => {
       socket.destroy()
       reject(new CallFailure("unreachable", `cannot connect to ${target.host}:${target.port}: ${why}`))

@@ -17,7 +17,7 @@ import { forwardExternally, tunnelExternally } from "./external.js"
 import { forwardThroughMesh } from "./forward.js"
 import { forwardTarget, shownTarget } from "./forward-target.js"
 import { asHeaderObject, endToEndHeaders } from "./hop-by-hop.js"
-import { joinStreams, refuseTunnel } from "./tunnel.js"
+import { joinSockets, refuseTunnel } from "./tunnel.js"
 
 export interface ProxyLimits {
   readonly connections: number
@@ -161,7 +161,10 @@ export class OutboundProxy {
   async #join(client: Duplex, server: Socket, head: Buffer): Promise<void> {
     for (const end of [client, server]) this.#tunnels.add(end)
     try {
-      await joinStreams(client, server, head, this.#limits.tunnelIdleMs)
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n")
+      // What the program sent before it heard from us.
+      if (head.length > 0) server.write(head)
+      await joinSockets(client, server, this.#limits.tunnelIdleMs)
     } finally {
       for (const end of [client, server]) this.#tunnels.delete(end)
     }

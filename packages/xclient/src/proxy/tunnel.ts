@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream"
 import type { CallFailure } from "../call/call-failure.js"
 
 /** Resolves when both are closed. */
-export function joinStreams(client: Duplex, server: Socket, head: Buffer, idleMs: number): Promise<void> {
+export function joinSockets(client: Duplex, server: Socket, idleMs: number): Promise<void> {
   return new Promise(resolve => {
     const end = () => {
       client.destroy()
@@ -19,9 +19,6 @@ export function joinStreams(client: Duplex, server: Socket, head: Buffer, idleMs
       stream.once("close", end)
     }
     if (client.destroyed || server.destroyed) return end()
-    client.write("HTTP/1.1 200 Connection established\r\n\r\n")
-    // What the program sent before it heard from us.
-    if (head.length > 0) server.write(head)
     client.pipe(server)
     server.pipe(client)
   })

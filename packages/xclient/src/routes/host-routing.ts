@@ -69,6 +69,21 @@ export class HostRouting {
     this.#spec = spec
   }
 
+  /** Whether mutual TLS is neither demanded nor accepted by anyone behind it, and no MeshService routes it. */
+  get isOutsideMesh(): boolean {
+    const { table, clusters } = this.#spec
+    const isDefault = table.routes.every(({ match, destinations }) => match.length === 0 && destinations.length === 1)
+    const isPlain = clusters.every(
+      ({ host, port, subset, tlsMode, endpoints }) =>
+        tlsMode === undefined &&
+        host === table.host &&
+        port === table.port &&
+        subset === "" &&
+        endpoints.every(({ mtlsMode }) => mtlsMode === undefined),
+    )
+    return isDefault && isPlain
+  }
+
   /** Where such calls go, without taking a turn; undefined where no route takes them. */
   destinationsFor(call: Call): readonly WeightedDestination[] | undefined {
     return this.#routeFor(call)?.destinations

@@ -11,6 +11,7 @@ import {
   type MeshClientOptions,
   messageOf,
   PROXY_RESOURCE,
+  type Subscription,
   type WorkloadCredentials,
 } from "@merlon/xds"
 import type { Logger } from "pino"
@@ -34,6 +35,8 @@ export interface MeshSourceOptions {
   readonly version?: string
   /** Whether to report ports at which the application answers past this proxy. In a Pod, connections are captured. */
   readonly reportsExposure?: boolean
+  /** What else is asked for on the proxy's stream: the routes of the calls that the workload makes. */
+  readonly subscriptions?: readonly Subscription[]
 }
 
 export class MeshSource implements ConfigurationSource {
@@ -93,6 +96,15 @@ export class MeshSource implements ConfigurationSource {
     if (this.#held.isEmpty) this.#connect()
     else this.#connecting = setTimeout(() => this.#connect(), BREATH_MS)
     await enforced
+  }
+
+  get credentials(): WorkloadCredentials | undefined {
+    return this.#enrolment.credentials
+  }
+
+  /** For those who gave subscriptions: other names are wanted now. */
+  resubscribe(typeUrl: string): void {
+    this.#client.resubscribe(typeUrl)
   }
 
   reload(): void {
@@ -216,6 +228,7 @@ export class MeshSource implements ConfigurationSource {
           known: () => this.#held.versions,
           apply: update => this.#changes.add(() => this.#take(update)),
         },
+        ...(this.#options.subscriptions ?? []),
       ],
       observations: this.#observations,
       log: logger,

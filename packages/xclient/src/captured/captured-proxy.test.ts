@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captured connections, with the kernel's answer about their destination given by the test. The rules that redirect are tested
+// in network namespaces and in Pods.
+
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { createServer as createTlsServer } from "node:tls"
+import type { ServiceEndpoint } from "@merlon/xds"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { Outbound } from "../call/outbound.js"
+import { ConnectionPool } from "../connect/connection-pool.js"
+import { TestBook } from "../testing/book.js"
+import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
+import { CapturedProxy, type CapturedProxyOptions } from "./captured-proxy.js"
+import type { Destination } from "./own-connections.js"
+
+const SERVICE: Destination = { address: "10.96.0.7", port: 80 }
+const NAME = "10.96.0.7:80"
+
+let mesh: TestMesh
+let filled: TestBook
+let logged: object[]
+const closing: (() => unknown)[] = []
+
+beforeEach(() => {
+  mesh = new TestMesh()
+  filled = new TestBook()
+  logged = []
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+  await mesh.close()
+})
+
+async function listening(server: Server): Promise<Destination> {
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  closing.push(() => server.close())
+  const { address, port } = server.address() as AddressInfo
+  return { address, port }
+}
+
+/** Sends back what it gets, after a greeting, and ends when its client does. */
+function echo(socket: Socket): void {
+  socket.on("error", () => socket.destroy())
+  socket.write("hello ")
+  socket.pipe(socket)
+}
+
+async function meshServer(
+  identity = WEB_ID,
+): Promise<{ readonly endpoint: ServiceEndpoint; readonly callers: string[] }> {
+  const { certificateChain: cert, privateKey: key } = mesh.credentials(identity)
+  const callers: string[] = []
+  const tls = { cert, key, ca: mesh.authority.bundle, requestCert: true, rejectUnauthorized: true, allowHalfOpen: true }
+  const server = createTlsServer({ ...tls, ALPNProtocols: ["merlon"] }, socket => {
+    callers.push(String(socket.getPeerCertificate().subjectaltname))
+    echo(socket)
+  })
+  const where = await listening(server)
+  return { endpoint: { ...where, healthy: true, workload: "app/web", mtlsMode: "STRICT" }, callers }
+}
+
+async function plainServer(): Promise<Destination> {
+  return listening(createServer({ allowHalfOpen: true }, echo))
+}
+
+async function start(
+  destinationOf: CapturedProxyOptions["destinationOf"],
+  limits: CapturedProxyOptions["limits"] = {},
+): Promise<number> {
+  const credentials = mesh.credentials()
+  const outbound = new Outbound({
+    pool: new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 }),
+    health: filled.health,
+    material: () => ({ id: 1, credentials, trust: mesh.trust }),
+    tunnelAlpn: ["merlon"],
+    connectTimeoutMs: 60_000,
+  })
+  const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
+  const proxy = new CapturedProxy({ book: filled.book, outbound, destinationOf, log, limits })
+  closing.push(() => proxy.close(0))
+  return (await proxy.listen(0)).port
+}
+
+/** What a program reads that sends `text` and then ends its direction; undefined if the connection is reset. */
+async function say(port: number, text: string, host = "127.0.0.1"): Promise<string | undefined> {
+  const socket = connect({ port, host, allowHalfOpen: true })
+  let read = ""
+  socket.on("data", chunk => (read += chunk))
+  socket.end(text)
+  return new Promise(resolve => {
+    socket.on("error", () => resolve(undefined))
+    socket.on("close", () => resolve(read))
+  })
+}
+
+describe("a captured connection", () => {
+  it("to a host of the mesh arrives over mutual TLS, under the identity of the workload", async () => {
+    const web = await meshServer()
+    await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
+    expect(await say(await start(() => SERVICE), "bytes")).toBe("hello bytes")
+    expect(web.callers).toEqual([`URI:${CONSUMER_ID}`])
+  })
+
+  it("over IPv6 as well", async () => {
+    const web = await meshServer()
+    await filled.set("[fd00::7]:80", mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
+    const port = await start(() => ({ address: "fd00::7", port: 80 }))
+    expect(await say(port, "bytes", "::1")).toBe("hello bytes")
+  })
+
+  it("to anything else goes there as it is", async () => {
+    const plain = await plainServer()
+    expect(await say(await start(() => plain), "bytes")).toBe("hello bytes")
+  })
+
+  it("to a Service whose workloads have no proxy goes to the address that was called", async () => {
+    const called = await plainServer()
+    const elsewhere: ServiceEndpoint = {
+      address: "127.0.0.1",
+      port: 9,
+      healthy: true,
+      workload: "",
+      mtlsMode: undefined,
+    }
+    await filled.set(`127.0.0.1:${called.port}`, {
+      ...mesh.routes([{ subset: "", endpoints: [elsewhere] }]),
+    })
+    expect(await say(await start(() => called), "bytes")).toBe("hello bytes")
+  })
+
+  it("is split by the weights of a MeshService", async () => {
+    const [v1, v2] = [await meshServer(), await meshServer()]
+    const split = [
+      { subset: "v1", endpoints: [v1.endpoint], weight: 3 },
+      { subset: "v2", endpoints: [v2.endpoint], weight: 1 },
+    ]
+    await filled.set(NAME, mesh.routes(split))
+    const port = await start(() => SERVICE)
+    for (let n = 0; n < 8; n++) expect(await say(port, "x")).toBe("hello x")
+    expect([v1.callers.length, v2.callers.length]).toEqual([6, 2])
+  })
+
+  it("carries much in both directions", async () => {
+    const web = await meshServer()
+    await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
+    const much = "0123456789abcdef".repeat(262_144)
+    expect((await say(await start(() => SERVICE), much))?.length).toBe(much.length + 6)
+  })
+})
+
+describe("a captured connection is reset", () => {
+  it("if the server proves another identity", async () => {
+    const impostor = await meshServer("spiffe://cluster.local/ns/app/sa/other")
+    await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [impostor.endpoint] }]))
+    expect(await say(await start(() => SERVICE), "secret")).toBeUndefined()
+    expect(impostor.callers).toEqual([])
+    expect(logged).toMatchObject([{ destination: NAME, code: "unreachable", why: expect.stringContaining("sa/other") }])
+  })
+
+  it("if a MeshService demands mutual TLS and the server has no proxy", async () => {
+    const plain = await plainServer()
+    const endpoint: ServiceEndpoint = { ...plain, healthy: true, workload: "app/web", mtlsMode: undefined }
+    const spec = mesh.routes([{ subset: "", endpoints: [endpoint], cluster: { tlsMode: "DUBBO_MUTUAL" } }])
+    await filled.set(`127.0.0.1:${plain.port}`, spec)
+    expect(await say(await start(() => plain, { connectMs: 1_000 }), "secret")).toBeUndefined()
+  })
+
+  it("as long as the control plane has not said who is there", async () => {
+    filled = new TestBook({ answersAbsent: false })
+    const plain = await plainServer()
+    expect(await say(await start(() => plain, { routeMs: 50 }), "secret")).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "route-unknown" }])
+  })
+
+  it("if nobody listens there", async () => {
+    const server = createServer()
+    const gone = await listening(server)
+    server.close()
+    expect(await say(await start(() => gone), "x")).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "unreachable" }])
+  })
+
+  it("if it was not redirected", async () => {
+    const port = await start(({ localAddress = "", localPort = 0 }) => ({ address: localAddress, port: localPort }))
+    expect(await say(port, "x")).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "not-captured" }])
+  })
+})

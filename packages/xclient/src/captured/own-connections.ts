@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detects capture loops. The rules in the Pod exempt the proxy by its uid; where they do not, a connection that the proxy
+// makes is redirected back to it, and each round would make another one.
+
+import type { Socket } from "node:net"
+
+export interface Destination {
+  readonly address: string
+  readonly port: number
+}
+
+/** Both ends of a connection as its maker sees them: no two connections have the same at one time. */
+function keyOf(source: Destination, destination: Destination): string {
+  return `${source.address} ${source.port} ${destination.address} ${destination.port}`
+}
+
+export class OwnConnections {
+  readonly #made = new Set<string>()
+  readonly #accepted = new Map<string, Socket>()
+
+  /** False if the proxy itself made it. `destination` is the original one. */
+  accepted(socket: Socket, destination: Destination): boolean {
+    const { remoteAddress: address = "", remotePort: port = 0 } = socket
+    const key = keyOf({ address: plain(address), port }, destination)
+    if (this.#made.has(key)) return false
+    this.#accepted.set(key, socket)
+    socket.once("close", () => this.#accepted.delete(key))
+    return true
+  }
+
+  /** False if it was redirected to the proxy itself, which may have accepted it before the system said it is connected. */
+  made(socket: Socket): boolean {
+    const { localAddress, localPort, remoteAddress, remotePort } = socket
+    if (localAddress === undefined || localPort === undefined) return true
+    const source = { address: plain(localAddress), port: localPort }
+    const key = keyOf(source, { address: plain(remoteAddress ?? ""), port: remotePort ?? 0 })
+    const accepted = this.#accepted.get(key)
+    if (accepted !== undefined) {
+      accepted.destroy()
+      return false
+    }
+    this.#made.add(key)
+    socket.once("close", () => this.#made.delete(key))
+    return true
+  }
+}
+
+/** A socket of both families shows IPv4 addresses in IPv6 form. */
+function plain(address: string): string {
+  return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address
+}
