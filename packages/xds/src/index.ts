@@ -4,7 +4,7 @@
 // so that whoever imports this pays for what it uses.
 
 export { bindHost } from "./bind-host.js"
-export { contentVersion } from "./canonical-json.js"
+export { canonicalJson, contentVersion } from "./canonical-json.js"
 export { MeshCallError } from "./client/call-error.js"
 export type { CertificateAnswer } from "./client/calls.js"
 export { LastSession } from "./client/last-session.js"

@@ -3,6 +3,7 @@
 // these same objects with places left open (`scripts/generate/chart.ts`), so that both ways install the same.
 
 import { meshNames } from "@merlon/policy"
+import { canonicalJson } from "@merlon/xds"
 import { injectionNames } from "../admission/injection-options.js"
 import { PROXY_METRICS } from "../admission/proxy-container.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
@@ -205,7 +206,7 @@ function container(values: InstallValues, name: string) {
     env: [
       { name: "MERLON_REPLICA", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "MERLON_REPLICA_ADDRESS", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
-      { name: "MERLON_PROXY_RESOURCES", value: JSON.stringify(values.proxy.resources) },
+      { name: "MERLON_PROXY_RESOURCES", value: canonicalJson(values.proxy.resources) },
       ...Object.entries(SERVE_ENVIRONMENT).map(([name, value]) => ({ name, value })),
     ],
     ports: [
