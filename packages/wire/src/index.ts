@@ -2,19 +2,21 @@
 // The protocol engine: sockets, output buffering, deadlines, the TLS floor, and the codecs and connections of HTTP/1.1 and HTTP/2.
 // It knows bytes and messages, and nothing of policies, xDS or Kubernetes.
 
-export { CR, FIELD, LF, SP } from "./http/characters.js"
-export { Deadlines, type Expiring, UNWATCHED } from "./http/deadlines.js"
-export { HTTP_FAULTS, type HttpFault } from "./http/fault.js"
-export { type FieldPairs, type Fields, pairsOf } from "./http/fields.js"
-export { CHUNKED, type Framing, NO_BODY, requestFraming, responseFraming, UNTIL_CLOSE } from "./http/framing.js"
-export type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "./http/head.js"
-export { methodFault } from "./http/method.js"
-export { isHost, parseTarget } from "./http/target.js"
-export { isRefused, isSwitchedAsAsked, upgradeOf } from "./http/upgrade.js"
+export * from "./http/public.js"
 export { BodyReader } from "./http1/body-reader.js"
 export { chunkStart, lastChunk, pairLines, trailerLines } from "./http1/chunk.js"
 export { HeadScanner } from "./http1/head-scanner.js"
 export { HeaderBlock, parseHeaderLines } from "./http1/header-block.js"
+export { Http1Pool } from "./http1/pool.js"
+export { parseRequestHead } from "./http1/request-head.js"
+export {
+  connectionLine,
+  framingFor,
+  localReplyText,
+  parseResponseHead,
+  ResponseHeads,
+  responseHeadText,
+} from "./http1/response-head.js"
 export { STEP } from "./http1/step.js"
 export { Connection as Http2Connection } from "./http2/connection.js"
 export { Field as Http2Field } from "./http2/field.js"
@@ -44,6 +46,14 @@ export {
 export { HpackDecoder, type ListFault as HeaderListFault } from "./http2/hpack/decoder.js"
 export { HpackEncoder } from "./http2/hpack/encoder.js"
 export type { ConnectionUser as Http2ConnectionUser } from "./http2/multiplexer.js"
+export { Http2Pool } from "./http2/pool.js"
+export { readRequestHead as readHttp2Request, readTrailers as readHttp2Trailers } from "./http2/request-head.js"
+export {
+  isGrpc,
+  keepsTrailerKind,
+  writeLocalReply as writeHttp2Reply,
+  writeResponseHead as writeHttp2Response,
+} from "./http2/response-head.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
 export { addressKey, remoteKey } from "./limits/address-key.js"
 export { ByteBudget, type ByteHolder } from "./limits/byte-budget.js"
@@ -57,6 +67,7 @@ export { SocketLimiter } from "./limits/socket-limiter.js"
 export { TokenBucket } from "./limits/token-bucket.js"
 export { TokenBuckets } from "./limits/token-buckets.js"
 export { ByteQueue } from "./sockets/byte-queue.js"
+export { connectTcp, type TcpAddress } from "./sockets/connect.js"
 export { Outbox } from "./sockets/output-buffer.js"
 export { READ_BUFFER } from "./sockets/read-buffer.js"
 export { canShareReads, readIntoShared } from "./sockets/shared-reads.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a refused token is told to the caller: challenge, gRPC status and the detail that goes to the access log.
+// How a refused token is told to the caller: challenge and the detail that goes to the access log.
 
 import { faultText, type TokenFault } from "./faults.js"
 import type { TokenRequest } from "./finder.js"
@@ -10,11 +10,6 @@ const MAX_PATH = 256
 export function challengeFor(fault: TokenFault, { scheme, host, target }: TokenRequest): string {
   const realm = quotable(`${scheme}://${host ?? ""}${target.slice(0, MAX_PATH)}`)
   return fault === "JwtMissing" ? `Bearer realm="${realm}"` : `Bearer realm="${realm}", error="invalid_token"`
-}
-
-/** UNAUTHENTICATED or PERMISSION_DENIED, sent with HTTP 200 where the request speaks gRPC. */
-export function grpcStatus(status: 401 | 403): 16 | 7 {
-  return status === 401 ? 16 : 7
 }
 
 /** For the access log, as proxies write it: `jwt_authn_access_denied{Jwt_is_expired}`. */

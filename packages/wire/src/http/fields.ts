@@ -36,3 +36,9 @@ export function pairsOf(fields: Fields | undefined, keep: (name: string, index: 
   }
   return pairs
 }
+
+/** Whether a comma-separated list in lower case has the option. */
+export function hasOption(list: string, option: string): boolean {
+  if (list === option) return true
+  return list.includes(option) && list.split(",").some(entry => entry.trim() === option)
+}

@@ -18,6 +18,10 @@ export const NO_BODY: Framing = Object.freeze({ kind: "none" })
 export const CHUNKED: Framing = Object.freeze({ kind: "chunked" })
 export const UNTIL_CLOSE: Framing = Object.freeze({ kind: "close" })
 
+export function hasContent(framing: Framing): boolean {
+  return framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)
+}
+
 /** Fifteen digits are exact in a double, and enough for a petabyte. */
 const LENGTH = /^[0-9]{1,15}$/
 

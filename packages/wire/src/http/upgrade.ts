@@ -3,6 +3,7 @@
 // passes is named: `websocket`, and what the port's configuration adds.
 
 import type { Fields } from "./fields.js"
+import { hasContent } from "./framing.js"
 import type { RequestHead } from "./head.js"
 
 const REFUSED = Symbol("refused")
@@ -16,7 +17,7 @@ const IGNORED = /^(?:h2c?|http|tls)(?:$|\/)/i
  */
 export function upgradeOf(head: RequestHead, allowed: readonly string[]): string | undefined | Refused {
   const { upgrade, framing, version } = head
-  if (upgrade === undefined || framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)) return
+  if (upgrade === undefined || hasContent(framing)) return
   const offered = upgrade
     .split(",")
     .map(protocol => protocol.trim())

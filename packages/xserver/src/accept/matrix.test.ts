@@ -4,13 +4,12 @@
 
 import { once } from "node:events"
 import { createServer } from "node:http"
-import { connect as connectTcp, type Server, type Socket } from "node:net"
+import { connect, type Server, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls } from "node:tls"
 import type { EffectiveMode } from "@merlon/policy"
-import { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, Deadlines, Http1Pool } from "@merlon/wire"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { serveHttp1 } from "../http1/serve.js"
-import { Http1Upstream } from "../http1/upstream.js"
 import { Authority, GOOD_ID } from "./testing/certificates.js"
 import { listening, type Rig, startEcho, startRig } from "./testing/rig.js"
 
@@ -133,7 +132,7 @@ async function answerTo(socket: Socket): Promise<string> {
 function open(client: string, port: number, payload: string): Socket {
   const target = { host: "127.0.0.1", port }
   if (!(client in TLS_CLIENTS)) {
-    const socket = connectTcp(target)
+    const socket = connect(target)
     socket.write(payload)
     return socket
   }
@@ -157,7 +156,9 @@ describe.each<EffectiveMode>(["PERMISSIVE", "STRICT", "DISABLE"])("in mode %s", 
         port: { protocol, upstream },
         handlers: ({ parts }) => {
           const deadlines = new Deadlines(parts.limits)
-          const pool = new Http1Upstream({ ...parts, deadlines, address: upstream })
+          const { limits, meters: observer } = parts
+          const pooled: Connect = how => connectTcp(upstream, limits.connectTimeoutMs, how)
+          const pool = new Http1Pool({ connect: pooled, limits, deadlines, observer })
           return { http1: serveHttp1({ ...parts, deadlines, upstream: pool }) }
         },
       })

@@ -5,9 +5,9 @@
 import { request as httpRequest } from "node:http"
 import { request as httpsRequest } from "node:https"
 import { connect as connectTls } from "node:tls"
+import { connectTcp } from "@merlon/wire"
 import type { UpstreamAddress } from "../config/application-port.js"
 import type { Probe } from "../config/probe.js"
-import { connectApplication } from "../http/connect-application.js"
 
 /** Where the application answers, at whatever port. */
 export type ApplicationHost = Omit<UpstreamAddress, "port">
@@ -30,7 +30,7 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: Applicatio
   return new Promise(resolve => {
     // For all of it, also for an answer that never ends: probes come for ever.
     const signal = AbortSignal.timeout(timeoutMs)
-    const createConnection = () => connectApplication({ ...at, port }, timeoutMs, {})
+    const createConnection = () => connectTcp({ ...at, port }, timeoutMs, {})
     const options = { host: at.host, port, path, headers, signal }
     const answered = (response: { readonly statusCode?: number | undefined; resume(): unknown }): void => {
       response.resume()
@@ -56,7 +56,7 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: Applicatio
 
 function askTcp({ port, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   return new Promise(resolve => {
-    const socket = connectApplication({ ...at, port }, timeoutMs, { timeout: timeoutMs })
+    const socket = connectTcp({ ...at, port }, timeoutMs, { timeout: timeoutMs })
     const settle = (status: number): void => {
       socket.destroy()
       resolve(status)
@@ -72,7 +72,7 @@ async function askGrpc({ port, path: service, timeoutMs }: Probe, at: Applicatio
   // Few workloads are asked so, and the others need not carry it.
   const { connect: connectHttp2 } = await import("node:http2")
   return new Promise(resolve => {
-    const createConnection = () => connectApplication({ ...at, port }, timeoutMs, {})
+    const createConnection = () => connectTcp({ ...at, port }, timeoutMs, {})
     const session = connectHttp2(`http://localhost:${port}`, { createConnection })
     const timer = setTimeout(() => settle(DOWN), timeoutMs)
     const settle = (status: number): void => {

@@ -3,7 +3,7 @@
 // rules read under the names that are only ours, and the services of the process.
 
 import type { Connection } from "@merlon/policy"
-import type { Deadlines, FieldPairs } from "@merlon/wire"
+import type { Deadlines, FieldPairs, Upstream } from "@merlon/wire"
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { connectionHeaders } from "../accept/forwarded-headers.js"
@@ -14,7 +14,6 @@ import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import type { Tracer } from "../trace/tracer.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
-import type { Upstream } from "./upstream.js"
 
 /** Of one port of the application. */
 export interface HttpServices {

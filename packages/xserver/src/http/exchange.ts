@@ -3,17 +3,24 @@
 // Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
 
 import type { HttpRequest, ProtectedHeaders } from "@merlon/policy"
-import type { HttpFault, RequestHead, ResponseHead } from "@merlon/wire"
+import type {
+  HttpFault,
+  LocalReply,
+  RequestHead,
+  ResponseHead,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamListener,
+} from "@merlon/wire"
 import { FIELD_KIND, type FieldPairs, type Fields, isRefused, pairsOf, upgradeOf } from "@merlon/wire"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"
-import { NO_REQUEST, type RequestRecord, type UpstreamFailure } from "../observe/meters.js"
+import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
-import { faultReply, type LocalReply, UPSTREAM_REPLIES } from "./local-reply.js"
-import type { UpstreamCall, UpstreamListener } from "./upstream.js"
+import { faultReply, UPSTREAM_REPLIES } from "./local-reply.js"
 
 /** Writes the response of one request to its caller. It says when all is over: `Exchange.finish`. */
 export interface Responder {

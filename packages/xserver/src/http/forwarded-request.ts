@@ -4,8 +4,8 @@
 // the version of HTTP that the application speaks.
 
 import { foldedName, nominatedHeaders, type ProtectedHeaders, type RequestEdits } from "@merlon/policy"
-import type { FieldPairs, Fields, Framing, RequestHead } from "@merlon/wire"
-import { FIELD_KIND, fieldName } from "@merlon/wire"
+import type { FieldPairs, Fields, Framing, OutgoingRequest, RequestHead } from "@merlon/wire"
+import { FIELD_KIND, fieldName, hasOption } from "@merlon/wire"
 
 /** What is the same for all requests of a connection. */
 export interface ForwardedConnection {
@@ -19,7 +19,9 @@ export interface ForwardedConnection {
 
 export type HeaderEdits = Omit<RequestEdits, "target">
 
-export class ForwardedRequest {
+export class ForwardedRequest implements OutgoingRequest {
+  /** Whatever the client spoke with us: the application is reached in clear text. */
+  readonly scheme = "http"
   readonly method: string
   readonly target: string
   readonly host: string | undefined
@@ -62,11 +64,6 @@ export class ForwardedRequest {
   /** What the client sent; `keeps` says which lines of it go on. */
   get headers(): Fields {
     return this.#head.headers
-  }
-
-  get hasBody(): boolean {
-    const { framing } = this
-    return framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)
   }
 
   readonly keeps = (index: number): boolean => {
@@ -152,10 +149,4 @@ export function removeNominated(headers: Fields): void {
   if (!headers.has(FIELD_KIND.connection)) return
   const nominated = nominatedHeaders(headers.get("connection"))
   if (nominated !== undefined) headers.remove(nominated)
-}
-
-/** Whether a comma-separated list in lower case has the option. */
-export function hasOption(list: string, option: string): boolean {
-  if (list === option) return true
-  return list.includes(option) && list.split(",").some(entry => entry.trim() === option)
 }

@@ -2,21 +2,15 @@
 // Answers that come from the gate itself: refusals, and words for an application that does not answer. The text says
 // what happened and nothing about policies.
 
-import type { FieldPairs } from "@merlon/wire"
+import type { FieldPairs, LocalReply, UpstreamFailure } from "@merlon/wire"
 import { HTTP_FAULTS, type HttpFault } from "@merlon/wire"
-import type { UpstreamFailure } from "../observe/meters.js"
-
-export interface LocalReply {
-  readonly status: number
-  readonly body: string
-  readonly fields: FieldPairs
-}
 
 const NO_FIELDS: FieldPairs = []
 
 export const UPSTREAM_REPLIES: { readonly [failure in UpstreamFailure]: LocalReply } = {
   connect: unavailable("upstream connect error: the application accepts no connection"),
   "connect-timeout": unavailable("upstream connect error: connecting to the application timed out"),
+  refused: unavailable("upstream refused: the application did not take the request"),
   reset: unavailable("upstream disconnect: the application closed the connection before it answered"),
   "pending-full": unavailable("upstream overflow: too many requests wait for the application"),
   protocol: {

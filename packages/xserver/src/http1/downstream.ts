@@ -12,6 +12,7 @@ import {
   type HttpFault,
   Outbox,
   openWire,
+  parseRequestHead,
   STEP,
   UNWATCHED,
   type Wire,
@@ -22,7 +23,6 @@ import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { Caller } from "../http/caller.js"
 import { Exchange, unreadable } from "../http/exchange.js"
 import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
-import { parseRequestHead } from "./request-head.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 
 /**

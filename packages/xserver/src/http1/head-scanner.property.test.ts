@@ -3,10 +3,9 @@
 // is there, wherever in the buffer a head lies and however it is cut.
 
 import type { RequestHead } from "@merlon/wire"
-import { HeadScanner, READ_BUFFER } from "@merlon/wire"
+import { HeadScanner, parseRequestHead, READ_BUFFER } from "@merlon/wire"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
-import { parseRequestHead } from "./request-head.js"
 import { mutated, requestText } from "./testing/messages.js"
 
 interface Found {

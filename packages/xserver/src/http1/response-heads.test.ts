@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads that come again are given again; what is written of them is what would have been written of a new one.
 
+import { connectionLine, framingFor, parseResponseHead, ResponseHeads, responseHeadText } from "@merlon/wire"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { removeNominated } from "../http/forwarded-request.js"
-import { connectionLine, framingFor, parseResponseHead, ResponseHeads, responseHeadText } from "./response-head.js"
 
 const MAX_LINES = 50
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"

@@ -12,12 +12,11 @@ import {
   type ServiceError,
   status,
 } from "@grpc/grpc-js"
-import { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, Deadlines, Http2Pool } from "@merlon/wire"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { serveHttp2 } from "./serve.js"
-import { Http2Upstream } from "./upstream.js"
 
 const authority = new Authority()
 const bytes = { serialize: (text: string) => Buffer.from(text), deserialize: (buffer: Buffer) => buffer.toString() }
@@ -82,7 +81,9 @@ async function start(
     ...options,
     handlers: ({ parts }) => {
       const deadlines = new Deadlines(parts.limits)
-      const upstream = new Http2Upstream({ ...parts, deadlines, address })
+      const { limits, meters: observer } = parts
+      const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
+      const upstream = new Http2Pool({ connect, limits, deadlines, observer })
       return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
     },
   })

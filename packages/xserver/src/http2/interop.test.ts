@@ -10,12 +10,11 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Server, ServerCredentials } from "@grpc/grpc-js"
-import { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, Deadlines, Http2Pool } from "@merlon/wire"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Rig, startRig } from "../accept/testing/rig.js"
 import { serveHttp2 } from "./serve.js"
 import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
-import { Http2Upstream } from "./upstream.js"
 
 const PATIENCE_MS = 60_000
 /** As `.ci/run` names it. */
@@ -175,7 +174,9 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
     rig = await startRig({
       handlers: ({ parts }) => {
         const deadlines = new Deadlines(parts.limits)
-        const upstream = new Http2Upstream({ ...parts, deadlines, address: { host: "127.0.0.1", port } })
+        const { limits, meters: observer } = parts
+        const connect: Connect = how => connectTcp({ host: "127.0.0.1", port }, limits.connectTimeoutMs, how)
+        const upstream = new Http2Pool({ connect, limits, deadlines, observer })
         return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
       },
     })

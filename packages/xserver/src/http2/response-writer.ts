@@ -2,7 +2,7 @@
 // One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It is
 // over with its stream, whatever happened.
 
-import type { RequestHead, ResponseHead } from "@merlon/wire"
+import type { LocalReply, RequestHead, ResponseHead } from "@merlon/wire"
 import {
   HTTP2_ERROR as ERROR,
   type Expiring,
@@ -10,19 +10,23 @@ import {
   type Fields,
   HTTP_FAULTS,
   type HttpFault,
+  isGrpc,
+  keepsResponseTrailer,
+  keepsTrailerKind,
   type HeaderListFault as ListFault,
   pairsOf,
+  readHttp2Request,
+  readHttp2Trailers,
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
   UNWATCHED,
+  writeHttp2Reply,
+  writeHttp2Response,
 } from "@merlon/wire"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { Caller } from "../http/caller.js"
 import { Exchange, type Responder, unreadable } from "../http/exchange.js"
-import { keepsResponseTrailer } from "../http/forwarded-response.js"
-import { type LocalReply, TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
-import { readRequestHead, readTrailers } from "./request-head.js"
-import { isGrpc, keepsTrailerKind, writeLocalReply, writeResponseHead } from "./response-head.js"
+import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
 
 /** What a request has to tell its connection. */
 export interface ClientConnection {
@@ -58,7 +62,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   }
 
   begin(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
-    const head = fault ?? readRequestHead(list, ended)
+    const head = fault ?? readHttp2Request(list, ended)
     if (typeof head === "string") {
       this.#refuseUnread(head)
       return
@@ -86,7 +90,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   // From the stream.
 
   onFields(list: readonly Field[], fault: ListFault | undefined, _ended: boolean): void {
-    const trailers = fault ?? readTrailers(list)
+    const trailers = fault ?? readHttp2Trailers(list)
     if (typeof trailers !== "string") this.#trailers = trailers
     // The application has been given half a request; it must not take it for a whole one.
     else this.#stream.reset(ERROR.protocol)
@@ -250,7 +254,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   #write(reply: LocalReply, method: string): void {
     const stream = this.#stream
     const { encoder } = stream.connection
-    const follows = writeLocalReply(encoder, reply, method, this.#grpc)
+    const follows = writeHttp2Reply(encoder, reply, method, this.#grpc)
     stream.sendHeaders(encoder.finish(), !follows)
     if (follows) {
       const body = Buffer.from(reply.body, "latin1")
@@ -264,7 +268,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
     const { encoder } = this.#stream.connection
     if (this.#stream.over) return
     const known = encoder.blockOf(response)
-    if (known === undefined) writeResponseHead(encoder, response)
+    if (known === undefined) writeHttp2Response(encoder, response)
     this.#stream.sendHeaders(known ?? encoder.finish(response.written && response), ended)
   }
 

@@ -2,7 +2,7 @@
 // Applications that speak HTTP/2 and leave a stream open behind an answer that has no content.
 
 import { connect, createServer, type Socket } from "node:net"
-import { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, Deadlines, Http2Pool } from "@merlon/wire"
 import { afterEach, expect, test } from "vitest"
 import { listening, PATIENT_LIMITS, type Rig, startRig } from "../accept/testing/rig.js"
 import { serveHttp1 } from "../http1/serve.js"
@@ -20,7 +20,6 @@ import {
   PREFACE,
   RawClient,
 } from "./testing/raw-client.js"
-import { Http2Upstream } from "./upstream.js"
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -69,7 +68,8 @@ async function start(
   const rig = await startRig({
     limits,
     handlers: ({ parts }) => {
-      const upstream = new Http2Upstream({ limits, deadlines, meters: parts.meters, address })
+      const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
+      const upstream = new Http2Pool({ connect, limits, deadlines, observer: parts.meters })
       const services = { ...parts, deadlines, upstream }
       return { http1: serveHttp1(services), http2: serveHttp2(services) }
     },

@@ -2,6 +2,7 @@
 // What the data path reports. An interface, so that handlers know nothing of registries, label sets or log formats.
 
 import type { Judgement } from "@merlon/policy"
+import type { UpstreamFailure } from "@merlon/wire"
 import type { LimitName } from "../limits.js"
 
 /** Why a TLS connection was not accepted: a closed set, for a label. */
@@ -18,8 +19,6 @@ export type TlsFailure =
   | "not-tls"
   | "tls-not-accepted"
   | "other"
-
-export type UpstreamFailure = "connect" | "connect-timeout" | "reset" | "protocol" | "response-timeout" | "pending-full"
 
 /** One request, or one TCP connection, when it is over. */
 export interface RequestRecord {

@@ -3,16 +3,13 @@
 // deadlines.
 
 import { isDeepStrictEqual } from "node:util"
-import type { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, type Deadlines, Http1Pool, Http2Pool, type Upstream } from "@merlon/wire"
 import type { Connections } from "../accept/connections.js"
 import type { Handlers } from "../accept/listener.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
-import type { Upstream } from "../http/upstream.js"
 import { serveHttp1 } from "../http1/serve.js"
-import { Http1Upstream } from "../http1/upstream.js"
 import { serveHttp2 } from "../http2/serve.js"
-import { Http2Upstream } from "../http2/upstream.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
@@ -51,10 +48,10 @@ export function handlersFor(port: ApplicationPort, services: HandlerServices): H
       current = next
       if (same) return
       // What is in flight ends where it began.
-      upstream.close()
+      void upstream.close()
       upstream = upstreamOf(next, services)
     },
-    close: () => upstream.close(),
+    close: () => void upstream.close(),
   }
 }
 
@@ -64,6 +61,8 @@ function reachedAt({ upstream, upstreamProtocol }: ApplicationPort): unknown {
 
 /** Callers of either version reach the application, whichever it speaks. */
 function upstreamOf(port: ApplicationPort, { limits, meters, deadlines }: HandlerServices): Upstream {
-  const options = { address: port.upstream, limits, meters, deadlines }
-  return port.upstreamProtocol === "h2c" ? new Http2Upstream(options) : new Http1Upstream(options)
+  // Inside of a Pod all of its addresses lead over the loopback interface, which capture leaves alone.
+  const connect: Connect = options => connectTcp(port.upstream, limits.connectTimeoutMs, options)
+  const pool = { connect, limits, deadlines, observer: meters }
+  return port.upstreamProtocol === "h2c" ? new Http2Pool(pool) : new Http1Pool(pool)
 }

@@ -4,14 +4,14 @@
 // sides are watched for HTTP first.
 
 import type { Socket } from "node:net"
+import { connectTcp, type UpstreamFailure } from "@merlon/wire"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"
 import { peerChain } from "../accept/trusted-chain.js"
 import type { Admission, Gate, Judged } from "../enforcement/gate.js"
-import { connectApplication } from "../http/connect-application.js"
 import type { Limits } from "../limits.js"
-import { type Meters, NO_REQUEST, type ProtocolFault, type UpstreamFailure } from "../observe/meters.js"
+import { type Meters, NO_REQUEST, type ProtocolFault } from "../observe/meters.js"
 import { WatchedTunnel } from "./watched-tunnel.js"
 
 export interface TcpOptions {
@@ -86,7 +86,7 @@ class Tunnel {
     const { limits } = this.#options
     const { port } = this.#accepted
     const client = this.#client
-    const upstream = connectApplication(port.upstream, limits.connectTimeoutMs, { allowHalfOpen: true, noDelay: true })
+    const upstream = connectTcp(port.upstream, limits.connectTimeoutMs, { allowHalfOpen: true, noDelay: true })
     this.#upstream = upstream
     const timer = setTimeout(() => this.#fail("connect-timeout"), limits.connectTimeoutMs)
     upstream.on("error", () => this.#fail(upstream.connecting || upstream.pending ? "connect" : "reset"))

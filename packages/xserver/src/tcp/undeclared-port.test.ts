@@ -2,13 +2,12 @@
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, Deadlines, Http1Pool } from "@merlon/wire"
 import fc from "fast-check"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, listening, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { serveHttp1 } from "../http1/serve.js"
-import { Http1Upstream } from "../http1/upstream.js"
 import { type LenientServer, lenientNode, lenientPython } from "./testing/lenient-servers.js"
 
 const SNIFF_MS = 40
@@ -27,7 +26,8 @@ function startUndeclared(port: number, options: RigOptions = {}): Promise<Rig> {
     port: { protocol: "auto", upstream: address },
     handlers: ({ gate, meters, limits, connections }) => {
       const deadlines = new Deadlines(limits)
-      const upstream = new Http1Upstream({ address, limits, meters, deadlines })
+      const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
+      const upstream = new Http1Pool({ connect, limits, deadlines, observer: meters })
       return { http1: serveHttp1({ gate, meters, limits, connections, deadlines, upstream: upstream }) }
     },
   })

@@ -2,9 +2,7 @@
 // The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
 
 import type { Framing, HeaderBlock, HttpFault } from "@merlon/wire"
-import { BodyReader, HeadScanner, STEP } from "@merlon/wire"
-import { parseRequestHead } from "../request-head.js"
-import { parseResponseHead } from "../response-head.js"
+import { BodyReader, HeadScanner, parseRequestHead, parseResponseHead, STEP } from "@merlon/wire"
 
 export interface ReadMessage<Head> {
   readonly head: Head

@@ -6,17 +6,15 @@ import { EventEmitter, once } from "node:events"
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from "node:http"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 import { compile, type MeshConfig, meshConfig, type PolicyDocument, parseIp, parseSpiffeId } from "@merlon/policy"
-import { Deadlines } from "@merlon/wire"
+import { type ConnectOptions, connectTcp, Deadlines, Http1Pool, Http2Pool } from "@merlon/wire"
 import type { Accepted, PeerCertificate } from "../../accept/accepted.js"
 import { Connections } from "../../accept/connections.js"
 import { RecordingMeters } from "../../accept/testing/recording-meters.js"
 import { PATIENT_LIMITS } from "../../accept/testing/rig.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
-import { Http2Upstream } from "../../http2/upstream.js"
 import type { Limits } from "../../limits.js"
 import { serveHttp1 } from "../serve.js"
-import { Http1Upstream } from "../upstream.js"
 
 export const WORKLOAD = { namespace: "foo", name: "app-1", labels: { app: "app" } } as const
 
@@ -44,7 +42,7 @@ export class Rig {
   readonly #application: HttpServer | Server
   readonly #front: Server
   readonly #mesh: MeshConfig
-  #upstream: Http1Upstream | undefined
+  #upstream: Http1Pool | undefined
 
   private constructor(options: RigOptions) {
     this.connections = new Connections({ ...PATIENT_LIMITS, ...options.limits })
@@ -76,7 +74,7 @@ export class Rig {
     return `http://127.0.0.1:${this.port}`
   }
 
-  get upstream(): Http1Upstream {
+  get upstream(): Http1Pool {
     if (this.#upstream === undefined) throw new Error("not started")
     return this.#upstream
   }
@@ -98,7 +96,7 @@ export class Rig {
   }
 
   async stop(): Promise<void> {
-    this.#upstream?.close()
+    void this.#upstream?.close()
     for (const socket of this.#sockets) socket.destroy()
     await Promise.all([this.#front, this.#application].map(server => new Promise(done => server.close(done))))
   }
@@ -119,12 +117,15 @@ export class Rig {
     const deadlines = new Deadlines(limits)
     const { meters, connections, gate } = this
     const address = { host: "127.0.0.1", port: portOf(this.#application) }
-    const upstream = new Http1Upstream({ address, limits, meters, deadlines })
+    const pool = (port: number) => ({
+      connect: (how: ConnectOptions) => connectTcp({ ...address, port }, limits.connectTimeoutMs, how),
+      limits,
+      deadlines,
+      observer: meters,
+    })
+    const upstream = new Http1Pool(pool(address.port))
     this.#upstream = upstream
-    const target =
-      options.h2c === undefined
-        ? upstream
-        : new Http2Upstream({ address: { ...address, port: options.h2c }, limits, meters, deadlines })
+    const target = options.h2c === undefined ? upstream : new Http2Pool(pool(options.h2c))
     const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstream: target })
     const port: ApplicationPort = {
       listen: { host: "127.0.0.1", port: 0 },

@@ -16,12 +16,10 @@ import {
   type Settings,
 } from "node:http2"
 import type { Server } from "node:net"
-import { Deadlines } from "@merlon/wire"
+import { type Connect, connectTcp, Deadlines, Http1Pool, Http2Pool } from "@merlon/wire"
 import { listening, PATIENT_LIMITS, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
 import { serveHttp1 } from "../../http1/serve.js"
-import { Http1Upstream } from "../../http1/upstream.js"
 import { serveHttp2 } from "../serve.js"
-import { Http2Upstream } from "../upstream.js"
 
 export type Speaks = "http/1.1" | "h2c"
 
@@ -70,8 +68,9 @@ export async function startHttp2Rig(
   const rig = await startRig({
     ...options,
     handlers: ({ parts }) => {
-      const shared = { limits, deadlines, meters: parts.meters, address }
-      const upstream = speaks === "h2c" ? new Http2Upstream(shared) : new Http1Upstream(shared)
+      const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
+      const pool = { connect, limits, deadlines, observer: parts.meters }
+      const upstream = speaks === "h2c" ? new Http2Pool(pool) : new Http1Pool(pool)
       const services = { ...parts, deadlines, upstream }
       return { http1: serveHttp1(services), http2: serveHttp2(services) }
     },

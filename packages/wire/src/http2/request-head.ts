@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request's fields, read strictly (RFC 9113 section 8): a value that is safe to forward and means one thing, or the
-// fault for which it is refused, never a throw; and written as the application gets them.
+// fault for which it is refused, never a throw; and written as a server gets them.
 
-import type { HttpFault, RequestHead } from "@merlon/wire"
-import {
-  CHUNKED,
-  FIELD_KIND,
-  Http2Field as Field,
-  FieldList,
-  type Framing,
-  type HpackEncoder,
-  isHost,
-  methodFault,
-  NO_BODY,
-  parseTarget,
-  requestFraming,
-} from "@merlon/wire"
-import type { ForwardedRequest } from "../http/forwarded-request.js"
+import type { HttpFault } from "../http/fault.js"
+import { CHUNKED, type Framing, NO_BODY, requestFraming } from "../http/framing.js"
+import type { RequestHead } from "../http/head.js"
+import { methodFault } from "../http/method.js"
+import type { OutgoingRequest } from "../http/outgoing-request.js"
+import { isHost, parseTarget } from "../http/target.js"
+import { Field } from "./field.js"
+import { FIELD_KIND } from "./field-kind.js"
+import { FieldList } from "./field-list.js"
+import type { HpackEncoder } from "./hpack/encoder.js"
 import { WEBSOCKET_KEY } from "./tunnel.js"
 
 /** RFC 3986 section 3.1. */
@@ -196,11 +191,11 @@ function hostField(authority: string): Field {
 }
 
 /** Adds the request to the block in hand; with `protocol` as one for a tunnel of it (RFC 8441 section 4). */
-export function writeRequestHead(encoder: HpackEncoder, request: ForwardedRequest, protocol?: string): void {
+export function writeRequestHead(encoder: HpackEncoder, request: OutgoingRequest, protocol?: string): void {
   const { headers, framing } = request
   encoder.field(":method", protocol === undefined ? request.method : "CONNECT")
   if (protocol !== undefined) encoder.field(":protocol", protocol)
-  encoder.field(":scheme", "http")
+  encoder.field(":scheme", request.scheme)
   encoder.field(":authority", request.host ?? "")
   encoder.field(":path", request.target)
   for (let index = 0; index < headers.size; index++) {

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to the application: at most one request at a time, responses read with the strict codec. Bytes arrive
-// in the buffer that all connections share, which is what makes reading cheap.
+// One HTTP/1.1 connection to a server: at most one request at a time, responses read with the strict codec.
 
 import type { Socket } from "node:net"
-import type { Fields } from "@merlon/wire"
-import {
-  BodyReader,
-  type Deadlines,
-  type Expiring,
-  HeadScanner,
-  isSwitchedAsAsked,
-  Outbox,
-  READ_BUFFER,
-  STEP,
-  UNTIL_CLOSE,
-  UNWATCHED,
-} from "@merlon/wire"
-import type { UpstreamAddress } from "../config/application-port.js"
-import { connectApplication } from "../http/connect-application.js"
-import type { Limits } from "../limits.js"
-import type { Meters, UpstreamFailure } from "../observe/meters.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { Fields } from "../http/fields.js"
+import { UNTIL_CLOSE } from "../http/framing.js"
+import { isSwitchedAsAsked } from "../http/upgrade.js"
+import type { Connect, UpstreamFailure, UpstreamLimits, UpstreamObserver } from "../http/upstream.js"
+import { Outbox } from "../sockets/output-buffer.js"
+import { whenReady } from "../sockets/ready.js"
+import { openWire, type WireUser } from "../sockets/socket-reads.js"
+import { BodyReader } from "./body-reader.js"
+import { HeadScanner } from "./head-scanner.js"
 import type { Http1ResponseHead, ResponseHeads } from "./response-head.js"
+import { STEP } from "./step.js"
 import type { ExchangeConnection, UpstreamExchange } from "./upstream-exchange.js"
 
 /** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */
@@ -28,9 +21,9 @@ type Phase = "head" | "body" | "tunnel"
 
 /** What a connection needs of the pool it belongs to. */
 export interface ConnectionPool {
-  readonly address: UpstreamAddress
-  readonly limits: Limits
-  readonly meters: Meters
+  readonly connect: Connect
+  readonly limits: UpstreamLimits
+  readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
   /** Free for the next request. */
@@ -42,7 +35,7 @@ export interface ConnectionPool {
   noteIdleHint(headers: Fields): void
 }
 
-export class UpstreamConnection implements ExchangeConnection, Expiring {
+export class UpstreamConnection implements ExchangeConnection, WireUser, Expiring {
   readonly outbox: Outbox
   readonly #upstream: ConnectionPool
   readonly #socket: Socket
@@ -52,7 +45,9 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   #phase: Phase = "head"
   #connected = false
   #timedOut = false
-  /** Requests before this one: an idle connection may have been closed by the application while we wrote. */
+  /** Why it could not be made. */
+  #error: Error | undefined
+  /** Requests before this one: an idle connection may have been closed by the server while we wrote. */
   #reused = false
   #keepAlive = false
   #paused = false
@@ -60,34 +55,27 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   #answered = false
   /** Whether its head has, and not only one that says it will. */
   #responded = false
-  /** After an upgrade: the application has said all it wants to. */
+  /** After an upgrade: the server has said all it wants to. */
   #readEnded = false
   deadline = 0
   place = UNWATCHED
 
   constructor(upstream: ConnectionPool) {
-    const { address, limits, deadlines } = upstream
+    const { connect, limits, deadlines } = upstream
     this.#upstream = upstream
     this.#scanner = new HeadScanner(limits.headerBytes)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines, true)
-    this.#socket = connectApplication(address, limits.connectTimeoutMs, {
-      noDelay: true,
-      allowHalfOpen: true,
-      onread: {
-        buffer: READ_BUFFER,
-        callback: length => {
-          this.#read(length)
-          return true
-        },
-      },
+    // A tunnel may end in one direction alone.
+    const socket = connect({ allowHalfOpen: true })
+    this.#socket = socket
+    this.outbox = new Outbox(socket)
+    openWire(socket, this)
+    socket.setNoDelay(true)
+    socket.once("error", error => {
+      this.#error = error
     })
-    this.outbox = new Outbox(this.#socket)
-    this.#socket.on("connect", () => this.#onConnect())
-    this.#socket.on("drain", () => this.#exchange?.listener.onWritable())
-    this.#socket.on("end", () => this.#onEnd())
-    // The reason is of no use to anybody; `close` follows.
-    this.#socket.on("error", () => undefined)
-    this.#socket.on("close", () => this.#onClose())
+    whenReady(socket, () => this.#onConnect())
+    socket.resume()
     this.deadline = deadlines.after(limits.connectTimeoutMs)
     deadlines.watch(this)
   }
@@ -126,9 +114,15 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     this.#socket.resume()
   }
 
+  /** Whoever sent the request has given up on it. */
   destroy(): void {
     this.#exchange = undefined
     this.#socket.destroy()
+  }
+
+  /** Ends now; a request on it fails. */
+  end(): void {
+    this.#fail(this.#connected ? "reset" : "connect")
   }
 
   expire(): void {
@@ -138,8 +132,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
       this.#socket.destroy()
       return
     }
-    const { meters } = this.#upstream
-    meters.limitHit(this.#connected ? "responseTimeoutMs" : "connectTimeoutMs")
+    this.#upstream.observer.limitHit?.(this.#connected ? "responseTimeoutMs" : "connectTimeoutMs")
     this.#fail(this.#connected ? "response-timeout" : "connect-timeout")
   }
 
@@ -154,7 +147,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     this.#exchange?.listener.onWritable()
   }
 
-  #read(length: number): void {
+  onBytes(bytes: Buffer, length: number): void {
     let at = 0
     const { listener } = this.#exchange ?? {}
     // Bytes nobody asked for: whatever they are, the next response must not be read out of them.
@@ -164,7 +157,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     }
     this.#answered = true
     while (this.#exchange !== undefined && (at < length || this.#phase === "body")) {
-      const next = this.#phase === "head" ? this.#readHead(at, length) : this.#readContent(at, length)
+      const next = this.#phase === "head" ? this.#readHead(bytes, at, length) : this.#readContent(bytes, at, length)
       if (next < 0) break
       at = next
     }
@@ -172,10 +165,10 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   }
 
   /** Where to go on; -1 where there is nothing to go on with. */
-  #readHead(at: number, length: number): number {
+  #readHead(bytes: Buffer, at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
-    const after = this.#scanner.scan(READ_BUFFER, at, length)
+    const after = this.#scanner.scan(bytes, at, length)
     if (after === -1) return -1
     if (after === -2) return this.#malformed()
     const head = this.#upstream.heads.read(this.#scanner.text, exchange.request.method)
@@ -205,12 +198,12 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     return after
   }
 
-  #readContent(at: number, length: number): number {
+  #readContent(bytes: Buffer, at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
-    const step = this.#reader.read(READ_BUFFER, at, length)
+    const step = this.#reader.read(bytes, at, length)
     if (step === STEP.data) {
-      exchange.listener.onContent(READ_BUFFER, this.#reader.start, this.#reader.end)
+      exchange.listener.onContent(bytes, this.#reader.start, this.#reader.end)
       return this.#reader.next
     }
     if (step === STEP.more) return -1
@@ -237,7 +230,11 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     }
   }
 
-  #onEnd(): void {
+  onDrain(): void {
+    this.#exchange?.listener.onWritable()
+  }
+
+  onEnd(): void {
     const exchange = this.#exchange
     if (this.#phase === "tunnel" && exchange !== undefined) {
       this.#readEnded = true
@@ -262,7 +259,8 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     this.#socket.destroySoon()
   }
 
-  #onClose(): void {
+  onClose(): void {
+    if (!this.#connected) this.#upstream.observer.connectFailed?.(this.#error)
     this.#upstream.deadlines.unwatch(this)
     this.#upstream.closed(this)
     this.#fail(this.#connected ? "reset" : "connect")

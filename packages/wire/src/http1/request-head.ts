@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request's line and headers, read strictly (RFC 9112): a value that is safe to forward and means one thing, or the
-// fault for which it is refused, never a throw; and written as the application gets them.
+// fault for which it is refused, never a throw; and written as a server gets them.
 
 import { randomBytes } from "node:crypto"
-import type { HttpFault, RequestHead } from "@merlon/wire"
-import {
-  CR,
-  FIELD_KIND,
-  type HeaderBlock,
-  isHost,
-  LF,
-  methodFault,
-  parseHeaderLines,
-  parseTarget,
-  requestFraming,
-} from "@merlon/wire"
-import { type ForwardedRequest, hasOption } from "../http/forwarded-request.js"
+import { CR, LF } from "../http/characters.js"
+import type { HttpFault } from "../http/fault.js"
+import { hasOption } from "../http/fields.js"
+import { requestFraming } from "../http/framing.js"
+import type { RequestHead } from "../http/head.js"
+import { methodFault } from "../http/method.js"
+import type { OutgoingRequest } from "../http/outgoing-request.js"
+import { isHost, parseTarget } from "../http/target.js"
+import { FIELD_KIND } from "../http2/field-kind.js"
+import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
 /** `printable` as the scanner found it. */
 export function parseRequestHead(text: string, maxLines: number, printable = false): RequestHead | HttpFault {
@@ -103,7 +100,7 @@ function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpFau
 }
 
 /** With the empty line that ends it. */
-export function requestHeadText(request: ForwardedRequest): string {
+export function requestHeadText(request: OutgoingRequest): string {
   const { framing, upgrade } = request
   let text = `${request.method} ${request.target} HTTP/1.1\r\nhost: ${request.host ?? ""}\r\n`
   text += request.headers.lines(request.keeps)
@@ -119,9 +116,9 @@ export function requestHeadText(request: ForwardedRequest): string {
 
 /**
  * RFC 8441 section 5: over HTTP/2 a client sends no key, since nothing there could take the handshake for something else.
- * The application expects one, and what it answers to it is not passed on.
+ * The server expects one, and what it answers to it is not passed on.
  */
-function webSocketKey({ upgrade, headers }: ForwardedRequest): string {
+function webSocketKey({ upgrade, headers }: OutgoingRequest): string {
   if (upgrade?.toLowerCase() !== "websocket" || headers.get("sec-websocket-key") !== undefined) return ""
   return `sec-websocket-key: ${randomBytes(16).toString("base64")}\r\n`
 }

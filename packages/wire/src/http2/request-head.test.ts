@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields as a request: what is malformed by RFC 9113 section 8, and what no application could be told in another way.
 
-import { Http2Field as Field } from "@merlon/wire"
 import fc from "fast-check"
 import { describe, expect, inject, it, test } from "vitest"
+import { Field } from "./field.js"
 import { readRequestHead, readTrailers } from "./request-head.js"
 
 type Pairs = readonly (readonly [name: string, value: string])[]

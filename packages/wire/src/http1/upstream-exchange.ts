@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request to the application, from the side of whoever forwards it: write it, be told of the response, pause, give
+// One request over HTTP/1.1, from the side of whoever forwards it: write it, be told of the response, pause, give
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
-import type { FieldPairs } from "@merlon/wire"
-import { ByteQueue, chunkStart, lastChunk, type Outbox, pairLines } from "@merlon/wire"
-import type { ForwardedRequest } from "../http/forwarded-request.js"
+import type { FieldPairs } from "../http/fields.js"
+import { hasContent } from "../http/framing.js"
+import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
+import { ByteQueue } from "../sockets/byte-queue.js"
+import type { Outbox } from "../sockets/output-buffer.js"
+import { chunkStart, lastChunk, pairLines } from "./chunk.js"
 import { requestHeadText } from "./request-head.js"
 
 /** What an exchange needs of the connection it is on. */
@@ -35,11 +38,11 @@ type Part = string | Buffer
 const MAX_PART = 64 * 1024
 
 export class UpstreamExchange implements UpstreamCall {
-  readonly request: ForwardedRequest
+  readonly request: OutgoingRequest
   readonly listener: UpstreamListener
   readonly #queue: ExchangeQueue
   readonly #chunked: boolean
-  /** Whether bytes are no content of the request: it has none, and the application has not switched. */
+  /** Whether bytes are no content of the request: it has none, and the server has not switched. */
   #bare: boolean
   /** Such bytes, as a client of HTTP/2 may send them behind its request for a tunnel. */
   #early: ByteQueue | undefined
@@ -55,7 +58,7 @@ export class UpstreamExchange implements UpstreamCall {
   /** When it began to wait for a connection, in the clock of deadlines. */
   deadline = 0
 
-  constructor(request: ForwardedRequest, listener: UpstreamListener, queue: ExchangeQueue) {
+  constructor(request: OutgoingRequest, listener: UpstreamListener, queue: ExchangeQueue) {
     this.#queue = queue
     this.#chunked = request.framing.kind === "chunked"
     this.#bare = request.framing.kind === "none"
@@ -75,7 +78,7 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   content(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    // INVARIANT: an application that does not switch gets none of these, which it would read as its next request.
+    // INVARIANT: a server that does not switch gets none of these, which it would read as its next request.
     if (this.#bare) {
       if (this.#over) return
       this.#early ??= new ByteQueue()
@@ -107,7 +110,7 @@ export class UpstreamExchange implements UpstreamCall {
     this.#connection?.requestEnded()
   }
 
-  /** Whether the application has all that it needs to answer: of a request for another protocol the head is all there is. */
+  /** Whether the server has all that it needs to answer: of a request for another protocol the head is all there is. */
   get asked(): boolean {
     return this.ended || this.request.upgrade !== undefined
   }
@@ -146,7 +149,7 @@ export class UpstreamExchange implements UpstreamCall {
     if (this.asked) connection.requestEnded()
   }
 
-  /** For the connection: the application has switched, and gets what came before it had. Whether there was any. */
+  /** For the connection: the server has switched, and gets what came before it had. Whether there was any. */
   switched(): boolean {
     const early = this.#early
     this.ended = false
@@ -175,12 +178,12 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   /**
-   * RFC 9112 section 9.3.1: an application may close an idle connection as we write to it. Where nothing came back and
+   * RFC 9112 section 9.3.1: a server may close an idle connection as we write to it. Where nothing came back and
    * asking twice does no harm, the request is asked again, once.
    */
   takeRetry(): boolean {
-    const { method, hasBody, upgrade } = this.request
-    const allowed = !this.#retried && !hasBody && upgrade === undefined && IDEMPOTENT.has(method)
+    const { method, framing, upgrade } = this.request
+    const allowed = !this.#retried && !hasContent(framing) && upgrade === undefined && IDEMPOTENT.has(method)
     if (allowed) {
       this.#retried = true
       this.#connection = undefined

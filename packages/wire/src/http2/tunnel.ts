@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upgrade in the words of HTTP/2 towards an application: extended CONNECT (RFC 8441). Everybody before it speaks of 101,
-// as HTTP/1.1 does, so the application's success becomes one.
+// An upgrade in the words of HTTP/2 towards a server: extended CONNECT (RFC 8441). Everybody before it speaks of 101, as
+// HTTP/1.1 does, so the server's success becomes one.
 
 import { createHash } from "node:crypto"
-import type { ResponseHead } from "@merlon/wire"
-import { Http2Field as Field, FieldList, NO_BODY } from "@merlon/wire"
-import type { ForwardedRequest } from "../http/forwarded-request.js"
+import { NO_BODY } from "../http/framing.js"
+import type { ResponseHead } from "../http/head.js"
+import type { OutgoingRequest } from "../http/outgoing-request.js"
+import { Field } from "./field.js"
+import { FieldList } from "./field-list.js"
 
 /** RFC 8441 section 5: the challenge of HTTP/1.1 and its answer have no place in HTTP/2. */
 export const WEBSOCKET_KEY = "sec-websocket-key"
@@ -15,7 +17,7 @@ const WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 const LENGTH = "content-length"
 
 /** Of those that the request may be switched to, the one that its caller wants most; undefined where it wants none. */
-export function tunnelProtocol({ upgrade }: ForwardedRequest): string | undefined {
+export function tunnelProtocol({ upgrade }: OutgoingRequest): string | undefined {
   return upgrade?.split(",", 1)[0]?.trim().toLowerCase()
 }
 
@@ -23,8 +25,8 @@ export function isSwitched({ status }: ResponseHead): boolean {
   return status >= 200 && status < 300
 }
 
-/** The application's success as a switch: what it says of itself, and the answer to what the caller asked. */
-export function switchedHead({ headers }: ResponseHead, request: ForwardedRequest, protocol: string): ResponseHead {
+/** The server's success as a switch: what it says of itself, and the answer to what the caller asked. */
+export function switchedHead({ headers }: ResponseHead, request: OutgoingRequest, protocol: string): ResponseHead {
   const fields: Field[] = []
   for (let index = 0; index < headers.size; index++) {
     const name = headers.name(index)

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request to an application over HTTP/2. It is asked again, once, where the application says that it has not looked
-// at it (RFC 9113 section 8.7) and nothing of a body has gone.
+// One request over HTTP/2. It is sent again, once, where the server says that it has not looked at it (RFC 9113 section
+// 8.7) and nothing of a body has gone.
 
-import type { FairShares, FieldPairs, Fields } from "@merlon/wire"
-import {
-  ByteQueue,
-  type Deadlines,
-  HTTP2_ERROR as ERROR,
-  type Expiring,
-  type Http2Field as Field,
-  type HeaderListFault as ListFault,
-  type Http2Stream as Stream,
-  type Http2StreamUser as StreamUser,
-  UNWATCHED,
-} from "@merlon/wire"
-import type { ForwardedRequest } from "../http/forwarded-request.js"
-import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
-import type { Limits } from "../limits.js"
-import type { Meters, UpstreamFailure } from "../observe/meters.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { FieldPairs, Fields } from "../http/fields.js"
+import { hasContent } from "../http/framing.js"
+import type { OutgoingRequest } from "../http/outgoing-request.js"
+import type {
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamLimits,
+  UpstreamListener,
+  UpstreamObserver,
+} from "../http/upstream.js"
+import type { FairShares } from "../limits/fair-shares.js"
+import { ByteQueue } from "../sockets/byte-queue.js"
+import type { Field } from "./field.js"
+import { ERROR } from "./frame.js"
+import type { ListFault } from "./hpack/decoder.js"
 import { readTrailers, writeRequestHead } from "./request-head.js"
+import type { Stream, StreamUser } from "./stream.js"
 import { isSwitched, switchedHead, tunnelProtocol } from "./tunnel.js"
 import type { UpstreamConnection } from "./upstream-connection.js"
 
 export interface ExchangeOptions {
-  readonly limits: Limits
-  readonly meters: Meters
+  readonly limits: UpstreamLimits
+  readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
   readonly shares: FairShares
   /** One with room for another stream; undefined where there is none and may be none. */
@@ -38,15 +39,15 @@ const LINGER_MS = 1_000
 
 export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   readonly #options: ExchangeOptions
-  readonly #request: ForwardedRequest
+  readonly #request: OutgoingRequest
   readonly #listener: UpstreamListener
   #connection: UpstreamConnection | undefined
   #stream: Stream | undefined
   #trailers: Fields | undefined
-  /** What the connection is to be switched to, where the caller wants that and the application can. */
+  /** What the connection is to be switched to, where the caller wants that and the server can. */
   #tunnel: string | undefined
   #switched = false
-  /** Came before the application had said whether it can. */
+  /** Came before the server had said whether it can. */
   #early: ByteQueue | undefined
   #responded = false
   /** The listener has all it gets. */
@@ -61,18 +62,18 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   deadline = 0
   place = UNWATCHED
 
-  constructor(options: ExchangeOptions, request: ForwardedRequest, listener: UpstreamListener) {
+  constructor(options: ExchangeOptions, request: OutgoingRequest, listener: UpstreamListener) {
     this.#options = options
     this.#request = request
     this.#listener = listener
-    const { shares, meters } = options
+    const { shares, observer } = options
     this.#placed = shares.mayTake(request.caller)
     if (this.#placed) {
       shares.take(request.caller)
       this.#open()
       return
     }
-    meters.limitHit("callerSharePercent")
+    observer.limitHit?.("callerSharePercent")
     // Not now: whoever sends does not hold the call yet.
     process.nextTick(() => this.#fail("pending-full"))
   }
@@ -86,7 +87,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   finishRequest(trailers: FieldPairs): void {
     // Of a request for a tunnel the head is all there is; after the switch, this is the caller's end of it.
-    const ends = this.#tunnel === undefined ? this.#request.hasBody : this.#switched
+    const ends = this.#tunnel === undefined ? hasContent(this.#request.framing) : this.#switched
     if (ends) this.#stream?.sendEnd(trailers.length === 0 ? undefined : trailers)
     // The end of a connection is nothing that came together with more.
     if (this.#switched) this.flush()
@@ -120,9 +121,9 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#connection?.flushSoon()
   }
 
-  /** The application has not begun to answer in time, or not ended what it has answered. */
+  /** The server has not begun to answer in time, or not ended what it has answered. */
   expire(): void {
-    if (!this.#told) this.#options.meters.limitHit("responseTimeoutMs")
+    if (!this.#told) this.#options.observer.limitHit?.("responseTimeoutMs")
     const failed = this.#finish()
     this.#stream?.reset(ERROR.cancel)
     this.#connection?.flushSoon()
@@ -182,7 +183,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   onReset(code: number): void {
     if (this.#over) return
-    const nothingSent = !this.#request.hasBody && this.#tunnel === undefined
+    const nothingSent = !hasContent(this.#request.framing) && this.#tunnel === undefined
     if (code === ERROR.refused && !this.#retried && !this.#responded && nothingSent) {
       this.#retried = true
       this.#open()
@@ -194,8 +195,9 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   #lost(code: number): void {
     const { connected, timedOut } = this.#connection ?? {}
-    if (connected === true) this.#fail(this.#responded || code !== ERROR.protocol ? "reset" : "protocol")
-    else this.#fail(timedOut === true ? "connect-timeout" : "connect")
+    if (connected !== true) this.#fail(timedOut === true ? "connect-timeout" : "connect")
+    else if (this.#responded) this.#fail("reset")
+    else this.#fail(code === ERROR.refused ? "refused" : code === ERROR.protocol ? "protocol" : "reset")
   }
 
   onSent(): void {
@@ -217,7 +219,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #open(): void {
     const connection = this.#options.connection()
     if (connection === undefined) {
-      this.#options.meters.limitHit("pendingRequests")
+      this.#options.observer.limitHit?.("pendingRequests")
       // Not now: whoever sends does not hold the call yet.
       process.nextTick(() => this.#fail("pending-full"))
       return
@@ -239,7 +241,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     const stream = connection.begin(this)
     this.#stream = stream
     writeRequestHead(connection.encoder, this.#request, this.#tunnel)
-    stream.sendHeaders(connection.encoder.finish(), !this.#request.hasBody && this.#tunnel === undefined)
+    stream.sendHeaders(connection.encoder.finish(), !hasContent(this.#request.framing) && this.#tunnel === undefined)
     // Of a request for another protocol the head is all there is.
     if (this.#request.upgrade !== undefined) this.#awaitResponse()
     return stream
@@ -277,7 +279,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   /**
    * A response that has no content is whole, also where its head does not end the stream: the caller waits for nothing, and
-   * the application is not waited for without bound, whose stream and whose caller's share that would hold for good.
+   * the server is not waited for without bound, whose stream and whose caller's share that would hold for good.
    */
   #endsWithHead(): void {
     if (this.#over) return
@@ -295,7 +297,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (this.#told) return
     this.#told = true
     this.#listener.onEnd(this.#trailers)
-    // The rest of the request is of no interest to the application, and the stream would wait for it.
+    // The rest of the request is of no interest to the server, and the stream would wait for it.
     if (this.#stream?.localEnded === false) this.#stream.reset(ERROR.none)
   }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads that come again on a connection are given again, and others never in their place.
 
-import { HpackDecoder, HpackEncoder, Http2Field } from "@merlon/wire"
 import fc from "fast-check"
 import { expect, it } from "vitest"
+import { Field } from "./field.js"
+import { HpackDecoder } from "./hpack/decoder.js"
+import { HpackEncoder } from "./hpack/encoder.js"
 import { ResponseHeads, readResponseHead } from "./response-head.js"
 
-const STATUS = new Http2Field(":status", "200", false)
-const TYPE = new Http2Field("content-type", "application/grpc", false)
+const STATUS = new Field(":status", "200", false)
+const TYPE = new Field("content-type", "application/grpc", false)
 
 it("gives the same one for the same fields of the table, and no other", () => {
   const heads = new ResponseHeads()
@@ -16,14 +18,14 @@ it("gives the same one for the same fields of the table, and no other", () => {
   expect(heads.read([STATUS, TYPE], "POST", true)).toMatchObject({ framing: { kind: "none" }, trailers: false })
   expect(heads.read([STATUS, TYPE], "HEAD", false)).toMatchObject({ framing: { kind: "none" }, trailers: true })
   expect(heads.read([STATUS], "HEAD", false)).toMatchObject({ headers: { size: 0 } })
-  const other = new Http2Field("content-type", "text/plain", false)
+  const other = new Field("content-type", "text/plain", false)
   expect(heads.read([STATUS, other], "POST", false)).toMatchObject({ framing: { kind: "chunked" } })
   expect(heads.read([STATUS, TYPE], "POST", false)).not.toBe(first)
 })
 
 it("keeps neither what is no head nor what comes before one", () => {
   const heads = new ResponseHeads()
-  const early = [new Http2Field(":status", "103", false)]
+  const early = [new Field(":status", "103", false)]
   expect(heads.read(early, "GET", false)).not.toBe(heads.read(early, "GET", false))
   expect(heads.read([TYPE], "GET", false)).toBe("bad-pseudo-header")
 })

@@ -3,19 +3,16 @@
 // answers as it expects an error: HTTP 200 and the status in trailers that are all there is (gRPC over HTTP/2,
 // "Trailers-Only").
 
-import { grpcStatus } from "@merlon/policy"
-import type { HttpFault, RequestHead, ResponseHead } from "@merlon/wire"
-import {
-  CHUNKED,
-  FIELD_KIND,
-  type Http2Field as Field,
-  FieldList,
-  type HpackEncoder,
-  NO_BODY,
-  responseFraming,
-} from "@merlon/wire"
-import { keepsResponseField } from "../http/forwarded-response.js"
+import type { HttpFault } from "../http/fault.js"
+import type { Fields } from "../http/fields.js"
+import { CHUNKED, NO_BODY, responseFraming } from "../http/framing.js"
+import type { RequestHead, ResponseHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
+import { keepsResponseField } from "../http/response-fields.js"
+import type { Field } from "./field.js"
+import { FIELD_KIND } from "./field-kind.js"
+import { FieldList } from "./field-list.js"
+import type { HpackEncoder } from "./hpack/encoder.js"
 import { isOfConnection } from "./request-head.js"
 
 const STATUS = /^[1-9][0-9]{2}$/
@@ -111,17 +108,18 @@ export function isGrpc({ headers }: RequestHead): boolean {
 }
 
 /** Of trailers: what belongs to one hop, or is not a trailer's to say, does not go on. */
-export function keepsTrailerKind(headers: FieldList | { kind(index: number): number }, index: number): boolean {
+export function keepsTrailerKind(headers: Fields, index: number): boolean {
   const kind = headers.kind(index)
   return kind === FIELD_KIND.plain || kind === FIELD_KIND.cookie || kind === FIELD_KIND.requestId
 }
 
-// "HTTP to gRPC Status Code Mapping" of the gRPC project; refusals by policy have their own words.
+// "HTTP to gRPC Status Code Mapping" of the gRPC project; a denied request has its own codes: UNAUTHENTICATED, PERMISSION_DENIED.
 function grpcCode(status: number): number {
   switch (status) {
     case 401:
+      return 16
     case 403:
-      return grpcStatus(status)
+      return 7
     case 400:
     case 431:
       return 13

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A response's status line and headers, read as strictly as a request's. The application is not an enemy, but a response
+// A response's status line and headers, read as strictly as a request's. The server is not an enemy, but a response
 // it was tricked into must not end somewhere else for the client than for us. And as it is written to the client.
 
 import { STATUS_CODES } from "node:http"
-import type { Fields, HttpFault, HttpVersion, RequestHead, ResponseHead, WrittenHead } from "@merlon/wire"
-import {
-  CR,
-  FIELD,
-  FIELD_KIND,
-  type Framing,
-  type HeaderBlock,
-  parseHeaderLines,
-  responseFraming,
-  SP,
-} from "@merlon/wire"
-import { hasOption } from "../http/forwarded-request.js"
-import { keepsResponseField } from "../http/forwarded-response.js"
+import { CR, FIELD, SP } from "../http/characters.js"
+import type { HttpFault } from "../http/fault.js"
+import { type Fields, hasOption } from "../http/fields.js"
+import { type Framing, responseFraming } from "../http/framing.js"
+import type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
+import { keepsResponseField } from "../http/response-fields.js"
+import { FIELD_KIND } from "../http2/field-kind.js"
+import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
 /** As it came over an HTTP/1 connection. */
 export interface Http1ResponseHead extends ResponseHead {
@@ -55,7 +50,7 @@ export function parseResponseHead(text: string, method: string, maxLines: number
 const MAX_KEPT = 2_048
 
 /**
- * Heads of one application's responses. Most are, byte for byte, the one before: that is then given again, with what is
+ * Heads of one server's responses. Most are, byte for byte, the one before: that is then given again, with what is
  * known of it. INVARIANT: whoever changes one takes out what its own lines name, which comes to the same each time.
  */
 export class ResponseHeads {
@@ -81,7 +76,7 @@ export class ResponseHeads {
   }
 }
 
-/** Three digits, the first not zero: codes above 599 have no class, but applications do send them. */
+/** Three digits, the first not zero: codes above 599 have no class, but servers do send them. */
 function statusAt(text: string, at: number): number | undefined {
   const hundreds = text.charCodeAt(at) - 0x30
   const tens = text.charCodeAt(at + 1) - 0x30
@@ -91,7 +86,7 @@ function statusAt(text: string, at: number): number | undefined {
 }
 
 /**
- * An answer that ends with its head, and speaks of content (to HEAD, 204, 304). Some applications send that too, and in a later packet
+ * An answer that ends with its head, and speaks of content (to HEAD, 204, 304). Some servers send that too, and in a later packet
  * it would be read as the answer of whoever has the connection next.
  */
 function speaksOfContent(headers: HeaderBlock, { kind }: Framing): boolean {

@@ -1,72 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection to the application, in clear and with prior knowledge (RFC 9113 section 3.3). Only a stream's own
-// window holds its response back, never the connection's: one client that does not read must not starve the others.
+// One HTTP/2 connection to a server, over TLS or in clear text with prior knowledge (RFC 9113 section 3.3). Only a
+// stream's own window holds its response back, never the connection's: one client that does not read must not starve
+// the others.
 
-import {
-  Http2Connection as Connection,
-  type Http2ConnectionUser as ConnectionUser,
-  DEFAULT_WINDOW,
-  type Deadlines,
-  HTTP2_ERROR as ERROR,
-  type Http2ErrorCode as ErrorCode,
-  type Expiring,
-  MAX_STREAM,
-  MAX_WINDOW,
-  HTTP2_PREFACE as PREFACE,
-  READ_BUFFER,
-  HTTP2_SETTING as SETTING,
-  type Http2Stream as Stream,
-  type Http2StreamUser as StreamUser,
-  settingsText,
-  UNWATCHED,
-  windowUpdateText,
-} from "@merlon/wire"
-import type { UpstreamAddress } from "../config/application-port.js"
-import { connectApplication } from "../http/connect-application.js"
-import type { Limits } from "../limits.js"
-import type { Meters } from "../observe/meters.js"
+import { type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { UpstreamOptions } from "../http/upstream.js"
+import { whenReady } from "../sockets/ready.js"
+import { openWire, type Wire, type WireUser } from "../sockets/socket-reads.js"
+import { Connection } from "./connection.js"
+import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, MAX_WINDOW, PREFACE, SETTING } from "./frame.js"
+import { settingsText, windowUpdateText } from "./frame-writer.js"
+import type { ConnectionUser } from "./multiplexer.js"
 import { ResponseHeads } from "./response-head.js"
-
-export interface UpstreamOptions {
-  readonly address: UpstreamAddress
-  readonly limits: Limits
-  readonly meters: Meters
-  readonly deadlines: Deadlines
-}
+import type { Stream, StreamUser } from "./stream.js"
 
 const STREAM_WINDOW = 128 * 1024
-/** What an application that says nothing may be asked at once, and what one that says more is. */
+/** What a server that says nothing may be asked at once, and what one that says more is. */
 const ASSUMED_STREAMS = 100
 const MAX_STREAMS = 1_000
-/** Applications are no enemies, but may answer much that nobody wants any more. */
+/** Servers are no enemies, but may answer much that is no longer wanted. */
 const CHORES = { burst: 100_000, perSecond: 10_000 }
 
-export class UpstreamConnection implements ConnectionUser, Expiring {
+export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   readonly #http2: Connection
+  readonly #wire: Wire
   readonly #options: UpstreamOptions
   readonly #gone: (connection: UpstreamConnection) => void
   #nextStream = 1
-  /** Undefined once the application has said what it can take. */
+  /** Undefined once the server has said what it can take. */
   #awaiting: (() => void)[] | undefined = []
   #goingAway = false
   readonly heads = new ResponseHeads()
+  #error: Error | undefined
   connected = false
   timedOut = false
   deadline: number
   place = UNWATCHED
 
   constructor(options: UpstreamOptions, gone: (connection: UpstreamConnection) => void) {
-    const { address, limits, deadlines } = options
-    const read = (length: number): boolean => {
-      this.#http2.receive(READ_BUFFER, 0, length, true)
-      return true
-    }
+    const { connect, limits, deadlines } = options
+    const socket = connect({ allowHalfOpen: false })
     this.#http2 = new Connection(
       {
-        socket: connectApplication(address, limits.connectTimeoutMs, {
-          noDelay: true,
-          onread: { buffer: READ_BUFFER, callback: read },
-        }),
+        socket,
         server: false,
         headerBytes: limits.headerBytes,
         headerLines: limits.headerLines + 1,
@@ -79,15 +55,16 @@ export class UpstreamConnection implements ConnectionUser, Expiring {
     )
     this.#options = options
     this.#gone = gone
-    const { socket } = this.#http2
-    socket.on("connect", () => {
+    this.#wire = openWire(socket, this)
+    socket.setNoDelay(true)
+    socket.once("error", error => {
+      this.#error = error
+    })
+    whenReady(socket, () => {
       this.connected = true
       this.#rest()
     })
-    socket.on("drain", () => this.#http2.drained())
-    // The reason is of no use to anybody; `close` follows.
-    socket.on("error", () => undefined)
-    socket.on("close", () => this.#onClose())
+    socket.resume()
     this.#http2.outbox.text(
       PREFACE +
         settingsText([
@@ -131,7 +108,7 @@ export class UpstreamConnection implements ConnectionUser, Expiring {
     return stream
   }
 
-  /** Whether the application has yet to say what it can take. */
+  /** Whether the server has yet to say what it can take. */
   get awaited(): boolean {
     return this.#awaiting !== undefined
   }
@@ -153,13 +130,43 @@ export class UpstreamConnection implements ConnectionUser, Expiring {
       return
     }
     this.timedOut = true
-    this.#options.meters.limitHit("connectTimeoutMs")
+    this.#options.observer?.limitHit?.("connectTimeoutMs")
+    this.destroy()
+  }
+
+  /** Ends now; requests on it fail. */
+  destroy(): void {
     this.#http2.socket.destroy()
   }
 
+  // From the wire.
+
+  onBytes(bytes: Buffer, length: number): void {
+    this.#http2.receive(bytes, 0, length, this.#wire.shared)
+  }
+
+  onEnd(): void {
+    // The socket closes by itself: it is never half open.
+  }
+
+  onDrain(): void {
+    this.#http2.drained()
+  }
+
+  onClose(): void {
+    const { observer, deadlines } = this.#options
+    if (!this.connected) observer?.connectFailed?.(this.#error)
+    this.#gone(this)
+    deadlines.unwatch(this)
+    this.#http2.abandon()
+    this.settled()
+  }
+
+  // From the connection.
+
   opened(): void {
     // INVARIANT: with push disabled nobody opens a stream to us; the connection has said so before it comes here.
-    this.#http2.fail(ERROR.protocol, "the application opens no streams")
+    this.#http2.fail(ERROR.protocol, "the server opens no streams")
   }
 
   goingAway(lastStream: number): void {
@@ -205,14 +212,12 @@ export class UpstreamConnection implements ConnectionUser, Expiring {
   #end(): void {
     if (this.#http2.failed) return
     this.#http2.failed = true
+    // `end` would write what waits before the peer has proved who it is.
+    if (!this.connected) {
+      this.destroy()
+      return
+    }
     this.#http2.goaway(0, ERROR.none)
     this.#http2.socket.destroySoon()
-  }
-
-  #onClose(): void {
-    this.#gone(this)
-    this.#options.deadlines.unwatch(this)
-    this.#http2.abandon()
-    this.settled()
   }
 }

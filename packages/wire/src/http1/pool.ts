@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The application behind one port: connections that are kept and reused, and a bounded queue before them, both shared
+// A pool of HTTP/1.1 connections to one endpoint: they are kept and reused, with a bounded queue before them, both shared
 // among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
-import type { Fields } from "@merlon/wire"
-import { type Deadlines, type Expiring, FairShares, FIELD_KIND, UNWATCHED } from "@merlon/wire"
-import type { UpstreamAddress } from "../config/application-port.js"
-import type { ForwardedRequest } from "../http/forwarded-request.js"
-import type { Upstream, UpstreamListener } from "../http/upstream.js"
-import type { LimitName, Limits } from "../limits.js"
-import type { Meters } from "../observe/meters.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { Fields } from "../http/fields.js"
+import type { OutgoingRequest } from "../http/outgoing-request.js"
+import type {
+  Connect,
+  Upstream,
+  UpstreamFailure,
+  UpstreamLimits,
+  UpstreamListener,
+  UpstreamObserver,
+  UpstreamOptions,
+} from "../http/upstream.js"
+import { FIELD_KIND } from "../http2/field-kind.js"
+import { FairShares } from "../limits/fair-shares.js"
 import { ResponseHeads } from "./response-head.js"
 import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
 
-export interface UpstreamOptions {
-  readonly address: UpstreamAddress
-  readonly limits: Limits
-  readonly meters: Meters
-  readonly deadlines: Deadlines
-}
-
-/** How much earlier than the application says it will we close an idle connection, so as not to meet it closing. */
+/** How much earlier than the server says it will we close an idle connection, so as not to meet it closing. */
 const IDLE_MARGIN_MS = 1_000
 
-export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, Expiring {
-  readonly address: UpstreamOptions["address"]
-  readonly limits: Limits
-  readonly meters: Meters
+export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expiring {
+  readonly connect: Connect
+  readonly limits: UpstreamLimits
+  readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
   readonly #open = new Set<UpstreamConnection>()
@@ -38,15 +38,16 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
   readonly #pending: FairShares
   #idleMs: number
   #idleHint = ""
-  #closing = false
+  #closing: Promise<void> | undefined
+  #closed = (): void => undefined
   /** Of the request that has waited longest. */
   deadline = 0
   place = UNWATCHED
 
-  constructor({ address, limits, meters, deadlines }: UpstreamOptions) {
-    this.address = address
+  constructor({ connect, limits, deadlines, observer = {} }: UpstreamOptions) {
+    this.connect = connect
     this.limits = limits
-    this.meters = meters
+    this.observer = observer
     this.deadlines = deadlines
     this.heads = new ResponseHeads(limits.headerLines)
     this.#idleMs = limits.keepAliveTimeoutMs
@@ -62,17 +63,26 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
     return this.#idle.length
   }
 
-  send(request: ForwardedRequest, listener: UpstreamListener): UpstreamExchange {
+  send(request: OutgoingRequest, listener: UpstreamListener): UpstreamExchange {
     const exchange = new UpstreamExchange(request, listener, this)
     this.#place(exchange)
     return exchange
   }
 
-  /** Idle connections end now, the others after their response. */
-  close(): void {
-    this.#closing = true
+  close(): Promise<void> {
+    this.#closing ??= new Promise(resolve => {
+      this.#closed = resolve
+    })
     for (const connection of this.#idle) connection.destroy()
     this.#idle.length = 0
+    this.#tellClosed()
+    return this.#closing
+  }
+
+  destroy(): void {
+    void this.close()
+    while (this.#queue.length > 0) this.#fail(this.#leaveQueue(0), "connect")
+    for (const connection of [...this.#open]) connection.end()
   }
 
   // What follows is for connections and exchanges.
@@ -80,7 +90,7 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
   release(connection: UpstreamConnection): void {
     const next = this.#takeNext()
     if (next === undefined) {
-      if (this.#closing) connection.destroy()
+      if (this.#closing !== undefined) connection.destroy()
       else this.#idle.push(connection)
       return
     }
@@ -94,7 +104,10 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
     const next = this.#takeNext()
-    if (next === undefined) return
+    if (next === undefined) {
+      this.#tellClosed()
+      return
+    }
     this.#place(next)
     next.flush()
     next.listener.onWritable()
@@ -123,7 +136,7 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
     return this.deadlines.after(this.#idleMs)
   }
 
-  /** `Keep-Alive: timeout=5` says when the application will close; the same with every response, so it is read once. */
+  /** `Keep-Alive: timeout=5` says when the server will close; the same with every response, so it is read once. */
   noteIdleHint(headers: Fields): void {
     for (let index = 0; index < headers.size; index++) {
       if (headers.kind(index) !== FIELD_KIND.hop || headers.name(index) !== "keep-alive") continue
@@ -212,11 +225,19 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
     this.#setDeadline()
   }
 
-  #refuse(exchange: UpstreamExchange, limit: LimitName): void {
+  #refuse(exchange: UpstreamExchange, limit: keyof UpstreamLimits): void {
     if (exchange.over) return
-    this.meters.limitHit(limit)
-    exchange.finish()
-    exchange.listener.onFailure("pending-full")
+    this.observer.limitHit?.(limit)
+    this.#fail(exchange, "pending-full")
+  }
+
+  #fail(exchange: UpstreamExchange | undefined, failure: UpstreamFailure): void {
+    exchange?.finish()
+    exchange?.listener.onFailure(failure)
+  }
+
+  #tellClosed(): void {
+    if (this.#closing !== undefined && this.#open.size === 0 && this.#queue.length === 0) this.#closed()
   }
 
   #setDeadline(): void {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a response the client gets: its hop's headers are ours to write, everything else is the application's.
+// What of a response the client gets: its hop's headers are ours to write, everything else is the server's.
 
-import type { Fields } from "@merlon/wire"
-import { FIELD_KIND } from "@merlon/wire"
+import { FIELD_KIND } from "../http2/field-kind.js"
+import type { Fields } from "./fields.js"
 
 export function keepsResponseField(headers: Fields, index: number, status: number): boolean {
   switch (headers.kind(index)) {

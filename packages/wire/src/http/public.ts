@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both versions of HTTP have in common, as other packages use it.
+
+export { CR, FIELD, LF, SP } from "./characters.js"
+export { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
+export { HTTP_FAULTS, type HttpFault } from "./fault.js"
+export { type FieldPairs, type Fields, hasOption, pairsOf } from "./fields.js"
+export { CHUNKED, type Framing, NO_BODY, requestFraming, responseFraming, UNTIL_CLOSE } from "./framing.js"
+export type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "./head.js"
+export type { LocalReply } from "./local-reply.js"
+export type { OutgoingRequest } from "./outgoing-request.js"
+export { keepsResponseTrailer } from "./response-fields.js"
+export { isRefused, isSwitchedAsAsked, upgradeOf } from "./upgrade.js"
+export {
+  type Connect,
+  type ConnectOptions,
+  neverProcessed,
+  type Upstream,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamLimits,
+  type UpstreamListener,
+  type UpstreamObserver,
+  type UpstreamOptions,
+} from "./upstream.js"
