@@ -3,19 +3,9 @@
 // a stranger is followed by a reply to the Pod's own request, so that nothing has to be waited for that never comes.
 // @module-tag needs/network-namespaces
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { once } from "node:events"
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
-import { createInterface } from "node:readline"
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
-import { findProgram } from "../runner/programs.js"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { PodNetwork, RULE_PROGRAMS, type Version } from "./support/pod-network.js"
 
-const MERLOND = resolve("packages/cli/bin/merlond.js")
-const NODE = { v4: "10.231.78.1", v6: "fd31:78::1" }
-const POD = { v4: "10.231.78.2", v6: "fd31:78::2" }
-const [NODE_SPACE, POD_SPACE] = [`merlon-udp-n${process.pid}`, `merlon-udp-p${process.pid}`]
 /** Asks the node from port 53, and prints every datagram that arrives there. */
 const APPLICATION = `
   const [host, node] = process.argv.slice(1)
@@ -32,88 +22,44 @@ const RESOLVER = `
     stranger.send("stranger", port, address, () => resolver.send("reply", port, address)))
   resolver.bind(5353, host, () => console.log("listening"))`
 
-const ip = (...args: readonly string[]) => execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] })
-const within = (space: string, ...command: readonly string[]) => ["netns", "exec", space, ...command] as const
-const onlyIptables = mkdtempSync(join(tmpdir(), "merlon-iptables-"))
-const children: ChildProcess[] = []
-
+let network: PodNetwork
 beforeEach(() => {
-  for (const space of [NODE_SPACE, POD_SPACE]) ip("netns", "add", space)
-  ip("-n", NODE_SPACE, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", POD_SPACE)
-  for (const [space, own] of [
-    [NODE_SPACE, NODE],
-    [POD_SPACE, POD],
-  ] as const) {
-    ip("-n", space, "link", "set", "lo", "up")
-    ip("-n", space, "addr", "add", `${own.v4}/24`, "dev", "eth0")
-    ip("-n", space, "-6", "addr", "add", `${own.v6}/64`, "dev", "eth0", "nodad")
-    ip("-n", space, "link", "set", "eth0", "up")
-  }
+  network = new PodNetwork("udp", 78)
 })
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.kill()
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit")
-  }
-  for (const space of [NODE_SPACE, POD_SPACE]) ip("netns", "del", space)
-})
-afterAll(() => rmSync(onlyIptables, { recursive: true }))
-
-/** The lines that a script prints in a namespace. */
-function lines(space: string, script: string, ...args: readonly string[]): AsyncIterator<string> {
-  const command = within(space, process.execPath, "-e", script, ...args)
-  const child = spawn("ip", command, { stdio: ["ignore", "pipe", "inherit"] })
-  children.push(child)
-  return createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-}
+afterEach(() => network.end())
 
 /** What arrives at port 53 of the Pod, in any order; as many datagrams as there must be. */
-async function arriving(version: "v4" | "v6", count: number): Promise<readonly string[]> {
-  await lines(NODE_SPACE, RESOLVER, NODE[version]).next()
-  const application = lines(POD_SPACE, APPLICATION, POD[version], NODE[version])
+async function arriving(
+  count: number,
+  pod: string,
+  node: string,
+  at: "node" | "pod" = "node",
+): Promise<readonly string[]> {
+  await network.lines(at, RESOLVER, [node]).next()
+  const application = network.lines("pod", APPLICATION, [pod, node])
   const found: string[] = []
   while (found.length < count) found.push(String((await application.next()).value))
   return found.toSorted()
 }
 
-function capture(path: string, ...flags: readonly string[]): void {
-  const command = [process.execPath, MERLOND, "capture", "--map", "8080:15080", ...flags]
-  // Twice: a container that is started again changes nothing.
-  for (let time = 0; time < 2; time++) ip(...within(POD_SPACE, "env", `PATH=${path}`, ...command))
-}
+describe.each<Version>(["v4", "v6"])("over IP%s", version => {
+  describe.each(RULE_PROGRAMS)("by %s", (program, tags) => {
+    const addresses = () => [network.addresses.pod[version], network.addresses.node[version]] as const
 
-/** Where nft is missing, `capture` takes iptables. */
-function pathWith(program: "nft" | "iptables"): string {
-  if (program === "nft") return process.env.PATH ?? ""
-  for (const name of ["sh", "iptables", "ip6tables"]) {
-    rmSync(join(onlyIptables, name), { force: true })
-    symlinkSync(findProgram(name) ?? "", join(onlyIptables, name))
-  }
-  return onlyIptables
-}
-
-describe.each(["v4", "v6"] as const)("over IP%s", version => {
-  describe.each([
-    ["nft", []],
-    ["iptables", ["needs/iptables"]],
-  ] as const)("by %s", (program, tags) => {
     it("reaches a captured Pod where the mesh lets it pass", { tags: [...tags] }, async () => {
-      capture(pathWith(program))
-      expect(await arriving(version, 2)).toEqual(["reply", "stranger"])
+      network.capture(program)
+      expect(await arriving(2, ...addresses())).toEqual(["reply", "stranger"])
     })
 
     it("reaches a Pod that refuses it only as a reply", { tags: [...tags] }, async () => {
-      capture(pathWith(program), "--udp", "refuse")
-      expect(await arriving(version, 1)).toEqual(["reply"])
+      network.capture(program, "--udp", "refuse")
+      expect(await arriving(1, ...addresses())).toEqual(["reply"])
     })
 
     it("reaches a Pod that refuses it from inside", { tags: [...tags] }, async () => {
-      capture(pathWith(program), "--udp", "refuse")
+      network.capture(program, "--udp", "refuse")
       const loopback = version === "v4" ? "127.0.0.1" : "::1"
-      await lines(POD_SPACE, RESOLVER, loopback).next()
-      const application = lines(POD_SPACE, APPLICATION, loopback, loopback)
-      const found = [String((await application.next()).value), String((await application.next()).value)]
-      expect(found.toSorted()).toEqual(["reply", "stranger"])
+      expect(await arriving(2, loopback, loopback, "pod")).toEqual(["reply", "stranger"])
     })
   })
 })

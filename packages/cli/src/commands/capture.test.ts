@@ -50,9 +50,37 @@ it("fails where neither is there, and says what to do", async () => {
   await expect(run()).rejects.toThrow(/neither `nft` nor `iptables`/)
 })
 
-it.each(["8080", "8080:15080,8080:15081", "15080:15081", "0:15080", "a:b"])("refuses the map `%s`", map => {
-  const command = captureCommand()
+it("tells that outbound connections are redirected too", async () => {
+  program("nft", `cat > ${join(folder, "rules")}`)
+  const choices = { mesh: "merlon", outbound: { port: 15_001, proxyUid: 1337 } }
+  expect(await capture(MAP, choices, programRunner({ PATH: folder }))).toBe(
+    "captured by nft: 8080 → 15080; outbound → 15001",
+  )
+  expect(readFileSync(join(folder, "rules"), "utf8")).toBe(nftRules(MAP, choices))
+})
+
+const parse = (...args: readonly string[]): Promise<unknown> =>
+  captureCommand()
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
-  return expect(command.parseAsync(["node", "capture", "--map", map])).rejects.toThrow(/--map/)
-})
+    .parseAsync(["node", "capture", "--print", ...args])
+
+it.each(["8080", "8080:15080,8080:15081", "15080:15081", "0:15080", "a:b"])("refuses the map `%s`", map =>
+  expect(parse("--map", map)).rejects.toThrow(/--map/),
+)
+
+it.each([
+  [["--outbound", "0"], /--outbound/],
+  [["--outbound", "65536"], /--outbound/],
+  [["--outbound", "15080"], /15080 is a port of --map/],
+  [["--outbound", "8080"], /8080 is a port of --map/],
+  [["--outbound", "15001", "--proxy-uid", "0"], /--proxy-uid/],
+  [["--outbound", "15001", "--proxy-uid", "4294967295"], /--proxy-uid/],
+  [["--outbound", "15001", "--exclude-outbound-ports", "dns"], /`dns` is no port/],
+  [["--outbound", "15001", "--exclude-outbound-cidrs", "10.0.0.0/99"], /`10.0.0.0\/99` is no CIDR block/],
+  [["--outbound", "15001", "--include-outbound-cidrs", ""], /is no CIDR block/],
+  [["--proxy-uid", "1337"], /--proxy-uid needs --outbound/],
+  [["--exclude-outbound-ports", "25"], /--exclude-outbound-ports needs --outbound/],
+  [["--exclude-outbound-cidrs", "10.0.0.0/8"], /--exclude-outbound-cidrs needs --outbound/],
+  [["--include-outbound-cidrs", "10.0.0.0/8"], /--include-outbound-cidrs needs --outbound/],
+])("refuses %j", (flags, because) => expect(parse("--map", "8080:15080", ...flags)).rejects.toThrow(because))

@@ -1,22 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond capture`: leads what comes to a pod's ports to its xserver, in the pod's own network, before anything else of
-// the pod runs. Injection with `--capture redirect` adds it as an init container.
+// `merlond capture`: leads what comes to a pod's ports to its xserver, and on request the pod's own calls to its proxy, in
+// the pod's own network. Injection with `--capture redirect` adds it as an init container.
 
-import { type CaptureChoices, type CapturedPort, iptablesRules, nftRules, parseCaptureMap } from "@merlon/control"
+import {
+  type CaptureChoices,
+  type CapturedPort,
+  type CidrBlock,
+  iptablesRules,
+  nftRules,
+  type OutboundCapture,
+  parseCaptureMap,
+  parseCidrList,
+  parsePortList,
+  XSERVER_UID,
+} from "@merlon/control"
 import { Command, InvalidArgumentError, Option } from "commander"
+import { whole } from "../arguments.js"
 import { programRunner, type RunProgram } from "../run-program.js"
 
-interface Flags extends CaptureChoices {
+interface Flags extends Omit<CaptureChoices, "outbound">, OutboundFlags {
   readonly map: readonly CapturedPort[]
   readonly print: boolean
 }
+
+interface OutboundFlags {
+  readonly outbound?: number
+  readonly proxyUid?: number
+  readonly excludeOutboundPorts?: readonly number[]
+  readonly excludeOutboundCidrs?: readonly CidrBlock[]
+  readonly includeOutboundCidrs?: readonly CidrBlock[]
+}
+
+/** The largest user id that Linux gives out; one more means "no user". */
+const MAX_UID = 4_294_967_294
 
 export function captureCommand(): Command {
   return new Command("capture")
     .description("lead a pod's inbound connections to its xserver; needs NET_ADMIN")
     .addOption(
       new Option("--map <pairs>", "application ports and xserver's, as 8080:15080,9090:15081")
-        .argParser(pairs)
+        .argParser(parsed(parseCaptureMap))
         .makeOptionMandatory(),
     )
     .addOption(new Option("--mesh <word>", "names the rules").env("MERLON_MESH").default("merlon"))
@@ -30,8 +53,34 @@ export function captureCommand(): Command {
         .choices(["pass", "refuse"])
         .default("pass"),
     )
+    .addOption(
+      new Option("--outbound <port>", "redirect the pod's own TCP connections to this port of its proxy").argParser(
+        whole(1, 65_535),
+      ),
+    )
+    .addOption(
+      new Option("--proxy-uid <uid>", `user whose connections are not redirected (default: ${XSERVER_UID})`).argParser(
+        whole(1, MAX_UID),
+      ),
+    )
+    .addOption(
+      new Option("--exclude-outbound-ports <ports>", "destination ports to leave alone, as 5432,6379").argParser(
+        parsed(parsePortList),
+      ),
+    )
+    .addOption(
+      new Option("--exclude-outbound-cidrs <blocks>", "destinations to leave alone, as 10.0.0.0/8,fd00::/8").argParser(
+        parsed(parseCidrList),
+      ),
+    )
+    .addOption(
+      new Option("--include-outbound-cidrs <blocks>", "redirect these destinations alone (default: all)").argParser(
+        parsed(parseCidrList),
+      ),
+    )
     .option("--print", "print the rules and change nothing", false)
-    .action(async ({ map, print, ...choices }: Flags) => {
+    .action(async ({ map, print, mesh, undeclared, udp, ...flags }: Flags) => {
+      const choices = { mesh, undeclared, udp, outbound: outboundOf(flags, map) }
       if (print) process.stdout.write(nftRules(map, choices))
       else process.stdout.write(`${await capture(map, choices, programRunner(process.env))}\n`)
     })
@@ -39,7 +88,8 @@ export function captureCommand(): Command {
 
 /** Says what was done. Fails where nothing could be: a pod whose traffic is not captured must not start. */
 export async function capture(map: readonly CapturedPort[], choices: CaptureChoices, run: RunProgram): Promise<string> {
-  const captured = map.map(({ port, listen }) => `${port} → ${listen}`).join(", ") || "no port"
+  const inbound = map.map(({ port, listen }) => `${port} → ${listen}`).join(", ") || "no port"
+  const captured = choices.outbound === undefined ? inbound : `${inbound}; outbound → ${choices.outbound.port}`
   for (const [program, args, rules] of [
     ["nft", ["-f", "-"], nftRules(map, choices)],
     ["sh", [], iptablesRules(map, choices)],
@@ -53,8 +103,33 @@ export async function capture(map: readonly CapturedPort[], choices: CaptureChoi
   throw new Error("neither `nft` nor `iptables` is here; add one of them to the image, or use `--capture service`")
 }
 
-function pairs(text: string): readonly CapturedPort[] {
-  const map = parseCaptureMap(text)
-  if (typeof map === "string") throw new InvalidArgumentError(map)
-  return map
+/** What limits the redirection means nothing without one, so it is an error there. */
+function outboundOf(flags: OutboundFlags, map: readonly CapturedPort[]): OutboundCapture | undefined {
+  const { outbound: port, proxyUid, excludeOutboundPorts, excludeOutboundCidrs, includeOutboundCidrs } = flags
+  if (port === undefined) {
+    const [alone] = Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+    if (alone === undefined) return undefined
+    throw new Error(`--${kebab(alone)} needs --outbound, the port that connections are redirected to`)
+  }
+  if (map.some(pair => pair.port === port || pair.listen === port)) {
+    throw new Error(`--outbound: ${port} is a port of --map; the proxy needs another one for outbound connections`)
+  }
+  return {
+    port,
+    proxyUid: proxyUid ?? XSERVER_UID,
+    excludePorts: excludeOutboundPorts,
+    excludeCidrs: excludeOutboundCidrs,
+    includeCidrs: includeOutboundCidrs,
+  }
+}
+
+const kebab = (name: string): string => name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+
+/** Readers of lists say in text what is wrong with one. */
+function parsed<T>(read: (text: string) => T | string): (text: string) => T {
+  return text => {
+    const value = read(text)
+    if (typeof value === "string") throw new InvalidArgumentError(value)
+    return value
+  }
 }

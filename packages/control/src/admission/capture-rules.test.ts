@@ -94,3 +94,84 @@ table inet merlon_capture {
     )
   })
 })
+
+describe("outbound rules", () => {
+  const OUTBOUND = { port: 15_001, proxyUid: 1337 }
+  const LIMITED = {
+    ...OUTBOUND,
+    excludePorts: [5432, 53],
+    excludeCidrs: [
+      { family: 4, text: "10.0.0.0/8" },
+      { family: 6, text: "fd00::/8" },
+    ],
+    includeCidrs: [
+      { family: 6, text: "2001:db8::/32" },
+      { family: 4, text: "192.0.2.0/24" },
+    ],
+  } as const
+  const output = (rules: string): string => rules.slice(rules.indexOf("  chain output"))
+
+  it("redirect all TCP but loopback, the proxy's own and DNS", () => {
+    const rules = nftRules(PORTS, { ...MERLON, outbound: OUTBOUND })
+    expect(output(rules)).toBe(`  chain output {
+    type nat hook output priority -100; policy accept;
+    oifname "lo" accept
+    ip daddr 127.0.0.0/8 accept
+    ip6 daddr ::1/128 accept
+    meta skuid 1337 accept
+    tcp dport { 53 } accept
+    meta l4proto tcp redirect to :15001
+  }
+}
+`)
+  })
+
+  it("change nothing of the inbound ones", () => {
+    const rules = nftRules(PORTS, { ...MERLON, outbound: OUTBOUND })
+    expect(`${rules.slice(0, rules.indexOf("  chain output"))}}\n`).toBe(nftRules(PORTS, MERLON))
+    const inbound = iptablesRules(PORTS, MERLON).split("\n")
+    const both = iptablesRules(PORTS, { ...MERLON, outbound: OUTBOUND }).split("\n")
+    expect(both.filter(line => !line.includes("OUTPUT"))).toEqual(inbound)
+  })
+
+  it("leave exclusions alone before they redirect what is included", () => {
+    expect(output(nftRules(PORTS, { ...MERLON, outbound: LIMITED }))).toContain(`    tcp dport { 53, 5432 } accept
+    ip daddr 10.0.0.0/8 accept
+    ip6 daddr fd00::/8 accept
+    ip6 daddr 2001:db8::/32 meta l4proto tcp redirect to :15001
+    ip daddr 192.0.2.0/24 meta l4proto tcp redirect to :15001
+  }
+`)
+  })
+
+  it("are the same for iptables, each family with its own blocks", () => {
+    const lines = iptablesRules(PORTS, { ...MERLON, outbound: LIMITED }).split("\n")
+    const added = (command: string) => lines.filter(line => line.startsWith(command) && line.includes("OUTPUT"))
+    const expected = (command: string, loopback: string, excluded: string, included: string) => [
+      `${command} -w -t nat -N MERLON_OUTPUT 2>/dev/null || ${command} -w -t nat -F MERLON_OUTPUT`,
+      ...[
+        `-d ${loopback} -j RETURN`,
+        "-m owner --uid-owner 1337 -j RETURN",
+        "-p tcp --dport 53 -j RETURN",
+        "-p tcp --dport 5432 -j RETURN",
+        `-d ${excluded} -j RETURN`,
+        `-d ${included} -p tcp -j REDIRECT --to-ports 15001`,
+      ].map(rule => `${command} -w -t nat -A MERLON_OUTPUT ${rule}`),
+      `${command} -w -t nat -C OUTPUT -p tcp ! -o lo -j MERLON_OUTPUT 2>/dev/null || ${command} -w -t nat -A OUTPUT -p tcp ! -o lo -j MERLON_OUTPUT`,
+    ]
+    expect(added("iptables")).toEqual(expected("iptables", "127.0.0.0/8", "10.0.0.0/8", "192.0.2.0/24"))
+    expect(added("ip6tables")).toEqual(expected("ip6tables", "::1/128", "fd00::/8", "2001:db8::/32"))
+  })
+
+  it("redirect everything by iptables where no block is included", () => {
+    const lines = iptablesRules(PORTS, { ...MERLON, outbound: OUTBOUND }).split("\n")
+    expect(lines.filter(line => line.endsWith("MERLON_OUTPUT -p tcp -j REDIRECT --to-ports 15001"))).toHaveLength(2)
+  })
+
+  it("keep the names of chains short enough for the kernel", () => {
+    const rules = iptablesRules(PORTS, { mesh: "a".repeat(40), outbound: OUTBOUND })
+    const chains = [...rules.matchAll(/ -N (\S+)/g)].map(([, chain = ""]) => chain.length)
+    expect(chains.length).toBeGreaterThan(0)
+    expect(Math.max(...chains)).toBeLessThan(29)
+  })
+})

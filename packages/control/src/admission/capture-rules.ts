@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pod's own network leads every inbound connection to xserver. Only what comes from outside is concerned: inside
-// the pod (loopback, and so xserver's calls to the application) nothing changes, and outbound traffic is never looked at.
+// How a pod's own network leads every inbound connection to xserver. Inside the pod (loopback, and so xserver's calls to
+// the application) nothing changes. Outbound TCP connections are redirected to the proxy only on request.
 // No policy judges UDP, so a mesh may refuse it: then only answers to the pod's own requests (DNS, for one) come in.
 // Applying the rules twice is the same as applying them once.
 
 import type { Udp } from "../registry/udp.js"
 import { HEALTH_PORT, isReservedPort, MAX_PORTS } from "./injection-options.js"
+import { type CidrBlock, DNS_PORT, type OutboundCapture } from "./outbound-capture.js"
 
 export interface CapturedPort {
   readonly port: number
@@ -19,9 +20,11 @@ export interface CaptureChoices {
   /** The name of the mesh. */
   readonly mesh: string
   /** `refuse` where absent. */
-  readonly undeclared?: Undeclared
+  readonly undeclared?: Undeclared | undefined
   /** `pass` where absent. */
-  readonly udp?: Udp
+  readonly udp?: Udp | undefined
+  /** Outbound connections are left alone where absent. */
+  readonly outbound?: OutboundCapture | undefined
 }
 
 const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
@@ -47,7 +50,7 @@ export function parseCaptureMap(text: string): readonly CapturedPort[] | string 
 }
 
 /** For `nft -f -`: one transaction for IPv4 and IPv6, which replaces an earlier one. */
-export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp }: CaptureChoices): string {
+export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp, outbound }: CaptureChoices): string {
   const table = `inet ${tableName(mesh)}`
   const redirect = ports.map(({ port, listen }) => `${port} : ${listen}`).join(", ")
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT].join(", ")
@@ -69,16 +72,39 @@ export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp
     ...(undeclared === "pass" ? [] : ["    meta l4proto tcp reject with tcp reset"]),
     ...(udp === "refuse" ? ["    meta l4proto udp drop"] : []),
     "  }",
+    ...(outbound === undefined ? [] : nftOutput(outbound)),
     "}",
     "",
   ].join("\n")
 }
 
+/** In this hook a redirected connection arrives on loopback: 127.0.0.1, or ::1 over IPv6. */
+function nftOutput(outbound: OutboundCapture): readonly string[] {
+  const { port, proxyUid, excludePorts = [], excludeCidrs = [], includeCidrs } = outbound
+  const to = ({ family, text }: CidrBlock): string => `${family === 4 ? "ip" : "ip6"} daddr ${text}`
+  const redirect = `meta l4proto tcp redirect to :${port}`
+  return [
+    "  chain output {",
+    "    type nat hook output priority -100; policy accept;",
+    '    oifname "lo" accept',
+    ...LOOPBACK.map(block => `    ${to(block)} accept`),
+    // INVARIANT: the proxy's own connections come first, or the proxy would be its own caller without end.
+    `    meta skuid ${proxyUid} accept`,
+    `    tcp dport { ${unredirected(excludePorts).join(", ")} } accept`,
+    ...excludeCidrs.map(block => `    ${to(block)} accept`),
+    ...(includeCidrs?.map(block => `    ${to(block)} ${redirect}`) ?? [`    ${redirect}`]),
+    "  }",
+  ]
+}
+
 /** The same for systems that have iptables alone, as a shell script. */
-export function iptablesRules(ports: readonly CapturedPort[], { mesh, undeclared, udp }: CaptureChoices): string {
+export function iptablesRules(
+  ports: readonly CapturedPort[],
+  { mesh, undeclared, udp, outbound }: CaptureChoices,
+): string {
   const chain = tableName(mesh).toUpperCase()
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT]
-  const rules = (command: string): readonly string[] => [
+  const rules = (command: string, family: 4 | 6): readonly string[] => [
     `${command} -t nat -N ${chain} 2>/dev/null || ${command} -t nat -F ${chain}`,
     ...ports.map(
       ({ port, listen }) => `${command} -t nat -A ${chain} -p tcp --dport ${port} -j REDIRECT --to-ports ${listen}`,
@@ -92,15 +118,52 @@ export function iptablesRules(ports: readonly CapturedPort[], { mesh, undeclared
     ...(udp === "refuse"
       ? [`${command} -t filter -A ${chain} -p udp -j DROP`, jump(command, "filter", "INPUT", chain, "udp")]
       : []),
+    ...(outbound === undefined ? [] : iptablesOutput(command, family, outputChain(mesh), outbound)),
   ]
-  return ["set -e", ...rules("iptables -w"), ...rules("ip6tables -w"), ""].join("\n")
+  return ["set -e", ...rules("iptables -w", 4), ...rules("ip6tables -w", 6), ""].join("\n")
+}
+
+function iptablesOutput(command: string, family: 4 | 6, chain: string, outbound: OutboundCapture): readonly string[] {
+  const { port, proxyUid, excludePorts = [], excludeCidrs = [], includeCidrs } = outbound
+  const to = (blocks: readonly CidrBlock[]): readonly string[] =>
+    blocks.filter(block => block.family === family).map(({ text }) => `-d ${text} `)
+  const add = `${command} -t nat -A ${chain}`
+  return [
+    `${command} -t nat -N ${chain} 2>/dev/null || ${command} -t nat -F ${chain}`,
+    ...to(LOOPBACK).map(destination => `${add} ${destination}-j RETURN`),
+    `${add} -m owner --uid-owner ${proxyUid} -j RETURN`,
+    ...unredirected(excludePorts).map(excluded => `${add} -p tcp --dport ${excluded} -j RETURN`),
+    ...to(excludeCidrs).map(destination => `${add} ${destination}-j RETURN`),
+    ...(includeCidrs === undefined ? [""] : to(includeCidrs)).map(
+      destination => `${add} ${destination}-p tcp -j REDIRECT --to-ports ${port}`,
+    ),
+    jump(command, "nat", "OUTPUT", chain),
+  ]
+}
+
+const LOOPBACK: readonly CidrBlock[] = [
+  { family: 4, text: "127.0.0.0/8" },
+  { family: 6, text: "::1/128" },
+]
+
+function unredirected(excluded: readonly number[]): readonly number[] {
+  return [DNS_PORT, ...excluded.filter(port => port !== DNS_PORT)]
 }
 
 function jump(command: string, table: string, from: string, chain: string, protocol = "tcp"): string {
-  const rule = `${from} -p ${protocol} ! -i lo -j ${chain}`
+  const rule = `${from} -p ${protocol} ! ${from === "OUTPUT" ? "-o" : "-i"} lo -j ${chain}`
   return `${command} -t ${table} -C ${rule} 2>/dev/null || ${command} -t ${table} -A ${rule}`
 }
 
 function tableName(mesh: string): string {
-  return `${mesh.replaceAll("-", "_").slice(0, 16)}_capture`
+  return `${prefixOf(mesh)}_capture`
+}
+
+function outputChain(mesh: string): string {
+  return `${prefixOf(mesh)}_output`.toUpperCase()
+}
+
+/** Short, because the kernel limits the names of chains to 28 characters. */
+function prefixOf(mesh: string): string {
+  return mesh.replaceAll("-", "_").slice(0, 16)
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which connections of a Pod's programs are redirected to its proxy: all TCP but DNS, or less where ports and CIDR blocks
+// are excluded or only some blocks are included. The lists come from flags and annotations, so every value is checked.
+
+import { parseCidr } from "@merlon/policy"
+
+export interface OutboundCapture {
+  /** Where the proxy listens on loopback. */
+  readonly port: number
+  /** The proxy's own connections leave unredirected. */
+  readonly proxyUid: number
+  readonly excludePorts?: readonly number[] | undefined
+  readonly excludeCidrs?: readonly CidrBlock[] | undefined
+  /** Every destination where absent. */
+  readonly includeCidrs?: readonly CidrBlock[] | undefined
+}
+
+export interface CidrBlock {
+  readonly family: 4 | 6
+  /** As `10.0.0.0/8`, made of digits, dots, colons and one slash. */
+  readonly text: string
+}
+
+/** DNS over TCP. Names are resolved before a connection has a destination, so no proxy stands in between. */
+export const DNS_PORT = 53
+/** Every entry is a rule of its own that each new connection passes. */
+const MAX_ENTRIES = 64
+
+/** As `5432,6379`; text says what is wrong with it. */
+export function parsePortList(text: string): readonly number[] | string {
+  const ports = text
+    .split(",")
+    .map(item => (/^[1-9]\d{0,4}$/.test(item) && Number(item) <= 65_535 ? Number(item) : item))
+  const wrong = ports.find(port => typeof port === "string")
+  if (wrong !== undefined) return `\`${shown(wrong)}\` is no port; write a list as 5432,6379`
+  return checked(ports.filter(port => typeof port === "number"))
+}
+
+/** As `10.0.0.0/8,fd00::/8,192.0.2.7`; text says what is wrong with it. */
+export function parseCidrList(text: string): readonly CidrBlock[] | string {
+  const blocks = text.split(",").map(item => blockOf(item) ?? item)
+  const wrong = blocks.find(block => typeof block === "string")
+  if (wrong !== undefined) return `\`${shown(wrong)}\` is no CIDR block; write a list as 10.0.0.0/8,fd00::/8`
+  return checked(blocks.filter(block => typeof block === "object"))
+}
+
+function blockOf(text: string): CidrBlock | undefined {
+  const cidr = parseCidr(text)
+  // A packet to an IPv4-mapped address is an IPv4 packet: such a block would match none, so it is an error.
+  if (cidr === undefined || (cidr.address.family === 4) === text.includes(":")) return undefined
+  return { family: cidr.address.family, text: `${cidr.address.text}/${cidr.bits}` }
+}
+
+function checked<T extends number | CidrBlock>(entries: readonly T[]): readonly T[] | string {
+  if (entries.length > MAX_ENTRIES) return `more than ${MAX_ENTRIES} entries`
+  const seen = new Set<string>()
+  for (const entry of entries) {
+    const key = typeof entry === "number" ? String(entry) : entry.text
+    if (seen.has(key)) return `\`${key}\` is listed twice`
+    seen.add(key)
+  }
+  return entries
+}
+
+const shown = (text: string): string => text.slice(0, 100)
