@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process"
 import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { createInterface } from "node:readline"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { table } from "./measure.js"
 import { CONNECTIONS, type Scenario } from "./proxy/call.js"
 import { chart } from "./proxy/chart.js"

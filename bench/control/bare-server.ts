@@ -2,7 +2,7 @@
 // Mutual TLS and nothing else: on a signal it writes so many bytes to each connection, and it reads what comes.
 
 import { createServer, type TLSSocket } from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { type BareServerOrder, PUSH_BYTES } from "./bare-messages.js"
 
 const { chain, privateKey, bundle } = JSON.parse(process.argv[2] ?? "") as BareServerOrder // what the bench has written

@@ -4,7 +4,8 @@
 // all, because making keys is the proxies' cost. An update is in force at once, so what is measured is the control plane's share.
 
 import { makeSigningRequest } from "@merlon/identity"
-import { LastSession, MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import { LastSession, MeshClient, type Update } from "@merlon/xds/client"
 import { type Member, monotonicMs, type Order, type Report } from "./messages.js"
 
 interface Awaited {

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
-import { SERVE_ENVIRONMENT } from "@merlon/control"
+import { SERVE_ENVIRONMENT } from "@merlon/control/serve-environment"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
 /** Of this build, as it is shipped: `bin` may start what was compiled ahead, under flags for processes of tests. */

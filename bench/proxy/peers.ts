@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { PROXY_ENVIRONMENT } from "@merlon/xds"
+import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { nodeFolder } from "../../scripts/node-binaries.js"
 import { envoyConfiguration } from "./envoy.js"

@@ -2,7 +2,7 @@
 // Proxies that are to be compared take turns in short stretches, so that what else the machine does meets them alike.
 // Figures are medians over the rounds; a ratio is the median of each round's own.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { type Caller, callerOf, type Scenario } from "./call.js"
 import type { Material } from "./material.js"
 import type { LoadFigures } from "./orders.js"

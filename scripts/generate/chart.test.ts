@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { defaultValues } from "@merlon/control"
+import { defaultValues } from "@merlon/control/install"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { chartFiles } from "./chart.js"

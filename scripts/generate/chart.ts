@@ -8,9 +8,9 @@ import {
   type InstalledObject,
   type InstallValues,
   installedObjects,
-  type KubernetesObject,
   valueTable,
-} from "@merlon/control"
+} from "@merlon/control/install"
+import type { KubernetesObject } from "@merlon/control/kubernetes"
 import { meshNames } from "@merlon/policy"
 import { stringify } from "yaml"
 

@@ -10,7 +10,6 @@ import { loadedLater } from "./loaded-later.js"
 import { buildPage, pageInputs } from "./page.js"
 import { pageInside } from "./page-inside.js"
 import { partsOfDependencies } from "./parts-of-dependencies.js"
-import { pastTheIndex } from "./past-the-index.js"
 import { tablesInside } from "./tables-inside.js"
 import { XSERVER, xserverApart } from "./xserver-apart.js"
 
@@ -43,7 +42,7 @@ const SYSTEMS = /^(linux|darwin)-/
 
 export async function bundlePrograms(outdir: string): Promise<Metafile> {
   await buildPage()
-  const plugins = [tablesInside, pageInside, partsOfDependencies, loadedLater, pastTheIndex, leanBuiltins]
+  const plugins = [tablesInside, pageInside, partsOfDependencies, loadedLater, leanBuiltins]
   const common = {
     ...COMMON,
     outdir,

@@ -32,9 +32,14 @@ describe("a breach is found where", () => {
       "must not import",
     ],
     [
-      "a package goes past an index",
+      "a package uses what another does not export",
       of("packages/xserver/src/a.ts", 'import { x } from "@merlon/policy/src/judge.js"'),
-      "past the index",
+      "is no part that",
+    ],
+    [
+      "a program loads the whole policy library",
+      of("packages/xserver/src/a.ts", 'import { judge } from "@merlon/policy"'),
+      "import a part",
     ],
     [
       "a path leaves its package",

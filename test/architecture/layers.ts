@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The house has floors: a package imports only those below it, names them in its package.json, and enters by the front
-// door. This reads the imports of every source file and says which ones break that.
+// A package imports only the packages below it, names them in its package.json, and uses only what their `exports` offer:
+// the index, or one of its parts as `@merlon/policy/proof`. This reads the imports of every source file and lists breaches.
 
 /** Each package with the packages of ours it may import. */
 export const FLOORS: Readonly<Record<string, readonly string[]>> = {
@@ -61,7 +61,11 @@ function breach(
   if (specifier.startsWith(SCOPE)) {
     const floor = name.slice(SCOPE.length)
     if (!allowed.includes(floor)) return `${path}: \`${home}\` must not import \`${floor}\``
-    if (specifier !== name) return `${path}: \`${specifier}\` goes past the index of \`${floor}\``
+    if (!/^@merlon\/[a-z]+(\/[a-z0-9-]+)?$/.test(specifier))
+      return `${path}: \`${specifier}\` is no part that \`${floor}\` exports`
+    // Our programs load the parts of it that they use; the index loads everything.
+    if (specifier === "@merlon/policy")
+      return `${path}: \`${specifier}\` is the whole library; import a part, as \`@merlon/policy/proof\``
   }
   const isTest = /\.test\.ts$|\/testing\//.test(path)
   if (dependencies.includes(name) || (isTest && devDependencies.includes(name))) return undefined

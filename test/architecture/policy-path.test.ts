@@ -27,7 +27,7 @@ it("leads a policy through rooms that exist, about half as many as it had", () =
 
 it("reads stored documents in one room alone", () => {
   // A stand-in is made, not stored, and what admission reads and what questions bring is not stored yet.
-  expect(using(/\bvalidate\b[^"]*"@merlon\/policy"/)).toEqual([
+  expect(using(/\bvalidate\b[^"]*"@merlon\/policy\/resources"/)).toEqual([
     "admission/validate-policy.ts",
     "answers/api/proved-answers.ts",
     "policies/closed-stand-in.ts",

@@ -1,43 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program loads: what it uses, by the shortest way, and what few need when one of them asks.
+// What a program loads: only the parts of our packages that it uses, and rarely needed ones when they are asked for.
 
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { redirected } from "../../scripts/release/past-the-index.js"
 
 const BUNDLE = "packages/cli/bundle"
-const from = (path: string): string => JSON.stringify(resolve(path))
-
-describe("an import of one of our packages", () => {
-  it.each([
-    [
-      "leads to the file that makes it",
-      'import { pathsOf } from "./paths.js"\nimport { Lane } from "@merlon/xds"',
-      `import { pathsOf } from "./paths.js"\nimport { Lane as Lane } from ${from("packages/xds/src/lane.ts")}`,
-    ],
-    [
-      "also through an index within the package, under the name that it is given here",
-      'import { readDocuments as read } from "@merlon/policy"',
-      `import { readDocuments as read } from ${from("packages/policy/src/resources/read.ts")}`,
-    ],
-    [
-      "keeps the lines that follow where they were, and types out",
-      'import {\n  Lane,\n  type Log,\n  messageOf,\n} from "@merlon/xds"\nnext',
-      `import { Lane as Lane } from ${from("packages/xds/src/lane.ts")};import { messageOf as messageOf } from ${from("packages/xds/src/log.ts")}\n\n\n\n\nnext`,
-    ],
-    [
-      "stays where it names no single values",
-      'const all = await import("@merlon/xds")',
-      'const all = await import("@merlon/xds")',
-    ],
-  ])("%s", (_, text, want) => expect(redirected(text)).toBe(want))
-
-  it("is refused when nothing there has that name", () => {
-    expect(() => redirected('import { nobody } from "@merlon/xds"')).toThrow(/@merlon\/xds exports no nobody/)
-  })
-})
 
 describe("a program", () => {
   /** What is loaded before the command begins, as the maps beside the bundle's files name it. */
@@ -57,6 +26,8 @@ describe("a program", () => {
   it.each([
     ["a command that lists", "get"],
     ["a command that applies", "apply"],
+    ["a command that shows versions", "version"],
+    ["a command that runs a program in the mesh", "run"],
     ["a proxy", "xserver"],
   ])("%s loads nothing of a control plane's work or of proofs", (_, command) => {
     const files = loadedBy(command)

@@ -2,7 +2,7 @@
 // Readers of flag values that several commands share. Each refuses what it cannot use in words that fit behind the
 // flag's name.
 
-import { durationMilliseconds } from "@merlon/policy"
+import { durationMilliseconds } from "@merlon/policy/shape"
 import { InvalidArgumentError } from "commander"
 
 export interface Address {

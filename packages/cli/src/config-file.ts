@@ -2,8 +2,8 @@
 // A configuration file says what flags say, under the same names in camel case: one table of options, three ways to set
 // them. A flag wins over the environment, the environment over the file, the file over the default.
 
-import { nearest } from "@merlon/policy"
-import { messageOf, readUtf8File } from "@merlon/xds"
+import { nearest } from "@merlon/policy/shape"
+import { messageOf, readUtf8File } from "@merlon/xds/runtime"
 import { type Command, InvalidArgumentError, type Option } from "commander"
 import { parse } from "yaml"
 

@@ -2,7 +2,7 @@
 // Where programs that stay put their log: standard error, written before the next thing happens. What cannot be written,
 // since the disk is full or the reader gone, is lost and ends nobody.
 
-import { fileOutput } from "@merlon/xds"
+import { fileOutput } from "@merlon/xds/runtime"
 import { type DestinationStream, destination } from "pino"
 
 const STANDARD_ERROR = 2

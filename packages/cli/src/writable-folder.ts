@@ -2,7 +2,7 @@
 // A data folder before anything is written to it: the first file that cannot be made would speak of itself, and not of the flag.
 
 import { accessSync, constants, mkdirSync } from "node:fs"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 
 export function makeWritable(data: string): void {
   try {

@@ -14,10 +14,3 @@ export { CLUSTER_FAULTS, ClusterError, type ClusterErrorCode, type ClusterFault 
 export type { Limits } from "./http/limits.js"
 /** A row of the table of built-in resources, which scripts/generate/kinds.ts writes. */
 export type { RawResource } from "./kinds/resource-table.js"
-/** Keeps what can be read of a damaged embedded store. */
-export { repairEmbeddedStore, type Salvage } from "./store/embedded/repair.js"
-/** etcd instead of the embedded store, from command line flags or from options. */
-export { etcdOptions } from "./store/etcd/flags.js"
-export { type EtcdOptions, openEtcdStore } from "./store/etcd/open.js"
-/** What a store of one's own has to promise; store/conformance.test.ts holds any to it. */
-export type { Compare, Entry, RangeRequest, RangeResult, Store, StoreEvent, Watch, Write } from "./store/store.js"

@@ -2,7 +2,7 @@
 // Everything that can be set of a control plane. Who starts it fills this in; nothing below reads flags or the
 // environment.
 
-import type { MeshConfig } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Logger } from "pino"
 import type { ProxyResources } from "./admission/proxy-resources.js"
 import type { KubernetesClient } from "./kubernetes/client.js"

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type ConnectionOptions, connect, createServer, type Server } from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { afterAll, beforeAll, expect, it } from "vitest"
 
 let server: Server

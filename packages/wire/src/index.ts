@@ -2,7 +2,6 @@
 // The protocol engine: sockets, output buffering, deadlines, the TLS floor, and the codecs and connections of HTTP/1.1 and HTTP/2.
 // It knows bytes and messages, and nothing of policies, xDS or Kubernetes.
 
-export * from "./http/public.js"
 export { BodyReader } from "./http1/body-reader.js"
 export { chunkStart, lastChunk, pairLines, trailerLines } from "./http1/chunk.js"
 export { HeadScanner } from "./http1/head-scanner.js"
@@ -55,21 +54,9 @@ export {
   writeResponseHead as writeHttp2Response,
 } from "./http2/response-head.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
-export { addressKey, remoteKey } from "./limits/address-key.js"
-export { ByteBudget, type ByteHolder } from "./limits/byte-budget.js"
-export { ConcurrencyLimit } from "./limits/concurrency-limit.js"
-export type { ConnectionSlot } from "./limits/connection-limiter.js"
-export { FairQueue } from "./limits/fair-queue.js"
-export { FairShares } from "./limits/fair-shares.js"
-export { limitConnections, SMALL_REQUESTS } from "./limits/limit-server.js"
-export { Quota } from "./limits/quota.js"
-export { SocketLimiter } from "./limits/socket-limiter.js"
-export { TokenBucket } from "./limits/token-bucket.js"
-export { TokenBuckets } from "./limits/token-buckets.js"
 export { ByteQueue } from "./sockets/byte-queue.js"
 export { connectTcp, type TcpAddress } from "./sockets/connect.js"
 export { Outbox } from "./sockets/output-buffer.js"
 export { READ_BUFFER } from "./sockets/read-buffer.js"
 export { canShareReads, readIntoShared } from "./sockets/shared-reads.js"
 export { openWire, type Wire, type WireUser } from "./sockets/socket-reads.js"
-export { TLS_FLOOR, TLS_OWN } from "./tls/floor.js"

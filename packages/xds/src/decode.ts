@@ -4,18 +4,8 @@
 // required to be a mapping here; what it means is `@merlon/policy`'s to read, and that refuses unknown fields.
 
 import { fromBinary } from "@bufbuild/protobuf"
-import {
-  choice,
-  list,
-  openObject,
-  orElse,
-  PATH_NORMALIZATIONS,
-  type Read,
-  record,
-  text,
-  whole,
-  wrong,
-} from "@merlon/policy"
+import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
+import { choice, list, openObject, orElse, type Read, record, text, whole, wrong } from "@merlon/policy/shape"
 import { type ProxyResource as ProxyResourceMessage, ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource, readJson } from "./malformed-resource.js"
 import type {

@@ -4,19 +4,9 @@
 // whole or not at all.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
-import {
-  choice,
-  type EffectiveMode,
-  flag,
-  list,
-  object,
-  optional,
-  type RouteMatch,
-  record,
-  type StringMatch,
-  text,
-  whole,
-} from "@merlon/policy"
+import type { RouteMatch, StringMatch } from "@merlon/policy/resources"
+import type { EffectiveMode } from "@merlon/policy/selection"
+import { choice, flag, list, object, optional, record, text, whole } from "@merlon/policy/shape"
 import { type HostRoutes, HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource, readJson } from "./malformed-resource.js"
 import type { TrustSpec } from "./proxy-resource.js"

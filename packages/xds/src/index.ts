@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How configuration travels from control plane to proxy: `MeshServer` and `MeshClient`, what travels between them, and how
-// a workload joins (`readBootstrap`, `Enrolment`). Calls and the messages of Envoy are behind functions that load them,
-// so that whoever imports this pays for what it uses.
+// What travels between a control plane and its proxies: resources, routes, observations, and their encoding. The two ends are
+// parts of their own, `@merlon/xds/server` and `@merlon/xds/client`. The messages of Envoy are loaded by a function, so that
+// a proxy, which needs none, does not load them.
 
-export { bindHost } from "./bind-host.js"
-export { canonicalJson, contentVersion } from "./canonical-json.js"
-export { MeshCallError } from "./client/call-error.js"
-export type { CertificateAnswer } from "./client/calls.js"
-export { LastSession } from "./client/last-session.js"
-export { MeshClient } from "./client/mesh-client.js"
-export type { ClientLimits, MeshClientOptions, Proof, Subscription, Update } from "./client/options.js"
 export { decodeProxyResource } from "./decode.js"
-export { Emitter } from "./emitter.js"
 export { encodeProxyResource } from "./encode.js"
 export { type FaultCode, XDS_FAULTS } from "./errors.js"
 export {
@@ -23,19 +15,7 @@ export {
   type ServiceModes,
 } from "./host-routes.js"
 
-export { Lane } from "./lane.js"
-export { fileOutput, type LineOutput, standardOutput } from "./line-output.js"
-export { afterLiving } from "./lived-time.js"
-export { type Log, messageOf } from "./log.js"
 export { MalformedResource } from "./malformed-resource.js"
-export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/bootstrap.js"
-export { readCheckedFile, writeCheckedFile } from "./member/checked-file.js"
-export { ConfigurationError, readSettings } from "./member/configuration-error.js"
-export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
-export { readPrivateFile, removePrivateFile, writePrivateFile } from "./member/private-file.js"
-export { PROXY_ENVIRONMENT } from "./member/proxy-environment.js"
-export { readUtf8File } from "./member/utf8-file.js"
-export type { WorkloadCredentials } from "./member/workload-credentials.js"
 export {
   type Inquiry,
   MAX_CALLS,
@@ -44,7 +24,6 @@ export {
   type ObservationSource,
   type ObservedDecision,
 } from "./observation.js"
-export { isOwnUser } from "./peer-uid.js"
 export {
   type KeySetSpec,
   type MeshSpec,
@@ -75,6 +54,4 @@ export {
   type WeightedDestination,
   type WeightedRoute,
 } from "./route-table.js"
-export * from "./server/public.js"
-export { lookFirst, shownCertificate } from "./shown-certificate.js"
 export { trustVersion } from "./trust-version.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What came over the wire and cannot be taken: never in part, and what was in force stays.
 
-import { type Read, ShapeError } from "@merlon/policy"
+import { type Read, ShapeError } from "@merlon/policy/shape"
 import type { ResourceCode } from "./errors.js"
 
 export class MalformedResource extends Error {

@@ -2,7 +2,7 @@
 // What proxies see and what they are asked, over a real connection: both ways, for proven callers alone, and never at the
 // cost of their configuration.
 
-import type { SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
 import { afterEach, describe, expect, it, test, vi } from "vitest"
 import { clientRig, TYPE } from "./client/testing/client-rig.js"
 import { type Inquiry, type Observation, readInquiry, readObservation, writeObservation } from "./observation.js"

@@ -2,20 +2,8 @@
 // What proxies tell of the calls they see, and what the control plane asks them, in plain values with their JSON. Both are
 // read strictly: neither side believes the other more than it has to.
 
-import {
-  choice,
-  flag,
-  list,
-  object,
-  optional,
-  type Read,
-  readCall,
-  type SeenCall,
-  ShapeError,
-  text,
-  whole,
-  writeCall,
-} from "@merlon/policy"
+import { readCall, type SeenCall, writeCall } from "@merlon/policy/ledger"
+import { choice, flag, list, object, optional, type Read, ShapeError, text, whole } from "@merlon/policy/shape"
 import { readJson } from "./malformed-resource.js"
 
 /** One decision as it was kept, without anything of the message that is not needed to find it again. */

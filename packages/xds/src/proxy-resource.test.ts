@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keySetId } from "@merlon/policy"
+import { keySetId } from "@merlon/policy/tokens"
 import { expect, it } from "vitest"
 import { resourceNames } from "./proxy-resource.js"
 import { deltaRig } from "./server/testing/delta-rig.js"

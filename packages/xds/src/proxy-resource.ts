@@ -3,7 +3,7 @@
 // that a change sends only what changed; together they are what the proxy enforces.
 
 import { createHash } from "node:crypto"
-import type { PathNormalization } from "@merlon/policy"
+import type { PathNormalization } from "@merlon/policy/mesh"
 
 export const PROXY_RESOURCE = "type.googleapis.com/merlon.mesh.v1.ProxyResource"
 

@@ -2,8 +2,8 @@
 // The version of a resource follows from its contents. Control plane and proxy compute it with this function, so a proxy
 // that read altered contents from its disk names another version than the control plane does, and is sent them again.
 
-import { contentVersion } from "./canonical-json.js"
 import type { ProxyResource } from "./proxy-resource.js"
+import { contentVersion } from "./runtime/canonical-json.js"
 import { trustVersion } from "./trust-version.js"
 
 export function resourceVersion(resource: ProxyResource): string {

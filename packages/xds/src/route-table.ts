@@ -2,7 +2,8 @@
 // How callers reach a host and port, with MeshServices and Services resolved: what encoders turn into xDS and what
 // xclient prints. Plain values, no look-ups left.
 
-import type { ClientTlsMode, EffectiveMode, RouteMatch } from "@merlon/policy"
+import type { ClientTlsMode, RouteMatch } from "@merlon/policy/resources"
+import type { EffectiveMode } from "@merlon/policy/selection"
 
 export interface RouteTable {
   /** As callers address it. */

@@ -3,7 +3,7 @@
 
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { readBootstrap } from "@merlon/xds"
+import { readBootstrap } from "@merlon/xds/member"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Programs, startPrograms } from "./support/programs.js"
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { iptablesRules, nftRules } from "@merlon/control"
+import { iptablesRules, nftRules } from "@merlon/control/admission"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { programRunner } from "../run-program.js"
 import { capture, captureCommand } from "./capture.js"

@@ -12,8 +12,8 @@ import {
   parseCaptureMap,
   parseCidrList,
   parsePortList,
-  XSERVER_UID,
-} from "@merlon/control"
+} from "@merlon/control/admission"
+import { XSERVER_UID } from "@merlon/control/registry"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../arguments.js"
 import { programRunner, type RunProgram } from "../run-program.js"

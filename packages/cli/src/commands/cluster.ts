@@ -2,7 +2,7 @@
 // `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
 
 import { type Cluster, startCluster } from "@merlon/cluster"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { pino } from "pino"
 import { port, several } from "../arguments.js"

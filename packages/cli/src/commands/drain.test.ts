@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { awaitDrainRequest } from "@merlon/xserver"
+import { awaitDrainRequest } from "@merlon/xserver/drain"
 import { expect, it } from "vitest"
 import { closed, drainCommand } from "./drain.js"
 

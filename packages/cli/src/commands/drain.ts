@@ -3,7 +3,7 @@
 // platform does not end containers in order, returns only when the application has stopped listening.
 
 import { connect, isIP } from "node:net"
-import { requestDrain } from "@merlon/xserver"
+import { requestDrain } from "@merlon/xserver/drain"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../arguments.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond repair-store`: shows what a damaged embedded store has lost, and keeps the rest if a person accepts the loss.
 
-import { repairEmbeddedStore } from "@merlon/cluster"
+import { repairEmbeddedStore } from "@merlon/cluster/store"
 import { Command } from "commander"
 
 export function repairStoreCommand(): Command {

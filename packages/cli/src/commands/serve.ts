@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond serve`: the control plane, on the cluster it is pointed at, or on one of its own.
 
-import { PROOF_BUDGET_MS, type ProxyResources, proxyResources } from "@merlon/control"
-import { PATH_NORMALIZATIONS } from "@merlon/policy"
+import { type ProxyResources, proxyResources } from "@merlon/control/admission"
+import { PROOF_BUDGET_MS } from "@merlon/control/proofs"
+import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { pino } from "pino"
 import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"

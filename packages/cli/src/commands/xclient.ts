@@ -2,7 +2,8 @@
 // `merlond xclient`: runs inside a workload; shows the routes it would take, calls by them, or lets other programs do so.
 
 import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
-import { type Bootstrap, messageOf, readBootstrap } from "@merlon/xds"
+import { type Bootstrap, readBootstrap } from "@merlon/xds/member"
+import { messageOf } from "@merlon/xds/runtime"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
 import { address, duration, whole } from "../arguments.js"

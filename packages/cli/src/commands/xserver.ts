@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond xserver`: the inbound proxy of one workload.
 
-import { messageOf, PROXY_ENVIRONMENT, readBootstrap } from "@merlon/xds"
+import { readBootstrap } from "@merlon/xds/member"
+import { messageOf, PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import {
   type AccessLogFormat,
-  awaitDrainRequest,
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
@@ -19,6 +19,7 @@ import {
   Xserver,
   type XserverOptions,
 } from "@merlon/xserver"
+import { awaitDrainRequest } from "@merlon/xserver/drain"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
 import { type Address, address, whole } from "../arguments.js"

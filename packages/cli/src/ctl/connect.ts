@@ -2,7 +2,7 @@
 // From flags to a cluster. The only place of the commands that knows how a kubeconfig becomes a connection, and where a
 // failure learns which cluster it came from.
 
-import { ApiError, type Connection, ConnectionError, connectionFrom, Transport } from "@merlon/control"
+import { ApiError, type Connection, ConnectionError, connectionFrom, Transport } from "@merlon/control/kubernetes"
 import { onlyAnswers } from "./api/only-answers.js"
 import { Catalog } from "./catalog/catalog.js"
 import { CommandError, EXIT } from "./exit.js"

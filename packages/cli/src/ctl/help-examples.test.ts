@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every command's help shows how it is used, with flags and subcommands that exist.
 
-import { shellWords } from "@merlon/policy"
+import { shellWords } from "@merlon/policy/trial"
 import type { Command } from "commander"
 import { expect, test } from "vitest"
 import { COMMANDS } from "./command-table.js"

@@ -3,7 +3,7 @@
 // browser is given the name of a file that only its owner can read.
 
 import { join } from "node:path"
-import { writePrivateFile } from "@merlon/xds"
+import { writePrivateFile } from "@merlon/xds/runtime"
 
 const NAME = "dashboard.html"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a command works with once it knows which cluster is meant.
 
-import type { Api } from "@merlon/control"
-import type { MeshNames } from "@merlon/policy"
+import type { Api } from "@merlon/control/kubernetes"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { Catalog } from "./catalog/catalog.js"
 
 export interface Session {

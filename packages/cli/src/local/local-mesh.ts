@@ -2,7 +2,7 @@
 // One local mesh from start to end, alone on its data. Whatever goes wrong while it starts, nothing of it stays behind; what
 // runs is written down all the time, for other commands and for the one that comes after a crash.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { CommandError } from "../ctl/exit.js"
 import type { LocalMeshOptions } from "./local-mesh-options.js"
 import { MeshAttempt } from "./mesh-attempt.js"

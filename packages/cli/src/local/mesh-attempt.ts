@@ -4,8 +4,8 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { meshNames } from "@merlon/policy"
-import { writePrivateFile } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import { writePrivateFile } from "@merlon/xds/runtime"
 import { CommandError } from "../ctl/exit.js"
 import { readDeclared } from "../ctl/workload/declared-pod.js"
 import { getOrNothing, PODS, writtenRootCertificate } from "../ctl/workload/enrol.js"

@@ -3,8 +3,8 @@
 // kubeconfig there anyway.
 
 import { randomBytes } from "node:crypto"
-import { OneTimeCodes } from "@merlon/console"
-import { readPrivateFile, writePrivateFile } from "@merlon/xds"
+import { OneTimeCodes } from "@merlon/console/one-time-codes"
+import { readPrivateFile, writePrivateFile } from "@merlon/xds/runtime"
 
 const NAME = "console-key"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An etcd instead of the embedded store, for the commands that bring a cluster of our own: several of them over one state.
 
-import type { Store } from "@merlon/cluster"
+import type { Store } from "@merlon/cluster/store"
 import { type Command, Option } from "commander"
 import { several } from "../arguments.js"
 
@@ -33,7 +33,7 @@ export function withEtcdFlags(command: Command): Command {
 
 /** Undefined where no etcd is named. What is given for one that is not named is refused. */
 export async function etcdStore(flags: EtcdFlags, env: NodeJS.ProcessEnv): Promise<Store | undefined> {
-  const { etcdOptions, openEtcdStore } = await import("@merlon/cluster")
+  const { etcdOptions, openEtcdStore } = await import("@merlon/cluster/etcd")
   const options = etcdOptions(
     {
       etcd: flags.etcd.length === 0 ? undefined : [...flags.etcd],

@@ -4,7 +4,7 @@
 
 import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs
 

@@ -3,7 +3,7 @@
 // who cannot sign in.
 
 import type { OidcOptions } from "@merlon/console"
-import { messageOf, readUtf8File } from "@merlon/xds"
+import { messageOf, readUtf8File } from "@merlon/xds/runtime"
 
 export interface OidcFlags {
   readonly consoleOidcIssuer?: string

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The console beside a control plane or by itself: who may sign in how, and with whose rights the API is asked then.
 
-import type { Console, OidcOptions, OneTimeCodes } from "@merlon/console"
-import { type Connection, passingApi, withToken } from "@merlon/control"
-import type { MeshNames } from "@merlon/policy"
+import type { Console, OidcOptions } from "@merlon/console"
+import type { OneTimeCodes } from "@merlon/console/one-time-codes"
+import { type Connection, passingApi, withToken } from "@merlon/control/kubernetes"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { VERSION } from "../version.js"
 
 export interface ConsoleOptions {

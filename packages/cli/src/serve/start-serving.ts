@@ -5,21 +5,19 @@ import { hostname } from "node:os"
 import { join, resolve } from "node:path"
 import type { Cluster } from "@merlon/cluster"
 import type { Console } from "@merlon/console"
+import { ControlPlane, type ControlPlaneOptions } from "@merlon/control"
+import type { ProxyResources } from "@merlon/control/admission"
+import { bootstrapServiceAccount, componentNames } from "@merlon/control/install"
 import {
-  bootstrapServiceAccount,
   type Connection,
-  ControlPlane,
-  type ControlPlaneOptions,
-  componentNames,
   connectionFrom,
   type HttpKubernetesClient,
   httpClient,
   inClusterConnection,
-  type ProxyResources,
   SYSTEM_TIME,
-} from "@merlon/control"
-import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy"
-import { messageOf } from "@merlon/xds"
+} from "@merlon/control/kubernetes"
+import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy/mesh"
+import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import { shellWord } from "../shell-word.js"
 import { VERSION } from "../version.js"

@@ -4,7 +4,7 @@
 // WebhookFailure with the words kube-apiserver uses; what the webhook itself says is a verdict.
 
 import { rootCertificates } from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { Agent } from "undici"
 import { messageOf } from "../message-of.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"

@@ -4,7 +4,7 @@
 // asked now and then, for discovery; whether they answer is found out by asking.
 
 import { request as httpsRequest } from "node:https"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { metaOf } from "../meta/object-meta.js"
 import type { Store, StoreEvent, Watch } from "../store/store.js"
 import { asArray, asObject, asString, dig, isObject, type JsonObject } from "../value.js"

@@ -4,7 +4,7 @@
 // the endpoints of its Service; it is known by its certificate, whatever the address.
 
 import { Agent } from "node:https"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import type { Store } from "../store/store.js"
 import { asArray, asObject, asString } from "../value.js"
 import type { ApiService } from "./api-service.js"

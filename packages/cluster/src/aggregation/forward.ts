@@ -5,7 +5,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import type { Exchange } from "../http/exchange.js"
 import { ApiError } from "../meta/status.js"
 import type { ApiService } from "./api-service.js"

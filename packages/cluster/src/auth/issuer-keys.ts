@@ -4,7 +4,7 @@
 // token was signed by none of them, so often that a rotation is noticed at once and strangers cannot make us ask on and on.
 
 import { rootCertificates } from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { createLocalJWKSet } from "jose"
 import { Agent } from "undici"
 import { messageOf } from "../message-of.js"

@@ -5,7 +5,7 @@
 // system out.
 
 import type { Socket } from "node:net"
-import { remoteKey } from "@merlon/wire"
+import { remoteKey } from "@merlon/wire/limits"
 import type { Share } from "./share.js"
 
 interface Held {

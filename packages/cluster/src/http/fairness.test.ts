@@ -4,7 +4,7 @@
 
 import { EventEmitter } from "node:events"
 import type { Socket } from "node:net"
-import { Quota } from "@merlon/wire"
+import { Quota } from "@merlon/wire/limits"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../meta/status.js"

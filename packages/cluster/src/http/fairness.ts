@@ -4,7 +4,7 @@
 // want more than their share. A place is held only while the server itself works on a request: a body that trickles in
 // and an answer that nobody reads cost their owner's bytes, not everybody's places.
 
-import { Quota } from "@merlon/wire"
+import { Quota } from "@merlon/wire/limits"
 import { type ApiError, tooManyRequests } from "../meta/status.js"
 import { Backlog } from "./backlog.js"
 import { Connections } from "./connections.js"

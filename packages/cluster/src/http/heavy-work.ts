@@ -3,7 +3,7 @@
 // Work on large documents, a step at a time: owners take turns, and after each step the server rests for as long as the
 // step took. One caller's megabytes then cost others at most one step of waiting, never the sum of all of them.
 
-import { FairQueue } from "@merlon/wire"
+import { FairQueue } from "@merlon/wire/limits"
 import type { Share } from "./share.js"
 
 /** From here on a body is worth queueing for; smaller ones cost a few milliseconds in all. */

@@ -5,7 +5,7 @@
 import { request as askInTheClear, type IncomingMessage } from "node:http"
 import { request as ask } from "node:https"
 import { rootCertificates } from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 
 export interface Asked {
   readonly url: unknown

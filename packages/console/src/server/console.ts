@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { limitConnections } from "@merlon/wire"
+import { limitConnections } from "@merlon/wire/limits"
 import { AllowedPaths, type PathNames } from "./allowed-paths.js"
 import { type Assets, PAGE } from "./assets.js"
 import { isOwn, refusal } from "./guard.js"

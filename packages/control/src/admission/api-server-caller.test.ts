@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { IncomingMessage } from "node:http"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it, test } from "vitest"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { ApiServerCaller } from "./api-server-caller.js"

@@ -4,7 +4,7 @@
 // a path without a secret, until the leader registers its own.
 
 import type { IncomingMessage } from "node:http"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { type FrontProxy, isApiServer } from "../answers/api/remote-user.js"
 import { componentNames } from "../install/component-names.js"
 import type { KubernetesClient } from "../kubernetes/client.js"

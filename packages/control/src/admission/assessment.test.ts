@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { RemovalQuestion, ReviewQuestion } from "../proofs/question.js"
 import { document, INVARIANT, laborious, MESH, OPEN, OPS, SHADOW } from "../proofs/testing/documents.js"

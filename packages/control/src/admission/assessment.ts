@@ -2,7 +2,9 @@
 // What a change would break, what it would newly let through, whom it would cut off and what is odd about it, while somebody
 // waits. A statement that must hold is not taken for held because there was no time to find out, or because of a fault of ours.
 
-import { type Assessment, couldBreak, type MeshConfig, type PolicyDocument, type PolicyStep } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { type Assessment, couldBreak, type PolicyStep } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { meansTheSame } from "../policies/meaning.js"
 import { type PolicySource, policyKey } from "../policies/stored-policy.js"
 import type { NotDecided, Prover } from "../proofs/prover.js"

@@ -2,7 +2,7 @@
 // How connections reach the xservers of a namespace's Pods. Rules inside a Pod need a capability that the Pod Security
 // Standards grant neither at `baseline` nor at `restricted`, so such namespaces are captured by Service (ADR 007).
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { injectionNames } from "./injection-options.js"
 
 export type Capture = "redirect" | "service"

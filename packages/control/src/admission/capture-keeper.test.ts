@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { afterEach, describe, expect, it } from "vitest"
 import { type KubernetesObject, NAMESPACES, PODS } from "../kubernetes/resource-type.js"
 import { MemoryClient } from "../observe/testing/memory-client.js"

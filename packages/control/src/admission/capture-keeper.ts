@@ -4,8 +4,8 @@
 // xserver, and writes on the Pod what came of it. A Pod whose application answers is not protected, whatever is configured.
 
 import { connect } from "node:net"
-import type { MeshNames } from "@merlon/policy"
-import { messageOf } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { messageOf } from "@merlon/xds/runtime"
 import { apply } from "../install/apply.js"
 import { componentNames } from "../install/component-names.js"
 import type { KubernetesClient } from "../kubernetes/client.js"

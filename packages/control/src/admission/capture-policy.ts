@@ -2,7 +2,7 @@
 // The NetworkPolicy of capture by Service: Pods that injection marked take connections at xserver's ports alone, so that
 // nobody goes past it. One for a namespace, there before its Pods are.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { componentNames } from "../install/component-names.js"
 import { type Manifest, partOf } from "../install/manifests.js"
 import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { Answering } from "../proofs/answering.js"
 import type { NotDecided } from "../proofs/prover.js"
 import { document, INVARIANT, MESH, newsOf, OPS, SHADOW } from "../proofs/testing/documents.js"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
-import { assessedDeletion, NAMESPACE_CONTROLLER } from "./deletion.js"
-import type { AdmissionRequest } from "./review.js"
+import { assessedDeletion } from "./deletion.js"
+import { type AdmissionRequest, NAMESPACE_CONTROLLER } from "./review.js"
 import { question } from "./testing/requests.js"
 
 function stage(documents: readonly PolicyDocument[], more: { going?: boolean; late?: NotDecided } = {}) {

@@ -3,13 +3,10 @@
 // ownerReference would make every guard deletable. It tries again, and succeeds once the workloads that go with the owner are
 // gone. Only the end of a namespace is not held up, because its workloads end with it.
 
-import type { Assessment } from "@merlon/policy"
+import type { Assessment } from "@merlon/policy/proof"
 import { policyKey } from "../policies/stored-policy.js"
 import { type AssessmentOptions, inForce, reviewed, weighed } from "./assessment.js"
-import { type AdmissionRequest, nameOf } from "./review.js"
-
-/** As whom a cluster deletes what goes with its namespace. */
-export const NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-controller"
+import { type AdmissionRequest, NAMESPACE_CONTROLLER, nameOf } from "./review.js"
 
 const NOTHING: Assessment = { refusals: [], warnings: [] }
 

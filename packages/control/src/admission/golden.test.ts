@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import { parse, stringify } from "yaml"
 import { injectTemplate } from "./inject-template.js"

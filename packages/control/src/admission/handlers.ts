@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which question is answered by what: the paths of the webhooks, each with its handler.
 
-import type { Assessment, MeshConfig } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { Assessment } from "@merlon/policy/proof"
 import {
   INJECT_OPTED_IN_PATH,
   INJECT_PATH,

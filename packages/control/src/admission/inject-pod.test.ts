@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
-import { PROXY_ENVIRONMENT } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { readPod } from "../registry/pod-reading.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be chosen about injected proxies, and the fixed ports and names they have.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { initContainer, outboundContainer, XSERVER_UID } from "../registry/privileges.js"
 import type { Udp } from "../registry/udp.js"

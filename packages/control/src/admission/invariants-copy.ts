@@ -2,7 +2,7 @@
 // Whether the statements that we hold others to are those that are stored. Our copy is a moment old: whoever has just deleted a
 // statement, or put it in shadow, is not to be refused for it.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type PolicySource, policyKey } from "../policies/stored-policy.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { HandReflected } from "../registry/testing/objects.js"

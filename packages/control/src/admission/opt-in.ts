@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether somebody asked for injection: the pod's own label first, then its namespace's.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { objectOf } from "../registry/foreign.js"
 
 export interface OptIn {

@@ -2,7 +2,7 @@
 // Which connections of a Pod's programs are redirected to its proxy: all TCP but DNS, or less where ports and CIDR blocks
 // are excluded or only some blocks are included. The lists come from flags and annotations, so every value is checked.
 
-import { parseCidr } from "@merlon/policy"
+import { parseCidr } from "@merlon/policy/request"
 
 export interface OutboundCapture {
   /** Where the proxy listens on loopback. */

@@ -2,7 +2,7 @@
 // The containers and volumes that injection adds: xserver with no privilege at all, and, where traffic is redirected, an
 // init container that may change the pod's own network and ends.
 
-import { PROXY_ENVIRONMENT } from "@merlon/xds"
+import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
 import { type ApplicationPort, captureMap, xserverContainer } from "../registry/application-ports.js"

@@ -3,7 +3,7 @@
 // written as Kubernetes writes `resources`. Where a quota on limits exists, the API server rejects containers without
 // limits, so the defaults have them.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { objectOf } from "../registry/foreign.js"
 
 type Quantities = { readonly [resource: string]: string }

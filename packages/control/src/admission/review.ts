@@ -4,6 +4,9 @@
 
 import { objectOf, textOf } from "../registry/foreign.js"
 
+/** As whom a cluster deletes what goes with its namespace. */
+export const NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-controller"
+
 export interface AdmissionRequest {
   readonly uid: string
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT"

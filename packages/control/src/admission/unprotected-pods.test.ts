@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, test } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { podOf } from "../registry/testing/objects.js"

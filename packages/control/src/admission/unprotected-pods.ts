@@ -2,7 +2,7 @@
 // Pods that were to have a proxy that nobody goes past, and have none: what admission would have injected, had it been
 // asked. For whoever looks over a cluster; policies that select such a Pod are not `Ready`.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { hasXserver, isDeclared } from "../registry/application-ports.js"
 import { bypassOf } from "../registry/bypass.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, meshNames } from "@merlon/policy"
+import { meshConfig, meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { question } from "./testing/requests.js"
 import { validatePolicy } from "./validate-policy.js"

@@ -2,15 +2,8 @@
 // Whether a document of one of our kinds may be stored. Every fault is told at once, each with its field; what is odd
 // about a valid one is told as a warning. What is odd about it beside others is for `comparison.ts` to say.
 
-import {
-  type Fault,
-  type FaultCode,
-  KINDS,
-  type MeshConfig,
-  type PolicyDocument,
-  refusal,
-  validate,
-} from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { type Fault, type FaultCode, KINDS, type PolicyDocument, refusal, validate } from "@merlon/policy/resources"
 import { meansTheSame } from "../policies/meaning.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 import { guestHosts } from "../routes/host-governance.js"

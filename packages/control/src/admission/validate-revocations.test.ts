@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import type { AdmissionRequest } from "./review.js"
 import { validateRevocations } from "./validate-revocations.js"

@@ -3,7 +3,7 @@
 // revokes somebody must not learn from an incident that a comma kept it from being read.
 
 import { parseRevocations } from "@merlon/identity"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { authorityNames } from "../authority/authority-names.js"
 import { revocationData, revokesTheSame } from "../authority/revocation-data.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"

@@ -2,7 +2,8 @@
 // The ledger: every batch counted once, across restarts and replicas, and bounded whatever proxies send.
 
 import { gzipSync } from "node:zlib"
-import { type MeshNames, meshNames, type SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { HandClient } from "../distribution/testing/hand-client.js"
 import { CallLedger } from "./call-ledger.js"

@@ -3,7 +3,8 @@
 // answers for all. A batch is acknowledged once it is stored, and answered from at once.
 
 import { createHash } from "node:crypto"
-import { callKey, type MeshNames, mergeCalls, type SeenCall } from "@merlon/policy"
+import { callKey, mergeCalls, type SeenCall } from "@merlon/policy/ledger"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import type { Reflected } from "../kubernetes/reflector.js"

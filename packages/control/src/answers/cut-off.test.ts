@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PolicyDocument, SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { document, MESH } from "../proofs/testing/documents.js"
 import { podOf } from "../registry/testing/objects.js"

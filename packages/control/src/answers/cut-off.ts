@@ -2,14 +2,11 @@
 // Whom a change of PeerAuthentications would cut off: callers that were seen in plaintext on ports that would take mutual TLS
 // alone. A proof cannot tell that, since for it anybody may call in any way.
 
-import {
-  DocumentsByNamespace,
-  type MeshConfig,
-  PeerModes,
-  type PolicyDocument,
-  type PolicyStep,
-  type SeenCall,
-} from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { DocumentsByNamespace, type PolicyStep } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { PeerModes } from "@merlon/policy/selection"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { type PlaintextCaller, plaintextIn } from "./readiness.js"
 import { workloadName } from "./workload-names.js"

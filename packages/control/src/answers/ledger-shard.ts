@@ -4,7 +4,7 @@
 // whoever gets it again, after a restart or in another replica, counts it once.
 
 import { gunzipSync, gzipSync } from "node:zlib"
-import { CallSet, readCall, type SeenCall, writeCall } from "@merlon/policy"
+import { CallSet, readCall, type SeenCall, writeCall } from "@merlon/policy/ledger"
 import { listOf, objectOf } from "../registry/foreign.js"
 
 export interface Batch {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a proxy can make the ledger believe: of its own workload much, of everybody else nothing.
 
-import type { PolicyDocument, SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import type { Inquiry } from "@merlon/xds"
 import { expect, it } from "vitest"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"

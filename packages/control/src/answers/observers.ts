@@ -2,8 +2,10 @@
 // The proxies of this replica as witnesses: what they count goes into the ledger, and what they decide is asked of them,
 // live or by id, only while somebody wants to know.
 
-import type { PolicyDocument, SeenCall } from "@merlon/policy"
-import type { Caller, Inquiry, Observation, ObservationSink, ObservedDecision, Refusal } from "@merlon/xds"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import type { Inquiry, Observation, ObservedDecision } from "@merlon/xds"
+import type { Caller, ObservationSink, Refusal } from "@merlon/xds/server"
 import { type PolicySource, policyKey } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { CallLedger } from "./call-ledger.js"

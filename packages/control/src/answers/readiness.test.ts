@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, type PolicyDocument, type SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import { meshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { ObservedSpan } from "./call-ledger.js"

@@ -2,7 +2,10 @@
 // Whether a workload's ports can take mutual TLS alone: who still calls in plaintext, and what that says. Fail closed: a
 // workload is ready only if its calls were observed for the whole window and none of them was forgotten.
 
-import { type MeshConfig, PeerModes, type PolicyDocument, type SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { PeerModes } from "@merlon/policy/selection"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { ObservedSpan } from "./call-ledger.js"
 import { workloadName } from "./workload-names.js"

@@ -3,7 +3,7 @@
 // that is changed.
 
 import { createHash } from "node:crypto"
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 
 export interface StoredRule {
   /** `Kind/namespace/name`. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
 import { expect, it } from "vitest"
 import { Traffic } from "./traffic.js"
 

@@ -2,7 +2,7 @@
 // How many calls were allowed and refused in each of the last sixty minutes, as the proxies of this replica have told since
 // it started. In memory: a chart of the last hour is no record, the ledger is.
 
-import type { SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
 
 export interface TrafficMinute {
   /** When it began. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { DocumentsByNamespace, type PolicyDocument } from "@merlon/policy"
+import { DocumentsByNamespace } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { document, MESH } from "../proofs/testing/documents.js"
 import { podOf, serviceOf } from "../registry/testing/objects.js"

@@ -2,16 +2,11 @@
 // A workload as policies and its proxies see it: identity, Pods, the mode of each port with its reason, and the policies in
 // force in the order in which a request meets them. What is counted and what is proved is asked elsewhere, with its own rights.
 
-import {
-  byAge,
-  type DocumentsByNamespace,
-  isShadow,
-  type MeshConfig,
-  type ModeResolution,
-  PeerModes,
-  type PolicyDocument,
-  type PolicyRef,
-} from "@merlon/policy"
+import type { PolicyRef } from "@merlon/policy/authorization"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { DocumentsByNamespace } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { byAge, isShadow, type ModeResolution, PeerModes } from "@merlon/policy/selection"
 import type { ProxyReport } from "../observe/proxy-report.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { workloadName } from "./workload-names.js"

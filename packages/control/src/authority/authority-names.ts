@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the authority's objects and annotations are called in a mesh of this name.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 
 export interface AuthorityNames {
   readonly namespace: string

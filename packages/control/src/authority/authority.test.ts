@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { certificateFacts, DEFAULT_TTL_LIMITS, makeSigningRequest, signerOf } from "@merlon/identity"
-import type { Caller } from "@merlon/xds"
+import type { Caller } from "@merlon/xds/server"
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
 import { SECRETS } from "../kubernetes/resource-type.js"

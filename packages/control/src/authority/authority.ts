@@ -3,8 +3,10 @@
 // certificates of our own listeners. Every replica signs; the one that leads rotates and writes.
 
 import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
-import type { MeshConfig } from "@merlon/policy"
-import { type Caller, Emitter, type Log, type SessionGrant, type TrustSpec, trustVersion } from "@merlon/xds"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { type TrustSpec, trustVersion } from "@merlon/xds"
+import { Emitter, type Log } from "@merlon/xds/runtime"
+import type { Caller, SessionGrant } from "@merlon/xds/server"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"

@@ -2,7 +2,7 @@
 // Keeps the trust bundle in a ConfigMap of every namespace, where pods mount it. One replica writes; a burst of changes
 // is one pass over the namespaces that differ; what people edit is put right again.
 
-import { type Log, messageOf } from "@merlon/xds"
+import { type Log, messageOf } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type OwnerReference, ownedBy, ownerReferences, roleAsOwner } from "../kubernetes/owner-reference.js"
 import type { Reflected } from "../kubernetes/reflector.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { makeSigningRequest } from "@merlon/identity"
-import type { Caller } from "@merlon/xds"
+import type { Caller } from "@merlon/xds/server"
 import { describe, expect, it, vi } from "vitest"
 import { SECRETS } from "../kubernetes/resource-type.js"
 import { HOUR, NAMES, Stage } from "./testing/authority-stage.js"

@@ -3,7 +3,7 @@
 // and says whether one may take the place of another while the mesh runs. Pure.
 
 import { type AuthorityKeys, CertificateAuthority, readBundle, readCertificates } from "@merlon/identity"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 
 export type PluggedInResult =
   | { readonly ok: true; readonly authority: CertificateAuthority }

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { CertificateAuthority } from "@merlon/identity"
-import { Emitter, type Log, messageOf } from "@merlon/xds"
+import { Emitter, type Log, messageOf } from "@merlon/xds/runtime"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"

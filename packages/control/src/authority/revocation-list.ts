@@ -3,8 +3,8 @@
 // them; a ConfigMap that is gone revokes nobody.
 
 import { parseRevocations, type RevocationFault, type RevocationLists } from "@merlon/identity"
-import type { Log } from "@merlon/xds"
-import { Emitter } from "@merlon/xds"
+import type { Log } from "@merlon/xds/runtime"
+import { Emitter } from "@merlon/xds/runtime"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { AuthorityNames } from "./authority-names.js"

@@ -3,7 +3,7 @@
 // Secret changes, or a minute has passed. The rules are identity's; here is what they are told.
 
 import { advance, type RotationFacts, rootFingerprint } from "@merlon/identity"
-import { type Log, messageOf } from "@merlon/xds"
+import { type Log, messageOf } from "@merlon/xds/runtime"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { Clock } from "../observe/clock.js"
 import type { AcknowledgedTrust } from "./acknowledged-trust.js"

@@ -11,7 +11,7 @@ import {
   readBundle,
   servingKeys,
 } from "@merlon/identity"
-import { Emitter, type Log, messageOf } from "@merlon/xds"
+import { Emitter, type Log, messageOf } from "@merlon/xds/runtime"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"

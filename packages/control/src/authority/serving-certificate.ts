@@ -4,8 +4,8 @@
 
 import { generateKeyPairSync } from "node:crypto"
 import { BACKDATE_MS, renewAt } from "@merlon/identity"
-import { parseIp } from "@merlon/policy"
-import { Emitter, type Log, messageOf } from "@merlon/xds"
+import { parseIp } from "@merlon/policy/request"
+import { Emitter, type Log, messageOf } from "@merlon/xds/runtime"
 import type { Clock } from "../observe/clock.js"
 import type { KeySource } from "./key-source.js"
 

@@ -11,8 +11,9 @@ import {
   type SignedCertificate,
   type TtlLimits,
 } from "@merlon/identity"
-import { parseSpiffeId } from "@merlon/policy"
-import { type Caller, messageOf, type Refusal } from "@merlon/xds"
+import { parseSpiffeId } from "@merlon/policy/request"
+import { messageOf } from "@merlon/xds/runtime"
+import type { Caller, Refusal } from "@merlon/xds/server"
 import type { SigningOutcome } from "./expiry.js"
 import type { KeySource } from "./key-source.js"
 import type { RevocationList } from "./revocation-list.js"

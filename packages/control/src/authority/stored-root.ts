@@ -3,7 +3,7 @@
 // not read as a whole is refused as a whole.
 
 import { type AuthorityKeys, bundleOf, CertificateAuthority, type RotationState } from "@merlon/identity"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 
 export interface StoredRoot {
   readonly state: RotationState

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, spiffeId } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { spiffeId } from "@merlon/policy/request"
 import { expect, it } from "vitest"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { callerOfCertificate, callerOfToken } from "./callers.js"

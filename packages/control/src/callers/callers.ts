@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who a caller is: what the API server says of its token, or what its certificate says once its chain was found good.
 
-import type { MeshConfig } from "@merlon/policy"
-import type { Caller, PeerCertificate } from "@merlon/xds"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { Caller, PeerCertificate } from "@merlon/xds/server"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, TOKEN_REVIEWS } from "../kubernetes/resource-type.js"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"

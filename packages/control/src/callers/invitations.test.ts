@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
-import type { Caller } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import type { Caller } from "@merlon/xds/server"
 import { expect, it } from "vitest"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import type { KubernetesObject, ResourceType } from "../kubernetes/resource-type.js"

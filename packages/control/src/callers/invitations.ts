@@ -3,8 +3,8 @@
 // else. INVARIANT: of all replicas and all calls, one alone gets it: taking it is the creation of an object by its name.
 
 import { createHash } from "node:crypto"
-import type { MeshNames } from "@merlon/policy"
-import type { Caller, Refusal } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { Caller, Refusal } from "@merlon/xds/server"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 

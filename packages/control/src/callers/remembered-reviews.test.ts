@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Caller } from "@merlon/xds"
+import type { Caller } from "@merlon/xds/server"
 import { beforeEach, expect, it } from "vitest"
 import { MOST_REMEMBERED, REMEMBERED_MS, RememberedReviews } from "./remembered-reviews.js"
 

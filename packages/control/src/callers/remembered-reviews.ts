@@ -5,7 +5,7 @@
 // deleted is noticed; and a token that was not found good is asked about each time it is shown.
 
 import { createHash } from "node:crypto"
-import type { Caller } from "@merlon/xds"
+import type { Caller } from "@merlon/xds/server"
 
 export interface RememberedReviewsOptions {
   /** Undefined for a token that is not good. A throw means that nobody could say. */

@@ -4,7 +4,7 @@
 // may also live and only not be heard, the ledger is not complete until that report is renewed or cleared away.
 
 import { isDeepStrictEqual } from "node:util"
-import { Emitter } from "@merlon/xds"
+import { Emitter } from "@merlon/xds/runtime"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { objectOf } from "../registry/foreign.js"

@@ -2,7 +2,7 @@
 // The proxies connected to this replica and what each enforces. A proxy that connects anew while its old stream lingers
 // has two sessions; the younger one counts.
 
-import { Emitter } from "@merlon/xds"
+import { Emitter } from "@merlon/xds/runtime"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
 import type { Enforced, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
 

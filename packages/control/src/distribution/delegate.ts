@@ -2,7 +2,7 @@
 // What the distribution asks of whoever has the resources of standard xDS (listeners, routes, clusters, endpoints). Who
 // may ask is settled before; these are the same for every member of the mesh.
 
-import type { Caller, ClientNode, Snapshot } from "@merlon/xds"
+import type { Caller, ClientNode, Snapshot } from "@merlon/xds/server"
 
 export interface RouteClient {
   readonly caller: Caller

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Caller, PROXY_RESOURCE, type Refusal, type Subscriber } from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import type { Caller, Refusal, Subscriber } from "@merlon/xds/server"
 import { describe, expect, it, test } from "vitest"
 import { podOf } from "../registry/testing/objects.js"
 import { AP, caller, certified, node, ROUTES, setUp, unbound } from "./testing/distribution-stage.js"

@@ -2,14 +2,8 @@
 // What each stream may see, and what it says back. A workload's resources go to its own proxy; routes go to every member
 // of the mesh. Who is connected and enforces what is kept in the ledger.
 
-import {
-  type Caller,
-  type ClientNode,
-  PROXY_RESOURCE,
-  type Refusal,
-  type ResourceSource,
-  type Subscriber,
-} from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import type { Caller, ClientNode, Refusal, ResourceSource, Subscriber } from "@merlon/xds/server"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ConnectedProxies } from "./connected-proxies.js"
 import type { RouteResources } from "./delegate.js"

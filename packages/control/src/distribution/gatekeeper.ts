@@ -3,8 +3,9 @@
 // by the Pod that its token or its certificate is bound to: a service account is shared by siblings.
 
 import { canonicalSerial } from "@merlon/identity"
-import { type MeshConfig, parseSpiffeId } from "@merlon/policy"
-import type { Caller, ClientNode, Refusal } from "@merlon/xds"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { parseSpiffeId } from "@merlon/policy/request"
+import type { Caller, ClientNode, Refusal } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"

@@ -2,7 +2,7 @@
 // What the status of a declared Pod should say, pure: where there is no kubelet, the proxy's stream is the only witness.
 
 import { isIP } from "node:net"
-import type { ClientNode } from "@merlon/xds"
+import type { ClientNode } from "@merlon/xds/server"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { exposedCondition } from "../registry/captured.js"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"

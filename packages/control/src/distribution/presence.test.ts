@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
-import type { ClientNode } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import type { ClientNode } from "@merlon/xds/server"
 import { describe, expect, it, test, vi } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
 import { objectOf } from "../registry/foreign.js"

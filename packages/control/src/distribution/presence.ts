@@ -3,9 +3,9 @@
 // somebody runs are never touched. Of several replicas, each takes back only what it said itself; the leader's sweep
 // takes back what nobody stands for any more.
 
-import type { MeshNames } from "@merlon/policy"
-import { ConcurrencyLimit } from "@merlon/wire"
-import type { ClientNode } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { ConcurrencyLimit } from "@merlon/wire/limits"
+import type { ClientNode } from "@merlon/xds/server"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"
 import { type KubernetesObject, PODS } from "../kubernetes/resource-type.js"

@@ -3,7 +3,8 @@
 // acknowledgement of a number becomes a statement on resources. INVARIANT: a view that goes away is never shown as an
 // empty one, since a proxy without policies admits everybody: the last view stays until the stream ends.
 
-import { type ClientNode, PROXY_RESOURCE, type Snapshot, type VersionedResource } from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import type { ClientNode, Snapshot, VersionedResource } from "@merlon/xds/server"
 import type { ProxyView } from "../snapshot/proxy-views.js"
 import type { ProxySession } from "./connected-proxies.js"
 import type { ViewPermit } from "./view-permit.js"

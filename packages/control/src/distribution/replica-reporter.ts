@@ -2,8 +2,8 @@
 // Writes this replica's report while another one leads: soon after a change, at most once a second, and now and then
 // without one, so that the leader sees that we live.
 
-import type { MeshNames } from "@merlon/policy"
-import { Lane } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { Lane } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { gzipSync } from "node:zlib"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import fc from "fast-check"
 import { describe, expect, inject, it, test, vi } from "vitest"
 import { ApiError } from "../kubernetes/client.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's subscriptions, each passed on to whoever has the type's resources.
 
-import { type Caller, type ClientNode, PROXY_RESOURCE, type Snapshot, type Subscriber } from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import type { Caller, ClientNode, Snapshot, Subscriber } from "@merlon/xds/server"
 import type { RouteWatch } from "./delegate.js"
 import type { ProxyWatch } from "./proxy-watch.js"
 

@@ -2,7 +2,7 @@
 // A caller's claim on the view of its workload, judged at every look. A Pod of the same name may run under another identity
 // by now, and a caller be revoked: neither has a claim on what is enforced from then on.
 
-import type { Caller, ClientNode } from "@merlon/xds"
+import type { Caller, ClientNode } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
 import type { Gatekeeper } from "./gatekeeper.js"

@@ -2,7 +2,7 @@
 // What an operator is woken for, as rules for the Prometheus operator; docs/operations/alerts.md says of each what to
 // do. A test holds every metric named here to those that the programs have, and every alert to its place on that page.
 
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { componentNames } from "./component-names.js"
 import { type MetricNames, metricNames } from "./metric-names.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a cluster learns of the answers API: where the API server sends those who ask.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ANSWERS_VERSION, answersGroup } from "../answers/api/resources.js"
 import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

@@ -3,7 +3,7 @@
 // V8 ends one that gets no further one.
 
 import { execFileSync } from "node:child_process"
-import { PROXY_ENVIRONMENT } from "@merlon/xds"
+import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { expect, it } from "vitest"
 import { SERVE_ENVIRONMENT } from "./serve-environment.js"
 

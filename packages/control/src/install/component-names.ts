@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of what the control plane installs, all derived from the mesh's own.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 
 export interface ComponentNames {
   /** The control plane itself: its service account, roles, Lease and Service. */

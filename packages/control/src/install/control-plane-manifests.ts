@@ -2,8 +2,8 @@
 // Everything an installation puts into a cluster, as values, in the order in which it must come. The chart's templates are
 // these same objects with places left open (`scripts/generate/chart.ts`), so that both ways install the same.
 
-import { meshNames } from "@merlon/policy"
-import { canonicalJson } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import { canonicalJson } from "@merlon/xds/runtime"
 import { injectionNames } from "../admission/injection-options.js"
 import { PROXY_METRICS } from "../admission/proxy-container.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

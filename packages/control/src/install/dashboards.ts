@@ -2,7 +2,7 @@
 // Three dashboards for Grafana, in a ConfigMap that its sidecar finds: the control plane, the proxies, what policies
 // decide. A test holds every metric named here to those that the programs have.
 
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { componentNames } from "./component-names.js"
 import { type MetricNames, metricNames } from "./metric-names.js"

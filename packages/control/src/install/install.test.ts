@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { CUSTOM_RESOURCE_DEFINITIONS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import { VirtualTime } from "../kubernetes/testing/virtual-time.js"

@@ -2,7 +2,8 @@
 // Teaches a cluster our kinds and whom to ask about them. May be called at every start and by every replica: what is
 // there is left, what is older is brought up to date, what is newer is never taken back.
 
-import { customResourceDefinitions, type MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { customResourceDefinitions } from "@merlon/policy/resources"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { roleAsOwner } from "../kubernetes/owner-reference.js"
 import {

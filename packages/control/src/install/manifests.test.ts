@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { accessManifests } from "./manifests.js"
 import { webhookManifests } from "./webhook-manifests.js"

@@ -2,7 +2,7 @@
 // The control plane's own standing in a cluster, as values: its namespace, its account, and exactly the rights it needs.
 // Whoever installs applies these; so does the embedded cluster's start.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,

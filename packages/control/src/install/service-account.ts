@@ -2,7 +2,7 @@
 // The control plane as its own service account, where nobody mounts a token for it: an administrator's client makes the
 // account and its rights, and fetches tokens that are renewed well before they end.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import type { Connection, Credentials } from "../kubernetes/connection.js"
 import { SERVICE_ACCOUNTS } from "../kubernetes/resource-type.js"

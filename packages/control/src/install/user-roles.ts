@@ -3,7 +3,7 @@
 // `edit` also sees single decisions, in which there are paths, addresses and what rules looked at, and asks what a change would
 // do, and `admin` writes policies, for who administers a namespace says who may call it.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { answersGroup, PROVED, SEEN } from "../answers/api/resources.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 

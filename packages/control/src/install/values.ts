@@ -2,7 +2,7 @@
 // What may be chosen about an installation: one table, from which come the chart's values.yaml and its schema, and what
 // `merlonctl install` reads. A value that the table does not know is refused by name.
 
-import { nearest } from "@merlon/policy"
+import { nearest } from "@merlon/policy/shape"
 import { DEFAULT_RESOURCES } from "../admission/proxy-resources.js"
 
 type Labels = { readonly [key: string]: string }

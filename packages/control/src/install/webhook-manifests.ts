@@ -2,10 +2,11 @@
 // What the API server has to ask us about, as values. Which pods are injected is decided by selectors, so that a cluster
 // that never opted in never depends on us.
 
-import { KINDS, type MeshNames, servedVersions } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { KINDS, servedVersions } from "@merlon/policy/resources"
 import { CONFINED, POD_SECURITY_LABEL } from "../admission/capture-choice.js"
-import { NAMESPACE_CONTROLLER } from "../admission/deletion.js"
 import { injectionNames } from "../admission/injection-options.js"
+import { NAMESPACE_CONTROLLER } from "../admission/review.js"
 import { authorityNames } from "../authority/authority-names.js"
 import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"
 import { MUTATING_WEBHOOKS, policyTypes, VALIDATING_WEBHOOKS } from "../kubernetes/resource-type.js"

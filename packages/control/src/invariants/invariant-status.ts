@@ -2,7 +2,8 @@
 // Whether PolicyInvariants hold, kept true on their status: after policies or workloads have changed, every invariant is
 // checked anew, one after the other and beside the event loop. Only the lease holder writes.
 
-import type { MeshConfig, PolicyInvariant, Status, StatusCondition } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PolicyInvariant, Status, StatusCondition } from "@merlon/policy/resources"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"

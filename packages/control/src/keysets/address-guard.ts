@@ -4,7 +4,7 @@
 // On loopback listen the control plane's own ports and whatever trusts its machine: asked only where the mesh says so, as
 // the local one does. Private ranges are where issuers inside a cluster live: allowed, unless the mesh says otherwise.
 
-import { type Cidr, type IpAddress, parseCidr, parseIp } from "@merlon/policy"
+import { type Cidr, type IpAddress, parseCidr, parseIp } from "@merlon/policy/request"
 
 export interface AddressRules {
   /** Also refuses private and shared ranges. */

@@ -2,7 +2,7 @@
 // One attempt to get an issuer's keys: discovery where the rule names no place, the fetch, the reading. One deadline for
 // all of it. What is not a usable key set is an error, so that it never takes the place of a good one.
 
-import { type KeySet, parseKeySet } from "@merlon/policy"
+import { type KeySet, parseKeySet } from "@merlon/policy/tokens"
 import type { Clock } from "../observe/clock.js"
 import { cacheLifetime } from "./cache-lifetime.js"
 import { discover } from "./discovery.js"

@@ -2,7 +2,7 @@
 // How many fetches run at a time. Issuers that failed last time share half of the slots, so that a crowd of dead servers,
 // each holding its slot until the timeout, leaves the other half to those that answer.
 
-import { ConcurrencyLimit } from "@merlon/wire"
+import { ConcurrencyLimit } from "@merlon/wire/limits"
 
 export class FetchSlots {
   readonly #all: ConcurrencyLimit

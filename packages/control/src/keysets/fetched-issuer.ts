@@ -2,7 +2,7 @@
 // One issuer's keys over time. States: waiting for its time, waiting for a place, fetching. Whatever happens there, the
 // last good keys stay until better ones arrive. Time is measured on a clock that cannot be set.
 
-import { parseKeySet } from "@merlon/policy"
+import { parseKeySet } from "@merlon/policy/tokens"
 import type { Clock } from "../observe/clock.js"
 import type { FetchedKeySet, KeySetSource } from "./fetch-jwks.js"
 import type { FetchSlots } from "./fetch-slots.js"

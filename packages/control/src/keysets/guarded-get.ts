@@ -6,7 +6,7 @@
 import { lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction, Socket } from "node:net"
 import * as tls from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { buildConnector, Client } from "undici"
 import { oneLine } from "../observe/one-line.js"
 import { type AddressRules, forbiddenAddress } from "./address-guard.js"

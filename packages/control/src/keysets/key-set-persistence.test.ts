@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keySetId, meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
+import { keySetId } from "@merlon/policy/tokens"
 import { expect, it, test } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
 import { CONFIG_MAPS } from "../kubernetes/resource-type.js"

@@ -4,7 +4,7 @@
 // differs. What it reads there is checked like an issuer's answer, because others can write ConfigMaps too.
 
 import { createHash } from "node:crypto"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"

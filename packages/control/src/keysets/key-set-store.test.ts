@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JwtRule, keySetId, parseKeySet } from "@merlon/policy"
+import type { JwtRule } from "@merlon/policy/resources"
+import { keySetId, parseKeySet } from "@merlon/policy/tokens"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { systemClock } from "../observe/clock.js"
 import { ManualClock, settle } from "../observe/testing/manual-clock.js"

@@ -2,8 +2,11 @@
 // The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and its own
 // fetches; none waits for another. What was good in an earlier life is in force until the issuer has answered.
 
-import { durationMilliseconds, type JwtRule, keySetId, meshNames } from "@merlon/policy"
-import { Emitter } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import type { JwtRule } from "@merlon/policy/resources"
+import { durationMilliseconds } from "@merlon/policy/shape"
+import { keySetId } from "@merlon/policy/tokens"
+import { Emitter } from "@merlon/xds/runtime"
 import { type Clock, systemClock } from "../observe/clock.js"
 import type { FetchedKeySet, KeySetSource } from "./fetch-jwks.js"
 import { FetchSlots } from "./fetch-slots.js"

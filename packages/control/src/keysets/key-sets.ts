@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of the issuers that RequestAuthentications name, as the rest of the control plane sees them.
 
-import type { JwtRule } from "@merlon/policy"
+import type { JwtRule } from "@merlon/policy/resources"
 
 export interface KeySetState {
   readonly id: string

@@ -3,7 +3,7 @@
 // the file that holds them.
 
 import { dirname, isAbsolute, resolve } from "node:path"
-import { readUtf8File } from "@merlon/xds"
+import { readUtf8File } from "@merlon/xds/runtime"
 import { parse } from "yaml"
 import { type Connection, ConnectionError, type Credentials } from "./connection.js"
 import { ExecCredential } from "./exec-credential.js"

@@ -3,7 +3,7 @@
 // over only after it has itself seen the Lease unchanged for its whole duration, and the leader stops counting as one
 // earlier than that, reckoned from before it sent its last successful renewal.
 
-import { Emitter } from "@merlon/xds"
+import { Emitter } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "./client.js"
 import { type KubernetesObject, LEASES } from "./resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "./time.js"

@@ -2,7 +2,7 @@
 // Keeps the copy: lists, watches from there on, lists again where the server has forgotten where we were. While the API is
 // away the copy stays as it was, and whoever asks is told since when.
 
-import { Emitter, messageOf } from "@merlon/xds"
+import { Emitter, messageOf } from "@merlon/xds/runtime"
 import { Backoff } from "./backoff.js"
 import { ApiError, type KubernetesClient, type ListOptions, type WatchEvent } from "./client.js"
 import type { Change, Reflected } from "./reflector.js"

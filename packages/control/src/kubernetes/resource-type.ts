@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of Kubernetes objects the control plane reads and writes, and the shape all of them share.
 
-import type { MeshNames, ObjectMeta } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { ObjectMeta } from "@merlon/policy/resources"
 
 export type { ObjectMeta }
 

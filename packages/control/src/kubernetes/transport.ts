@@ -5,7 +5,7 @@
 
 import type { Readable } from "node:stream"
 import { createSecureContext } from "node:tls"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { type Dispatcher, Pool } from "undici"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError } from "./client.js"

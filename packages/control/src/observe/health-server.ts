@@ -3,8 +3,8 @@
 // Open to everybody, so it tells nothing about policies; who is connected is told to callers on this machine alone.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
-import { limitConnections, SMALL_REQUESTS } from "@merlon/wire"
-import { isOwnUser } from "@merlon/xds"
+import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
+import { isOwnUser } from "@merlon/xds/runtime"
 import type { ProxyReport } from "./proxy-report.js"
 
 export interface HealthSources {

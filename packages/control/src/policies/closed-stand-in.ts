@@ -3,7 +3,9 @@
 // the control plane or a return to an older one: the strictest that it could have meant, on what it selects. Left out,
 // it would turn refusals into admissions without anybody having said so.
 
-import { isShadow, type MeshNames, validate } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { validate } from "@merlon/policy/resources"
+import { isShadow } from "@merlon/policy/selection"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { listOf, objectOf } from "../registry/foreign.js"
 import type { SecurityPolicy } from "./stored-policy.js"

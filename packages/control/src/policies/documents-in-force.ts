@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documents of one kind that are in force, as they come and go, for those who ask for documents alone.
 
-import type { Kind } from "@merlon/policy"
+import type { Kind } from "@merlon/policy/resources"
 import type { Change } from "../kubernetes/reflector.js"
 import { isOfKind } from "./read-policy.js"
 import type { OfKind, PolicySource, StoredPolicy } from "./stored-policy.js"

@@ -3,7 +3,7 @@
 // changes are of a status, a label or a managed field, and cost nothing further.
 
 import { isDeepStrictEqual } from "node:util"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { objectOf } from "../registry/foreign.js"
 
 export function meansTheSame(a: unknown, b: unknown, names: MeshNames): boolean {

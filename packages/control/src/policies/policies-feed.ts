@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries what the reflectors see of our kinds into the stage that reads them.
 
-import { KINDS, type Kind } from "@merlon/policy"
+import { KINDS, type Kind } from "@merlon/policy/resources"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { StoredPolicies } from "./stored-policies.js"

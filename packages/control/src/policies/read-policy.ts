@@ -3,7 +3,8 @@
 // read: a document that cannot be read never takes the place of one that could; where none could, the strictest it
 // could mean stands in for it.
 
-import { type Kind, type MeshNames, type PolicyDocument, validate } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { type Kind, type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { closedStandIn } from "./closed-stand-in.js"
 import { meansTheSame } from "./meaning.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Kind } from "@merlon/policy"
+import type { Kind } from "@merlon/policy/resources"
 import { describe, expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { HandReflected } from "../registry/testing/objects.js"

@@ -2,8 +2,9 @@
 // The stage between the copies of the cluster and everything else: every stored document of ours, read once per version.
 // Whoever wants to know what a policy says asks here, so that no two of us can disagree about it.
 
-import type { Kind, MeshNames } from "@merlon/policy"
-import { Emitter } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { Kind } from "@merlon/policy/resources"
+import { Emitter } from "@merlon/xds/runtime"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { readPolicy } from "./read-policy.js"
 import { type PolicyChange, type PolicySource, policyKey, type StoredPolicy } from "./stored-policy.js"

@@ -2,7 +2,7 @@
 // One stored document of ours as everybody in the control plane sees it: what people wrote, what is wrong with it, and
 // what is in force for it. Values: a change makes another one.
 
-import type { Fault, Kind, PolicyDocument } from "@merlon/policy"
+import type { Fault, Kind, PolicyDocument } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 
 export type OfKind<K extends Kind> = Extract<PolicyDocument, { readonly kind: K }>

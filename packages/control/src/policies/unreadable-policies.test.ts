@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Kind, meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
+import type { Kind } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { StoredPolicies } from "./stored-policies.js"

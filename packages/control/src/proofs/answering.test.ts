@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { describe, expect, it } from "vitest"
 import { ADVICE, Answering } from "./answering.js"
 import { document, INVARIANT, laborious, MESH, newsOf, OPEN, OPS, SHADOW } from "./testing/documents.js"

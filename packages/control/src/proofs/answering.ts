@@ -2,21 +2,20 @@
 // The thread's side without the thread: a copy of what is in the cluster, and answers from it. Whoever asks can end an
 // answer that takes long; what was found by then is said, and that the rest is not decided.
 
+import { analysis } from "@merlon/policy/analysis"
+import type { MeshConfig } from "@merlon/policy/mesh"
 import {
   type Assessment,
-  analysis,
   assessChange,
   callersAmong,
   checkInvariants,
   isAbout,
   type Limits,
   lastingName,
-  type MeshConfig,
-  type PolicyDocument,
-  type PolicyInvariant,
   type ProofWorkload,
   tellStatement,
-} from "@merlon/policy"
+} from "@merlon/policy/proof"
+import type { PolicyDocument, PolicyInvariant } from "@merlon/policy/resources"
 import { policyKey } from "../policies/stored-policy.js"
 import { askPolicies } from "./ask-policies.js"
 import type { Answer, Holds, News, PeopleAnswer, PeopleQuestion, Question } from "./question.js"

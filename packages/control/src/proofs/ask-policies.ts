@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions that people ask of the policies as they are, or as they would be: answered in the thread, from its copy.
 
+import { analysis, suggestPolicies } from "@merlon/policy/analysis"
+import { ruleName } from "@merlon/policy/authorization"
+import type { MeshConfig } from "@merlon/policy/mesh"
 import {
-  AskedError,
-  accountOf,
-  analysis,
   callersAmong,
   DocumentsByNamespace,
   diffSets,
   type Limits,
   lastingName,
-  type MeshConfig,
-  type PolicyDocument,
   type ProofWorkload,
   reachOf,
-  ruleName,
-  smallestChange,
-  suggestPolicies,
-  Trial,
-} from "@merlon/policy"
+} from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { AskedError, accountOf, smallestChange, Trial } from "@merlon/policy/trial"
 import type { PeopleAnswer, PeopleQuestion } from "./question.js"
 import { touchedCalls } from "./touched-calls.js"
 

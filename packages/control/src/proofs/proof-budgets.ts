@@ -2,7 +2,7 @@
 // How much of the thread's time proofs may take, in milliseconds and for each namespace apart: one question is answered at a
 // time. A namespace that applies without end soon gets "not decided" at once, and leaves the thread to the others.
 
-import { TokenBuckets } from "@merlon/wire"
+import { TokenBuckets } from "@merlon/wire/limits"
 
 /** How long a client that applies a policy waits for proofs, at most, unless the operator configures another limit. */
 export const PROOF_BUDGET_MS = 300

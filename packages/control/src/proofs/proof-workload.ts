@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload of the mesh as proofs see it.
 
-import type { ProofWorkload } from "@merlon/policy"
+import type { ProofWorkload } from "@merlon/policy/proof"
 import { workloadName } from "../answers/workload-names.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 

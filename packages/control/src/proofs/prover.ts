@@ -3,8 +3,9 @@
 // at a time. Namespaces take turns; whoever takes long gives way to others; whoever waits is told in time that it is not
 // decided; and a thread that does not let go is ended and another one started.
 
-import type { Assessment, MeshConfig } from "@merlon/policy"
-import { FairQueue, type TokenBucket, type TokenBuckets } from "@merlon/wire"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { Assessment } from "@merlon/policy/proof"
+import { FairQueue, type TokenBucket, type TokenBuckets } from "@merlon/wire/limits"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { ClusterNews, type NewsSources } from "./cluster-news.js"
 import { proofBudgets } from "./proof-budgets.js"

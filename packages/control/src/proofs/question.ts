@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane and its thread for proofs say to each other: plain values, since they are copied on the way.
 
-import type {
-  AskedRequest,
-  Assessment,
-  MeshConfig,
-  PolicyDocument,
-  ProofWorkload,
-  SeenCall,
-  StatusCondition,
-} from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { Assessment, ProofWorkload } from "@merlon/policy/proof"
+import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
+import type { AskedRequest } from "@merlon/policy/trial"
 
 /** What is in the cluster, as far as it changed since the last time; undefined for what is gone. */
 export interface News {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
 import { describe, expect, it } from "vitest"
 import { document, MESH } from "./testing/documents.js"
 import { touchedCalls } from "./touched-calls.js"

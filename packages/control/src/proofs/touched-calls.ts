@@ -2,16 +2,11 @@
 // Which recorded calls a change of policies would decide otherwise: each tried before and after with an example of its shape.
 // A shape knows no headers and of a token its issuer alone, so this tells what is known, where the proof tells what can be.
 
-import {
-  AskedError,
-  type AskedRequest,
-  lastingName,
-  type MeshConfig,
-  type PolicyDocument,
-  type ProofWorkload,
-  type SeenCall,
-  Trial,
-} from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { lastingName, type ProofWorkload } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { AskedError, type AskedRequest, Trial } from "@merlon/policy/trial"
 
 export interface TouchedCall {
   readonly caller: string

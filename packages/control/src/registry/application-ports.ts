@@ -2,7 +2,7 @@
 // Which ports of a Pod are the application's, in which order, and where xserver listens for each of them. Injection and
 // registry both follow this: would they count differently, callers would reach another port than they asked for.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type Foreign, listOf, objectOf, portOf, textOf } from "./foreign.js"
 

@@ -2,7 +2,7 @@
 // Whether a workload can be reached past its proxy, as far as its Pod shows. No policy that selects such a workload is
 // `Ready` (docs/control-plane.md, "What a status says"), so every other way past xserver belongs here too.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { applicationPorts, captureMap, isDeclared } from "./application-ports.js"
 import { capturedConditionOf } from "./captured.js"

@@ -2,7 +2,7 @@
 // What the control plane saw when it tried to reach a Pod's application past xserver: a condition on the Pod, so that
 // every replica and every person knows it.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject, ObjectMeta } from "../kubernetes/resource-type.js"
 import { listOf, objectOf, textOf } from "./foreign.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { unprotectedPods } from "../admission/unprotected-pods.js"

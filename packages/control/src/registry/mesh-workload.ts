@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload as the mesh sees it, read from a Pod and the Services that select it.
 
-import type { Workload } from "@merlon/policy"
+import type { Workload } from "@merlon/policy/selection"
 import type { PortSpec, ProbeSpec } from "@merlon/xds"
 import type { UdpHandling } from "./udp.js"
 

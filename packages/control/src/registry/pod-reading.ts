@@ -2,7 +2,7 @@
 // What the mesh wants to know of a Pod, and nothing else: two Pods that read alike are alike to us.
 
 import { isIP } from "node:net"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ownerReferences } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type ApplicationPort, applicationPorts, hasXserver, isDeclared } from "./application-ports.js"

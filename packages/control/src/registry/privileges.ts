@@ -2,7 +2,7 @@
 // What lets a container of a Pod undo or imitate its proxy: rights over the Pod's network or over other processes, and the
 // proxy's own user. Admission rejects such Pods where injection is required; the status of policies names them everywhere.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { xserverContainer } from "./application-ports.js"
 import { type Foreign, listOf, objectOf, textOf } from "./foreign.js"
 

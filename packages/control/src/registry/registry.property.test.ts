@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isDeepStrictEqual } from "node:util"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"

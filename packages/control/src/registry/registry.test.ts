@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it, test } from "vitest"
 import { exposedCondition } from "./captured.js"
 import type { DirectoryChange } from "./mesh-directory.js"

@@ -3,8 +3,8 @@
 // select it, a change of a Service at the Pods it selects or selected; nothing else is touched.
 
 import { isDeepStrictEqual } from "node:util"
-import type { MeshNames } from "@merlon/policy"
-import { Emitter } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { Emitter } from "@merlon/xds/runtime"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { AddressIndex } from "./address-index.js"
 import { LabelIndex } from "./label-index.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it, test } from "vitest"
 import { keptPod } from "./kept-pod.js"
 import { Registry } from "./registry.js"

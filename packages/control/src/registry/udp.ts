@@ -2,7 +2,7 @@
 // Which UDP ports a workload declares and whether datagrams reach them. Proxies carry TCP, so no policy judges UDP; rules
 // inside the Pod can refuse all of it.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { isDeclared, lastingContainers } from "./application-ports.js"
 import { listOf, objectOf, portOf } from "./foreign.js"

@@ -3,7 +3,7 @@
 // an annotation as `8080=spdy/3.1,custom; 9090=custom`. Nothing after a switch is judged, so what cannot be read allows
 // nothing.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { ApplicationPort } from "./application-ports.js"
 import { portOf } from "./foreign.js"
 

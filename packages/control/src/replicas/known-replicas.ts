@@ -2,8 +2,8 @@
 // Which other replicas there are, by their Leases. One that is there is asked, whatever it says of its time: clocks may be wrong,
 // and whoever does not answer is named. The replica that leads takes away those that nobody renews.
 
-import type { MeshNames } from "@merlon/policy"
-import { Emitter } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { Emitter } from "@merlon/xds/runtime"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { SYSTEM_TIME, type Time } from "../kubernetes/time.js"

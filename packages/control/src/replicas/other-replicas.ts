@@ -2,7 +2,7 @@
 // One question to all other replicas at once: what each answers, and who did not. Streams of all of them are one, also while
 // replicas come and go.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
 import type { KnownReplica, KnownReplicas } from "./known-replicas.js"
 import type { ReplicaCaller } from "./replica-caller.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells the other replicas where we answer, in a Lease of our own that is renewed while we run and taken away when we end.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { microTime } from "../kubernetes/lease.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
-import { TLS_OWN } from "@merlon/wire"
+import { TLS_OWN } from "@merlon/wire/tls"
 import { watchLines } from "../kubernetes/watch-lines.js"
 import type { KnownReplica } from "./known-replicas.js"
 import type { ReplicaIdentity } from "./replica-names.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a replica of the control plane is known to the others: the Lease that says where it listens, and who it is there.
 
-import { type MeshConfig, type MeshNames, spiffeId } from "@merlon/policy"
+import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
+import { spiffeId } from "@merlon/policy/request"
 import { componentNames } from "../install/component-names.js"
 
 export interface ReplicaNames {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { generateKeyPairSync, X509Certificate } from "node:crypto"
 import { CertificateAuthority, createRoot } from "@merlon/identity"
-import { meshConfig } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { replicaIdentity } from "./replica-names.js"
 import { verifyReplica } from "./verify-replica.js"

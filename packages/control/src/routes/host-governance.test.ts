@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a tenant can do to others with a MeshService, in routes as callers get them: nothing.
 
-import type { MeshService } from "@merlon/policy"
+import type { MeshService } from "@merlon/policy/resources"
 import { clusterName, decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, loadRouteEncoders } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
 import { HandScheduler, HandTrust } from "../snapshot/testing/hand-driven.js"

@@ -3,7 +3,8 @@
 // then those of the root namespace. One that stands elsewhere is a guest: it speaks to callers of its own namespace
 // alone, and only where nobody else speaks, so that no tenant can lead another's calls away or strip their encryption.
 
-import { byAge, type MeshService } from "@merlon/policy"
+import type { MeshService } from "@merlon/policy/resources"
+import { byAge } from "@merlon/policy/selection"
 import { hostAliases, hostCandidates } from "./host-name.js"
 
 export interface MeshScope {

@@ -2,7 +2,7 @@
 // The spellings of a host. A Service has four: `web` in its own namespace, `web.app`, `web.app.svc` and the full name;
 // everything else is a name of its own. Pure: whether a Service exists is asked elsewhere.
 
-import { parseIp } from "@merlon/policy"
+import { parseIp } from "@merlon/policy/request"
 
 export function serviceHost(name: string, namespace: string, clusterDomain: string): string {
   return `${name}.${namespace}.svc.${clusterDomain}`

@@ -2,7 +2,7 @@
 // The MeshServices by the hosts they speak of, and for a caller's namespace the ones it hears (`host-governance.ts`): one
 // routes the host, several may define its subsets and its TLS mode, whoever governs it first.
 
-import type { Destination, MeshService } from "@merlon/policy"
+import type { Destination, MeshService } from "@merlon/policy/resources"
 import { byPrecedence, hostsOf, isHeard, type MeshScope } from "./host-governance.js"
 import { hostCandidates } from "./host-name.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PeerAuthentication } from "@merlon/policy"
+import type { PeerAuthentication } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { PeerModeSource } from "./peer-mode-source.js"
 import { MemoryDocuments } from "./testing/memory-directory.js"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What workloads' ports accept, by the PeerAuthentications in force, remembered per workload until one of them changes.
 
-import { type EffectiveMode, type MeshConfig, type PeerAuthentication, PeerModes } from "@merlon/policy"
-import { Emitter } from "@merlon/xds"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PeerAuthentication } from "@merlon/policy/resources"
+import { type EffectiveMode, PeerModes } from "@merlon/policy/selection"
+import { Emitter } from "@merlon/xds/runtime"
 import type { Documents } from "../policies/documents-in-force.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 

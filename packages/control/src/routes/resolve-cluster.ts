@@ -2,7 +2,8 @@
 // A cluster's name → who stands behind it: the endpoints of the Service's port that have the subset's labels, how to
 // call them, and who may answer.
 
-import { type ClientTlsMode, parseIp, parseSpiffeId } from "@merlon/policy"
+import { parseIp, parseSpiffeId } from "@merlon/policy/request"
+import type { ClientTlsMode } from "@merlon/policy/resources"
 import { type ClusterKey, parseClusterName, type ServiceCluster, type ServiceEndpoint } from "@merlon/xds"
 import type { MeshServiceEntry, ServicePort } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A route table with everything it leads to: what our own callers get in one piece, and what xclient prints.
 
-import type { EffectiveMode } from "@merlon/policy"
+import type { EffectiveMode } from "@merlon/policy/selection"
 import {
   clusterName,
   type HostRoutesSpec,

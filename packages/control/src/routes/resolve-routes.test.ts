@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { MeshService } from "@merlon/policy"
+import type { MeshService } from "@merlon/policy/resources"
 import type { WeightedRoute } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
 import { MeshServiceIndex } from "./mesh-service-index.js"

@@ -2,7 +2,7 @@
 // MeshService and Service → route table. Rules are tried in order and the first whose match holds routes; what a rule
 // or the document says without a match comes after all of them. What can never be reached is left out.
 
-import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy"
+import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy/resources"
 import { clusterName, type RouteTable, type WeightedDestination, type WeightedRoute } from "@merlon/xds"
 import { isGuest } from "./host-governance.js"
 import { hostAliases } from "./host-name.js"

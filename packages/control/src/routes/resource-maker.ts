@@ -15,8 +15,8 @@ import {
   type RouteEncoders,
   type RouteTable,
   type TrustSpec,
-  type VersionedResource,
 } from "@merlon/xds"
+import type { VersionedResource } from "@merlon/xds/server"
 import { authorityOf, hostCandidates, parseAuthority } from "./host-name.js"
 import { serviceAt } from "./known-address.js"
 import { addressedHost, destinationsOf } from "./mesh-service-index.js"

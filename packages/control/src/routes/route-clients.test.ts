@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { MeshService, PeerAuthentication } from "@merlon/policy"
+import type { MeshService, PeerAuthentication } from "@merlon/policy/resources"
 import { CLUSTER, HOST_ROUTES, loadRouteEncoders } from "@merlon/xds"
 import { expect, it, vi } from "vitest"
 import { PeerModeSource } from "./peer-mode-source.js"

@@ -2,7 +2,9 @@
 // Who asks for the routes of which host and has taken them as they are now: what a MeshService's status is counted from.
 // Stands between the streams and the routes and changes nothing of what either says.
 
-import { Emitter, HOST_ROUTES, ROUTE_CONFIGURATION, type Snapshot } from "@merlon/xds"
+import { HOST_ROUTES, ROUTE_CONFIGURATION } from "@merlon/xds"
+import { Emitter } from "@merlon/xds/runtime"
+import type { Snapshot } from "@merlon/xds/server"
 import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
 import type { ClientCount } from "../status/condition-inputs.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What resolving routes and clusters looks at, and the one question both ask of it: which host a spelling means.
 
-import type { EffectiveMode, MeshConfig } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { EffectiveMode } from "@merlon/policy/selection"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { MeshScope } from "./host-governance.js"

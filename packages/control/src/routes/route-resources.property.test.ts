@@ -2,7 +2,7 @@
 // Whatever changes in whatever order: those who watched all the time see what somebody sees who comes afterwards, and
 // whoever sees something else than before was woken for it.
 
-import type { MeshService, PeerAuthentication } from "@merlon/policy"
+import type { MeshService, PeerAuthentication } from "@merlon/policy/resources"
 import { CLUSTER, ENDPOINTS, HOST_ROUTES, LISTENER, loadRouteEncoders, ROUTE_CONFIGURATION } from "@merlon/xds"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"

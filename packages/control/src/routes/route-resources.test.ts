@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { MeshService, PeerAuthentication } from "@merlon/policy"
+import type { MeshService, PeerAuthentication } from "@merlon/policy/resources"
 import {
   CLUSTER,
   decodeHostRoutes,

@@ -2,8 +2,10 @@
 // Routes on demand, as standard xDS and for our own callers: a resource is made when somebody watches
 // it and made again when something it was made of changes; whoever watches it is woken only if it then is another one.
 
-import type { MeshConfig, MeshService } from "@merlon/policy"
-import type { RouteEncoders, VersionedResource } from "@merlon/xds"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { MeshService } from "@merlon/policy/resources"
+import type { RouteEncoders } from "@merlon/xds"
+import type { VersionedResource } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
 import type { Documents } from "../policies/documents-in-force.js"

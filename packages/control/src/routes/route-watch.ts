@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's look at one type: the resources behind its names, and whether they are still those it saw.
 
-import type { Snapshot, VersionedResource } from "@merlon/xds"
+import type { Snapshot, VersionedResource } from "@merlon/xds/server"
 import type { RouteWatch } from "../distribution/delegate.js"
 
 /** A resource that somebody watches. */

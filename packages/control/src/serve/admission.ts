@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { ApiServerCaller } from "../admission/api-server-caller.js"
 import { CaptureKeeper } from "../admission/capture-keeper.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"

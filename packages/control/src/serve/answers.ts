@@ -2,7 +2,8 @@
 // What the mesh can tell of itself, wired: proxies tell what they see, the ledger keeps it, replicas ask each other, and the API
 // answers from all of it. The replica that leads registers the API in the cluster, and keeps it registered.
 
-import { type Caller, messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
+import type { Caller } from "@merlon/xds/server"
 import { AnswersApi } from "../answers/api/answers-api.js"
 import { ProvedAnswers } from "../answers/api/proved-answers.js"
 import { FRONT_PROXY, type FrontProxy, readFrontProxy } from "../answers/api/remote-user.js"

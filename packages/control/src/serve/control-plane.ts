@@ -3,7 +3,8 @@
 // started here and ends here.
 
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
-import { MeshServer, messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
+import { MeshServer } from "@merlon/xds/server"
 import { meshMembers } from "../admission/mesh-members.js"
 import { Authority } from "../authority/authority.js"
 import { Distribution } from "../distribution/distribution.js"

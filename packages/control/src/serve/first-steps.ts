@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What has to be there before anything else: an API that answers, and the root namespace.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { Logger } from "pino"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { NAMESPACES } from "../kubernetes/resource-type.js"

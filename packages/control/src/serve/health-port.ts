@@ -3,7 +3,7 @@
 
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
-import { bindHost } from "@merlon/xds"
+import { bindHost } from "@merlon/xds/runtime"
 import { healthServer } from "../observe/health-server.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keySetId } from "@merlon/policy"
+import { keySetId } from "@merlon/policy/tokens"
 import { expect, it } from "vitest"
 import { issuerOf, issuersOf } from "./issuers.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which replica leads: the holder of a Lease that is named after the control plane.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { componentNames } from "../install/component-names.js"
 import { LeaderElection } from "../kubernetes/lease.js"
 import type { ControlPlaneOptions } from "../options.js"

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The port that proxies speak to: who they are, what they get, what is counted of it.
 
-import {
-  CLUSTER,
-  ENDPOINTS,
-  HOST_ROUTES,
-  LISTENER,
-  type MeshServerOptions,
-  type ObservationSink,
-  PROXY_RESOURCE,
-  ROUTE_CONFIGURATION,
-} from "@merlon/xds"
+import { CLUSTER, ENDPOINTS, HOST_ROUTES, LISTENER, PROXY_RESOURCE, ROUTE_CONFIGURATION } from "@merlon/xds"
+import type { MeshServerOptions, ObservationSink } from "@merlon/xds/server"
 import type { Authority } from "../authority/authority.js"
 import type { ServingCertificate } from "../authority/serving-certificate.js"
 import { callerOfCertificate, callerOfToken } from "../callers/callers.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { isAnsweredFor } from "./other-replicas.js"

@@ -2,7 +2,7 @@
 // Everything that is known of proxies by their own word: those of this replica, those of the others, how long a change
 // takes to reach them, and what that says about workloads which no kubelet speaks for.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { CombinedLedger } from "../distribution/combined-ledger.js"
 import { ConnectedProxies } from "../distribution/connected-proxies.js"
 import { InternedVersions } from "../distribution/interned-versions.js"

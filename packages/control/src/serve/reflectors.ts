@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every copy of the cluster's objects that the control plane keeps, and how well it keeps them.
 
-import type { Kind, MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { Kind } from "@merlon/policy/resources"
 import { FRONT_PROXY } from "../answers/api/remote-user.js"
 import { ledgerLabel } from "../answers/call-ledger.js"
 import { authorityNames } from "../authority/authority-names.js"

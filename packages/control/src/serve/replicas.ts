@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The replicas of the control plane among themselves, wired: how each finds the others, what it asks them, and what it answers.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import type { OwnSight } from "../answers/own-sight.js"
 import { answerSight, followSight } from "../answers/sight-server.js"
 import type { Authority } from "../authority/authority.js"

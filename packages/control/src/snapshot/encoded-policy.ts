@@ -2,8 +2,11 @@
 // A policy that is in force, in the form that is sent: stripped, encoded once, with what is needed to find whom it
 // selects and which keys it wants.
 
-import { keySetId, type MeshNames } from "@merlon/policy"
-import { contentVersion, type ProxyResource, resourceNames, type VersionedResource } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { keySetId } from "@merlon/policy/tokens"
+import { type ProxyResource, resourceNames } from "@merlon/xds"
+import { contentVersion } from "@merlon/xds/runtime"
+import type { VersionedResource } from "@merlon/xds/server"
 import { policyKey, type SecurityPolicy } from "../policies/stored-policy.js"
 import { wireDocument } from "../policies/wire-document.js"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key sets in the form that is sent, and which policies hold each of them.
 
-import { contentVersion, resourceNames, type VersionedResource } from "@merlon/xds"
+import { resourceNames } from "@merlon/xds"
+import { contentVersion } from "@merlon/xds/runtime"
+import type { VersionedResource } from "@merlon/xds/server"
 import type { KeySets } from "../keysets/key-sets.js"
 import type { Encode, EncodedPolicy } from "./encoded-policy.js"
 

@@ -2,7 +2,7 @@
 // What each workload's proxy is to enforce, kept up to date: a change makes new views of the workloads it touches and
 // leaves all others as they are.
 
-import type { VersionedResource } from "@merlon/xds"
+import type { VersionedResource } from "@merlon/xds/server"
 
 /** One workload's resources. Replaced as a whole by each change that touches it. */
 export interface ProxyView {

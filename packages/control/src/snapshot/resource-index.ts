@@ -2,15 +2,10 @@
 // Everything that proxies are sent, encoded once: policies and whom they select, keys, trust, workloads. Each change
 // returns what it touches. Nothing here knows of views or of time.
 
-import type { MeshConfig } from "@merlon/policy"
-import {
-  contentVersion,
-  encodeProxyResource,
-  type MeshSpec,
-  resourceNames,
-  trustVersion,
-  type VersionedResource,
-} from "@merlon/xds"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { encodeProxyResource, type MeshSpec, resourceNames, trustVersion } from "@merlon/xds"
+import { contentVersion } from "@merlon/xds/runtime"
+import type { VersionedResource } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { KeySets, NeededRule } from "../keysets/key-sets.js"
 import { isSecurityPolicy, type PolicyChange, type StoredPolicy } from "../policies/stored-policy.js"

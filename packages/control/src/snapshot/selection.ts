@@ -2,7 +2,8 @@
 // Which policies select which workloads, in both directions, by index. The index only proposes; `@merlon/policy` says
 // whether a policy applies, as it will say again in the proxy.
 
-import { type MeshConfig, peerScope, select } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { peerScope, select } from "@merlon/policy/selection"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { EncodedPolicy, PolicyReplacement } from "./encoded-policy.js"

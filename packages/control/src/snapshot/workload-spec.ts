@@ -2,7 +2,7 @@
 // What a proxy is told of the workload it stands in front of. Readiness and address are none of its business, so their
 // changes send nothing.
 
-import type { MeshConfig } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshSpec, WorkloadSpec } from "@merlon/xds"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isDeepStrictEqual } from "node:util"
-import { keySetId } from "@merlon/policy"
-import { contentVersion, decodeProxyResource, resourceNames, resourceVersion, trustVersion } from "@merlon/xds"
+import { keySetId } from "@merlon/policy/tokens"
+import { decodeProxyResource, resourceNames, resourceVersion, trustVersion } from "@merlon/xds"
+import { contentVersion } from "@merlon/xds/runtime"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { keySetId } from "@merlon/policy"
+import { keySetId } from "@merlon/policy/tokens"
 import { resourceNames } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
 import { podOf, serviceOf } from "../registry/testing/objects.js"

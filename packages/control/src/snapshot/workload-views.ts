@@ -4,7 +4,8 @@
 // `begin`, which is called when everything stored has been read: a view without a policy that only has not arrived yet
 // would admit what it denies.
 
-import { Emitter, type VersionedResource } from "@merlon/xds"
+import { Emitter } from "@merlon/xds/runtime"
+import type { VersionedResource } from "@merlon/xds/server"
 import { type PolicySource, policyKey, type SecurityKind } from "../policies/stored-policy.js"
 import type { Scheduler } from "./burst.js"
 import { PendingChanges } from "./pending-changes.js"

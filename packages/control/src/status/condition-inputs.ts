@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything a status is made from, as plain values.
 
-import type { Loser, MeshConfig, PolicyDocument, Status, StatusCondition } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument, Status, StatusCondition } from "@merlon/policy/resources"
+import type { Loser } from "@merlon/policy/selection"
 import type { KeySetState } from "../keysets/key-sets.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { EnforcementCount } from "./enforcement.js"

@@ -6,7 +6,8 @@
 // that something is protected, and a selector that selects nothing is most often a mistake. `Enforced` of a MeshService
 // that no connected client asks for is True: every client gets the routes when it asks, so nothing is pending.
 
-import { describe, isShadow, type PolicyDocument, type Status, type StatusCondition } from "@merlon/policy"
+import { describe, type PolicyDocument, type Status, type StatusCondition } from "@merlon/policy/resources"
+import { isShadow } from "@merlon/policy/selection"
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
 import { jwksReady } from "./jwks-condition.js"

@@ -3,8 +3,9 @@
 // and the keys of its issuers as they are now. Reckoned from the document itself, so that a view that is still to be
 // made from it can never pass for the new one.
 
-import type { MeshNames } from "@merlon/policy"
-import { contentVersion, resourceNames } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { resourceNames } from "@merlon/xds"
+import { contentVersion } from "@merlon/xds/runtime"
 import type { SecurityPolicy } from "../policies/stored-policy.js"
 import { wireDocument } from "../policies/wire-document.js"
 import { keySetsOf } from "../snapshot/encoded-policy.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { MeshService } from "@merlon/policy"
+import type { MeshService } from "@merlon/policy/resources"
 import { expect, test } from "vitest"
 import type { MeshServiceEntry } from "../registry/mesh-directory.js"
 import { SCOPE } from "../routes/testing/mesh.js"

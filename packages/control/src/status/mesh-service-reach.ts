@@ -2,7 +2,7 @@
 // The workloads behind a MeshService: those its destinations lead to, or those of its hosts where it has none; and which
 // of them lead nowhere.
 
-import type { Destination, MeshService } from "@merlon/policy"
+import type { Destination, MeshService } from "@merlon/policy/resources"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { byPrecedence, hostsOf, isHeard, type MeshScope } from "../routes/host-governance.js"

@@ -2,7 +2,7 @@
 // The workload that somebody most likely meant whose selector selects nothing: the one that misses it by least, if it
 // misses it by little. Bounded work: a selector that selects nothing is looked at again with every workload that comes.
 
-import { nearest } from "@merlon/policy"
+import { nearest } from "@merlon/policy/shape"
 import { oneLine } from "../observe/one-line.js"
 
 type Labels = { readonly [key: string]: string }

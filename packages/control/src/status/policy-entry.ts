@@ -2,7 +2,7 @@
 // One stored resource as the status controller knows it, and the indexes that lead from a change to the few resources
 // whose status it may touch.
 
-import type { Kind, PolicyDocument, Status } from "@merlon/policy"
+import type { Kind, PolicyDocument, Status } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { isSecurityPolicy, type StoredPolicy } from "../policies/stored-policy.js"
 import { hostsOf, type MeshScope } from "../routes/host-governance.js"

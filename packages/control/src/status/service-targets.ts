@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Services that a policy names instead of labels, as far as they lead to nobody, and what a status says of them.
 
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { oneLine, someOf } from "../observe/one-line.js"
 import { isSecurityPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"

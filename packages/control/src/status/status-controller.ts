@@ -3,7 +3,7 @@
 // status is made at the moment of writing. Nothing is written before everything that was stored has been read.
 
 import { isDeepStrictEqual } from "node:util"
-import type { Kind, Status } from "@merlon/policy"
+import type { Kind, Status } from "@merlon/policy/resources"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"

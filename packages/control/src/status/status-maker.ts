@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of one entry now: gathers from directory, ledger and key sets what the conditions are made from.
 
-import type {
-  JwtRule,
-  MeshConfig,
-  MeshService,
-  PeerAuthentication,
-  RequestAuthentication,
-  Status,
-} from "@merlon/policy"
-import { keySetId } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { JwtRule, MeshService, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy/resources"
+import { keySetId } from "@merlon/policy/tokens"
 import type { MeshMembers } from "../admission/mesh-members.js"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"

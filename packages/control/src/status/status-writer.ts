@@ -3,7 +3,7 @@
 // in it. Per resource one write at a time, the first at once, further ones a second apart while a number counts up, and
 // the last at once. Only the lease holder writes; without the lease nothing is kept to be written later.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { ApiError } from "../kubernetes/client.js"
 import { type Clock, systemClock } from "../observe/clock.js"
 

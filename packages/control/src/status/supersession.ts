@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether an older PeerAuthentication of the same scope is asked instead of this one, and on how many of its workloads.
 
-import { type MeshConfig, type PeerAuthentication, PeerModes, peerScope, type Workload } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PeerAuthentication } from "@merlon/policy/resources"
+import { PeerModes, peerScope, type Workload } from "@merlon/policy/selection"
 import type { Supersession } from "./condition-inputs.js"
 
 /** `neighbours`: the PeerAuthentications of its own namespace, this one included; no other can be of the same scope. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Status, StatusCondition } from "@merlon/policy"
+import type { Status, StatusCondition } from "@merlon/policy/resources"
 import { expect, test } from "vitest"
 import { eventsBetween } from "./transitions.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people must be told when a status moves: events by comparing two statuses, so that a restart repeats nothing.
 
-import type { Status, StatusCondition } from "@merlon/policy"
+import type { Status, StatusCondition } from "@merlon/policy/resources"
 import type { EventReason } from "./events.js"
 
 export interface Told {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it, test } from "vitest"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { UdpHandling } from "../registry/udp.js"

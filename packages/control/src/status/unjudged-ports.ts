@@ -3,7 +3,9 @@
 // depend on it. A policy does all that it can do there, and a name server under mesh-wide STRICT would otherwise keep
 // `Ready` False for good wherever nothing can refuse UDP.
 
-import { isShadow, type MeshConfig, type PolicyDocument } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { isShadow } from "@merlon/policy/selection"
 import { someOf } from "../observe/one-line.js"
 import type { UdpHandling } from "../registry/udp.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"

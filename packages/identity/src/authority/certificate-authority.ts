@@ -3,7 +3,7 @@
 // holder only the public key is taken.
 
 import { randomBytes } from "node:crypto"
-import { parseIp, parseSpiffeId } from "@merlon/policy"
+import { parseIp, parseSpiffeId } from "@merlon/policy/request"
 import { readOnly, readWithin, wholeBits } from "../der/read.js"
 import { TAG } from "../der/tags.js"
 import { objectIdentifier, sequence } from "../der/write.js"

@@ -3,7 +3,8 @@
 // with or without dashes and quotes, comments after `#`. What cannot be read is reported and takes nothing else with it:
 // a revocation that was meant and is not in force is the worst that can happen here.
 
-import { nearest, parseSpiffeId } from "@merlon/policy"
+import { parseSpiffeId } from "@merlon/policy/request"
+import { nearest } from "@merlon/policy/shape"
 import { canonicalSerial } from "../x509/serial.js"
 
 const LISTS = ["identities", "serials"] as const

@@ -3,7 +3,7 @@
 // one name can be written so that it looks like two (CVE-2021-44532). The one reader for callers, servers and
 // authorities, so that no two of them see two names in one certificate. Strict, and a value for whatever bytes come.
 
-import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
+import { parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
 import { type DerElement, readElements, readOnly, readWithin } from "../der/read.js"
 import { contextTag, TAG } from "../der/tags.js"
 import { objectIdentifier } from "../der/write.js"

@@ -2,7 +2,7 @@
 // Seen calls as JSON, on the wire, on disk and in answers. Read strictly, since calls come from proxies and files.
 
 import { isObject } from "../resources/field.js"
-import { choice, flag, object, optional, type Read, ShapeError, text, whole, wrong } from "../shape.js"
+import { choice, flag, object, optional, type Read, ShapeError, text, whole, wrong } from "../shape/shape.js"
 import { CALL_STAGES, type CallRule, type SeenCall } from "./call.js"
 
 /** Characters of any text in a call. */

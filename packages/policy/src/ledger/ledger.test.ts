@@ -5,7 +5,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { parseTemplate } from "../authorization/path-template.js"
-import { ShapeError } from "../shape.js"
+import { ShapeError } from "../shape/shape.js"
 import { anyCodePoint } from "../testing/any-code-point.js"
 import { CALL_STAGES, callKey, type SeenCall } from "./call.js"
 import { readCall, readCalls, writeCall } from "./call-codec.js"

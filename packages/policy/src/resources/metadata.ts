@@ -3,10 +3,10 @@
 // carried along untouched.
 
 import type { MeshNames } from "../mesh/names.js"
+import { nearest } from "../shape/nearest.js"
 import { parseDryRun } from "./dry-run.js"
 import { shown } from "./fault.js"
 import { type Field, isObject } from "./field.js"
-import { nearest } from "./nearest.js"
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/

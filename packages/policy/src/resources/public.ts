@@ -18,7 +18,6 @@ export type {
   Status,
   StatusCondition,
 } from "./document.js"
-export { durationMilliseconds } from "./duration.js"
 export {
   FAULTS,
   type Fault,
@@ -43,8 +42,8 @@ export type {
   TrafficPolicy,
 } from "./mesh-service/definition.js"
 export { stringMatcher } from "./mesh-service/string-match.js"
-export { nearest } from "./nearest.js"
 export type { MtlsMode } from "./peer-authentication/definition.js"
+export { isPolicyTest } from "./policy-test.js"
 export { type ReadDocument, type ReadOptions, readDocuments } from "./read.js"
 export type { JwtRule } from "./request-authentication/definition.js"
 export type { CelRule, Refused } from "./schema.js"

@@ -3,11 +3,11 @@
 // its limits bound the number of differences.
 
 import type { TSchema } from "typebox"
+import { nearest } from "../shape/nearest.js"
 import { type Difference, findDifferences, type SchemaNode } from "./differences.js"
 import type { Path } from "./fault.js"
 import { shown } from "./fault.js"
 import type { Report } from "./field.js"
-import { nearest } from "./nearest.js"
 
 /** `base` is where the value stands in its document. */
 export function checkStructure(schema: TSchema, value: unknown, base: Path, report: Report): void {

@@ -3,13 +3,13 @@
 // be right; warnings are told apart. Bounded work for any input.
 
 import type { MeshNames } from "../mesh/names.js"
+import { nearest } from "../shape/nearest.js"
 import { checkCharacters } from "./characters.js"
 import type { PolicyDocument } from "./document.js"
 import { type Fault, shown, type Warning } from "./fault.js"
 import { Field, isObject, Report } from "./field.js"
 import { apiVersionOf, isServed, KINDS, type KindDefinition } from "./kinds.js"
 import { checkDryRun, checkMetadata } from "./metadata.js"
-import { nearest } from "./nearest.js"
 import { snapshot } from "./snapshot.js"
 import { checkStructure, listed, placeOf } from "./structure.js"
 

@@ -3,9 +3,9 @@
 // tokens say is shown short and on one line.
 
 import { describeNearMiss } from "../authorization/nearest.js"
+import { ruleName } from "../authorization/rule-name.js"
 import { shown } from "../resources/fault.js"
 import { faultText } from "../tokens/faults.js"
-import { ruleName } from "./rule-name.js"
 import type { Answer } from "./trial.js"
 
 export interface StageAccount {

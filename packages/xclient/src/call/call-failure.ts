@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a call did not get an answer, by a code of the table in errors.ts.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { type CallFailureCode, XCLIENT_FAULTS } from "../errors.js"
 
 export class CallFailure extends Error {

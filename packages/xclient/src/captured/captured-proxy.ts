@@ -4,7 +4,7 @@
 
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
-import type { Log } from "@merlon/xds"
+import type { Log } from "@merlon/xds/runtime"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
 import { tunnelExternally } from "../proxy/external.js"

@@ -2,7 +2,7 @@
 // Failed calls in the log, each destination and reason at most once in a while: a program that tries again in a loop must not
 // fill the disk.
 
-import type { Log } from "@merlon/xds"
+import type { Log } from "@merlon/xds/runtime"
 import type { CallFailure } from "../call/call-failure.js"
 
 const QUIET_MS = 10_000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool as a whole, with a real ADS stream, real certificates and real servers.
 
-import { readBootstrap } from "@merlon/xds"
+import { readBootstrap } from "@merlon/xds/member"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { TestControlPlane } from "../testing/control-plane.js"
 import { TestMesh, type TestServer, WEB_HOST } from "../testing/mesh.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check tool from its start to its exit code: joins the mesh, does what was asked, leaves.
 
-import type { Bootstrap, Log } from "@merlon/xds"
+import type { Bootstrap } from "@merlon/xds/member"
+import type { Log } from "@merlon/xds/runtime"
 import { MAX_TRIES } from "../call/outbound.js"
 import { MeshMember } from "../member/mesh-member.js"
 import { CONNECT_TIMEOUT_MS } from "../member/workload-calls.js"

@@ -2,7 +2,7 @@
 // Which host and port is meant: what was said, else what the environment says of the one Service it knows. Kubernetes
 // tells pods of Services by variables such as `WEB_SERVICE_HOST`; the name is in the variable, its value only an address.
 
-import { parseIp } from "@merlon/policy"
+import { parseIp } from "@merlon/policy/request"
 import { parseAuthority } from "../routes/authority.js"
 
 export interface Target {

@@ -2,7 +2,8 @@
 // Our credentials and whom we trust, as one value: each change of either is another value with another id, and connections
 // made under an older one are used for no new request.
 
-import type { TrustSpec, WorkloadCredentials } from "@merlon/xds"
+import type { TrustSpec } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
 
 export interface Material {
   /** Tells one state of credentials and trust from another. */

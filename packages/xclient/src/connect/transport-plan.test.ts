@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ClientTlsMode, EffectiveMode } from "@merlon/policy"
+import type { ClientTlsMode } from "@merlon/policy/resources"
+import type { EffectiveMode } from "@merlon/policy/selection"
 import { describe, expect, it } from "vitest"
 import { planTransport } from "./transport-plan.js"
 

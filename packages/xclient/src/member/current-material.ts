@@ -2,7 +2,8 @@
 // Credentials and trust as they are now, as one value that changes its id only when one of them really changed.
 
 import { isDeepStrictEqual } from "node:util"
-import type { TrustSpec, WorkloadCredentials } from "@merlon/xds"
+import type { TrustSpec } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
 import type { Material } from "../connect/material.js"
 
 export class CurrentMaterial {

@@ -3,7 +3,8 @@
 // What cannot be read or written is done without.
 
 import { certificateFacts } from "@merlon/identity"
-import { readCheckedFile, type WorkloadCredentials, writeCheckedFile } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
+import { readCheckedFile, writeCheckedFile } from "@merlon/xds/runtime"
 
 const NAME = "xclient-credentials.json"
 

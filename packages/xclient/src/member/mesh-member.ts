@@ -3,7 +3,10 @@
 // them. The control plane may go away at any time; what is known then stays in use.
 
 import { readFileSync, statSync } from "node:fs"
-import { type Bootstrap, Enrolment, type Log, MeshClient, type Proof, type TrustSpec } from "@merlon/xds"
+import type { TrustSpec } from "@merlon/xds"
+import { Enrolment, MeshClient, type Proof } from "@merlon/xds/client"
+import type { Bootstrap } from "@merlon/xds/member"
+import type { Log } from "@merlon/xds/runtime"
 import type { Outbound } from "../call/outbound.js"
 import type { RouteBook } from "../routes/route-book.js"
 import { keepCredentials, keptCredentials } from "./kept-credentials.js"

@@ -2,7 +2,8 @@
 // The calls of one workload: the routes it asks for, the connections it keeps, and the credentials and trust they are made
 // with. Whoever has the stream to the control plane feeds it.
 
-import type { TrustSpec, WorkloadCredentials } from "@merlon/xds"
+import type { TrustSpec } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
 import { EndpointHealth } from "../balance/endpoint-health.js"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { RouteMatch } from "@merlon/policy"
+import type { RouteMatch } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { Call } from "./call.js"
 import { callMatcher } from "./call-matcher.js"

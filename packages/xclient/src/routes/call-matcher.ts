@@ -2,7 +2,8 @@
 // A route's match made ready. Alternatives: any of them; within one, all its fields. What a request does not have never
 // matches, whatever the pattern.
 
-import { type RouteMatch, readableText, type StringMatch, stringMatcher } from "@merlon/policy"
+import { readableText } from "@merlon/policy/request"
+import { type RouteMatch, type StringMatch, stringMatcher } from "@merlon/policy/resources"
 import type { Call } from "./call.js"
 
 export type CallMatcher = (call: Call) => boolean

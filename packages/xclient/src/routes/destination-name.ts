@@ -2,7 +2,7 @@
 // What people call a destination: its subset, else its Service, else the cluster. Where two would be called the same,
 // both go by their clusters' names.
 
-import { parseIp } from "@merlon/policy"
+import { parseIp } from "@merlon/policy/request"
 import type { ServiceCluster } from "@merlon/xds"
 
 export function destinationNames(clusters: readonly ServiceCluster[]): ReadonlyMap<string, string> {

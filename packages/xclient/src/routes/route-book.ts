@@ -2,15 +2,9 @@
 // The routes of all hosts somebody asked for, as the control plane keeps them up to date. A host is subscribed to when it
 // is first asked for. "Not known yet" and "no host of the mesh" are different answers, and stay so.
 
-import {
-  decodeHostRoutes,
-  Emitter,
-  HOST_ROUTES,
-  type HostRoutesSpec,
-  messageOf,
-  type Subscription,
-  type TrustSpec,
-} from "@merlon/xds"
+import { decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, type TrustSpec } from "@merlon/xds"
+import type { Subscription } from "@merlon/xds/client"
+import { Emitter, messageOf } from "@merlon/xds/runtime"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { callMatcher } from "./call-matcher.js"
 import { HostRouting } from "./host-routing.js"

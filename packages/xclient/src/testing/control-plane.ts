@@ -7,15 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { makeSigningRequest, readSigningRequest } from "@merlon/identity"
-import {
-  type Caller,
-  encodeHostRoutes,
-  HOST_ROUTES,
-  type HostRoutesSpec,
-  MeshServer,
-  type ResourceSource,
-  type VersionedResource,
-} from "@merlon/xds"
+import { encodeHostRoutes, HOST_ROUTES, type HostRoutesSpec } from "@merlon/xds"
+import { type Caller, MeshServer, type ResourceSource, type VersionedResource } from "@merlon/xds/server"
 import { CONSUMER_ID, type TestMesh } from "./mesh.js"
 
 export const TOKEN = "a-good-token"

@@ -8,7 +8,7 @@ import { createServer as createHttpsServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { CertificateAuthority, createRoot, makeSigningRequest } from "@merlon/identity"
-import type { EffectiveMode } from "@merlon/policy"
+import type { EffectiveMode } from "@merlon/policy/selection"
 import {
   clusterName,
   type HostRoutesSpec,
@@ -16,8 +16,8 @@ import {
   type ServiceEndpoint,
   type TrustSpec,
   type WeightedRoute,
-  type WorkloadCredentials,
 } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
 
 export const WEB_HOST = "web.app.svc.cluster.local"
 export const WEB_ID = "spiffe://cluster.local/ns/app/sa/web"

@@ -12,8 +12,8 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls"
-import { TLS_OWN } from "@merlon/wire"
-import { type Log, messageOf } from "../log.js"
+import { TLS_OWN } from "@merlon/wire/tls"
+import { type Log, messageOf } from "../runtime/log.js"
 import type { Method } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
 import { readAddress } from "./grpc/address.js"

@@ -8,8 +8,8 @@ import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
-import type { Lane } from "../lane.js"
-import { messageOf } from "../log.js"
+import type { Lane } from "../runtime/lane.js"
+import { messageOf } from "../runtime/log.js"
 import { deltaAggregatedResources } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
 import { Channel, type ChannelOptions, REFUSALS } from "./channel.js"

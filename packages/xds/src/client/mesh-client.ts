@@ -2,9 +2,9 @@
 // A proxy's connection to its control plane: keeps a delta stream open for as long as it runs, and calls beside it. What speaks
 // xDS is loaded when it is needed, so that a proxy serves from its last good state before that.
 
-import { Emitter } from "../emitter.js"
-import { Lane } from "../lane.js"
-import { messageOf, SILENT } from "../log.js"
+import { Emitter } from "../runtime/emitter.js"
+import { Lane } from "../runtime/lane.js"
+import { messageOf, SILENT } from "../runtime/log.js"
 import { Backoff } from "./backoff.js"
 import type { CertificateAnswer } from "./calls.js"
 import type { DeltaStream, StreamEnd } from "./delta-stream.js"

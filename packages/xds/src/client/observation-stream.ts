@@ -4,8 +4,8 @@
 
 import { create } from "@bufbuild/protobuf"
 import { ObservationSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
-import { type Log, messageOf } from "../log.js"
 import { type Observation, type ObservationSource, readInquiry, writeObservation } from "../observation.js"
+import { type Log, messageOf } from "../runtime/log.js"
 import { observe } from "../wire/methods.js"
 import type { Channel } from "./channel.js"
 import type { Call } from "./grpc/call.js"

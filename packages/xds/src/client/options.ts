@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the client of a control plane is told, and what it tells back.
 
-import type { Log } from "../log.js"
 import type { ObservationSource } from "../observation.js"
+import type { Log } from "../runtime/log.js"
 import type { VersionedResource } from "../server/source.js"
 import type { LastSession } from "./last-session.js"
 

@@ -2,7 +2,7 @@
 // One alternative of a MeshService's match in Envoy's words. The host is not among them: it chooses the virtual host.
 
 import { create } from "@bufbuild/protobuf"
-import type { RouteMatch as MeshMatch, StringMatch } from "@merlon/policy"
+import type { RouteMatch as MeshMatch, StringMatch } from "@merlon/policy/resources"
 import {
   type HeaderMatcher,
   HeaderMatcherSchema,

@@ -5,7 +5,7 @@
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { DurationSchema } from "@bufbuild/protobuf/wkt"
-import { type RouteMatch as MeshMatch, stringMatcher } from "@merlon/policy"
+import { type RouteMatch as MeshMatch, stringMatcher } from "@merlon/policy/resources"
 import {
   type Route,
   type RouteAction,

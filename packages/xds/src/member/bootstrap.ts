@@ -5,23 +5,12 @@
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
-import {
-  choice,
-  list,
-  type MeshNames,
-  meshNames,
-  optional,
-  orElse,
-  type Read,
-  settings,
-  someText,
-  whole,
-  wrong,
-} from "@merlon/policy"
+import { type MeshNames, meshNames } from "@merlon/policy/mesh"
+import { choice, list, optional, orElse, type Read, settings, someText, whole, wrong } from "@merlon/policy/shape"
 import { parse } from "yaml"
-import { messageOf } from "../log.js"
+import { messageOf } from "../runtime/log.js"
+import { readUtf8File } from "../runtime/utf8-file.js"
 import { ConfigurationError, readSettings } from "./configuration-error.js"
-import { readUtf8File } from "./utf8-file.js"
 
 export interface Bootstrap {
   readonly names: MeshNames

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a file that a person wrote cannot be used.
 
-import { type Read, ShapeError } from "@merlon/policy"
+import { type Read, ShapeError } from "@merlon/policy/shape"
 import type { ConfigurationCode } from "../errors.js"
 
 export class ConfigurationError extends Error {

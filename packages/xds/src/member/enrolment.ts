@@ -3,8 +3,8 @@
 // root signs, and asked for again and again where that fails. The key is made here and never leaves.
 
 import { BACKDATE_MS, certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
-import type { Log } from "../log.js"
-import { messageOf } from "../log.js"
+import type { Log } from "../runtime/log.js"
+import { messageOf } from "../runtime/log.js"
 import type { WorkloadCredentials } from "./workload-credentials.js"
 
 const FIRST_RETRY_MS = 1_000

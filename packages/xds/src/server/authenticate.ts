@@ -3,9 +3,9 @@
 // it; else a token comes first, because it may say which pod, and any other certificate of the connection counts where there
 // is no token or none that is good. Nobody gets in by what they say of themselves.
 
-import { ConcurrencyLimit } from "@merlon/wire"
-import { type Log, messageOf } from "../log.js"
-import { within } from "../within.js"
+import { ConcurrencyLimit } from "@merlon/wire/limits"
+import { type Log, messageOf } from "../runtime/log.js"
+import { within } from "../runtime/within.js"
 import type { ServerLimits } from "./limits.js"
 import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
 import type { Caller, Refusal } from "./source.js"

@@ -2,7 +2,7 @@
 // What each caller uses: its streams, and the bytes that its subscriptions make us keep. One identity may have many replicas,
 // so a caller is an identity at an address.
 
-import { remoteKey } from "@merlon/wire"
+import { remoteKey } from "@merlon/wire/limits"
 import type { ServerLimits } from "./limits.js"
 import type { OpenStream } from "./server-context.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"

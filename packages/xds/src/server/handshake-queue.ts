@@ -4,7 +4,7 @@
 // go on with its handshake delays no other. Addresses take turns, so that one with thousands of connections delays the
 // others by one at a time.
 
-import { FairQueue } from "@merlon/wire"
+import { FairQueue } from "@merlon/wire/limits"
 
 /** Few enough that running handshakes progress, enough that a turn is not spent on bookkeeping. */
 const PER_TURN = 8

@@ -2,7 +2,7 @@
 import { connect as connectTcp } from "node:net"
 import { connect, type TLSSocket } from "node:tls"
 import { afterEach, expect, it, vi } from "vitest"
-import { SILENT } from "../log.js"
+import { SILENT } from "../runtime/log.js"
 import { IDENTITY, SERVER_NAME, TestAuthority, type TestCredentials } from "../testing/test-authority.js"
 import { DEFAULT_SERVER_LIMITS } from "./limits.js"
 import { type Connection, Listener } from "./listener.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane's gRPC port is made of, and what one can ask of it while it listens.
 
-import type { Log } from "../log.js"
+import type { Log } from "../runtime/log.js"
 import type { ServerLimits } from "./limits.js"
 import type { Credentials } from "./listener.js"
 import type { MeshServerObserver } from "./observer.js"

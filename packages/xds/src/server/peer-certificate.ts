@@ -3,8 +3,8 @@
 
 import type { TLSSocket } from "node:tls"
 import { type CertifiedPod, canonicalSerial, inspectCertificate, readBundle, signerOf } from "@merlon/identity"
-import type { SpiffeId } from "@merlon/policy"
-import { shownCertificate } from "../shown-certificate.js"
+import type { SpiffeId } from "@merlon/policy/request"
+import { shownCertificate } from "../runtime/shown-certificate.js"
 import { type Issuer, issuerOf, pemOf } from "./issuers.js"
 
 export interface PeerCertificate {

@@ -2,8 +2,8 @@
 // What every stream of a caller is held to, whatever is said on it: a proof before the first word, which it does not
 // outlive, a first word in time, so many words in a second, and an end that does not wait for who reads nothing.
 
-import { TokenBucket } from "@merlon/wire"
-import { messageOf } from "../log.js"
+import { TokenBucket } from "@merlon/wire/limits"
+import { messageOf } from "../runtime/log.js"
 import type { Proven } from "./authenticate.js"
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"

@@ -10,9 +10,9 @@ import {
   type SignCertificateResponse,
   SignCertificateResponseSchema,
 } from "../generated/merlon/mesh/v1/mesh_pb.js"
-import { messageOf } from "../log.js"
+import { messageOf } from "../runtime/log.js"
+import { within } from "../runtime/within.js"
 import { type Method, report as reportMethod, signCertificate } from "../wire/methods.js"
-import { within } from "../within.js"
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every stream and call of one server shares.
 
-import type { Log } from "../log.js"
+import type { Log } from "../runtime/log.js"
 import type { Authenticator, Proven } from "./authenticate.js"
 import type { ServerLimits } from "./limits.js"
 import type { MeshServerObserver } from "./observer.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wiring of the server: listener, gRPC, streams, and how all of it ends.
 
-import { messageOf, SILENT } from "../log.js"
+import { messageOf, SILENT } from "../runtime/log.js"
 import {
   deltaAggregatedResources,
   observe as observeMethod,

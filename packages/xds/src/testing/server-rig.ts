@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real server on a real port for tests: resources in memory, tokens that are `good:<pod>`, an authority of its own.
 
-import type { Log } from "../log.js"
+import type { Log } from "../runtime/log.js"
 import type { ServerLimits } from "../server/limits.js"
 import type { SessionGrant } from "../server/listener.js"
 import { MeshServer } from "../server/mesh-server.js"

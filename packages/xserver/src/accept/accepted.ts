@@ -5,7 +5,7 @@
 import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
-import type { Connection } from "@merlon/policy"
+import type { Connection } from "@merlon/policy/authorization"
 import type { ApplicationPort } from "../config/application-port.js"
 
 export interface Accepted {

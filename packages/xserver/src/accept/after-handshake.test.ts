@@ -4,7 +4,7 @@
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls"
-import { meshConfig } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
 import { afterEach, describe, expect, it } from "vitest"
 import type { TlsFailure } from "../observe/meters.js"
 import type { Accepted } from "./accepted.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What we agree to speak inside a terminated connection, and what the agreement means for the handlers.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 
 /** Agreed, `undefined`: nothing was, and the first bytes tell. */
 export type AgreedProtocol = "http1" | "http2" | undefined

@@ -2,7 +2,7 @@
 // Which certificates make their holder somebody. How their bytes may be written is tested beside the reader, in identity.
 
 import { X509Certificate } from "node:crypto"
-import { meshConfig } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
 import { describe, expect, it, test } from "vitest"
 import { readCertificate } from "./peer-certificate.js"
 import { identifyPeer } from "./peer-identity.js"

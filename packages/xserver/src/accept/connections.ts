@@ -2,8 +2,8 @@
 // Every connection that a handler owns, so that a change of policies or mode, a revocation or the end of the process
 // reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
 
-import type { SpiffeId } from "@merlon/policy"
-import { ByteBudget } from "@merlon/wire"
+import type { SpiffeId } from "@merlon/policy/request"
+import { ByteBudget } from "@merlon/wire/limits"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import type { PeerChain } from "./trusted-chain.js"
 

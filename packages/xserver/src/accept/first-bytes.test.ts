@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { EffectiveMode } from "@merlon/policy"
+import type { EffectiveMode } from "@merlon/policy/selection"
 import { describe, expect, test } from "vitest"
 import { detectHttp, isPreface } from "./detect-http.js"
 import { judgeFirstBytes, judgeSilence, type PortFacts } from "./first-bytes.js"

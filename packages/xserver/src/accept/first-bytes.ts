@@ -3,7 +3,7 @@
 // the table of docs/semantics.md, "Peer modes". It is asked again from the beginning whenever more bytes have come, so
 // that it always answers by the mode in force.
 
-import type { EffectiveMode } from "@merlon/policy"
+import type { EffectiveMode } from "@merlon/policy/selection"
 import { type ClientHelloResult, parseClientHello } from "./client-hello.js"
 import { detectHttp, isPreface } from "./detect-http.js"
 

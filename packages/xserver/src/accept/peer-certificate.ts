@@ -5,8 +5,8 @@
 import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
 import { inspectCertificate } from "@merlon/identity"
-import type { SpiffeId } from "@merlon/policy"
-import { shownCertificate } from "@merlon/xds"
+import type { SpiffeId } from "@merlon/policy/request"
+import { shownCertificate } from "@merlon/xds/runtime"
 
 export interface CertificateFacts {
   /** Undefined where it names none, or not exactly one. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, parseSpiffeId } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { parseSpiffeId } from "@merlon/policy/request"
 import { expect, test } from "vitest"
 import type { CertificateFacts } from "./peer-certificate.js"
 import { identifyPeer, type PeerRules } from "./peer-identity.js"

@@ -2,7 +2,8 @@
 // Who the peer of a finished handshake is. The chain has been checked by OpenSSL; here comes what only the mesh knows:
 // one SPIFFE identity, of a trust domain that is ours, not revoked, and not expired since a resumed session was granted.
 
-import type { MeshConfig, SpiffeId } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { SpiffeId } from "@merlon/policy/request"
 import type { TlsFailure } from "../observe/meters.js"
 import type { PeerCertificate } from "./accepted.js"
 import type { CertificateFacts } from "./peer-certificate.js"

@@ -4,7 +4,8 @@
 // time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
-import { type ByteBudget, type ByteHolder, readIntoShared } from "@merlon/wire"
+import { readIntoShared } from "@merlon/wire"
+import type { ByteBudget, ByteHolder } from "@merlon/wire/limits"
 
 export interface SniffOptions {
   readonly timeoutMs: number

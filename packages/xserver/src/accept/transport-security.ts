@@ -6,7 +6,7 @@
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"
 import { canonicalSerial, inspectCertificate, TicketKeys } from "@merlon/identity"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
 import type { MaterialCode } from "../errors.js"
 import type { Connections } from "./connections.js"

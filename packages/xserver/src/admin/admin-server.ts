@@ -3,8 +3,8 @@
 // from elsewhere must not reach it, so a request has to name the loopback address it came to.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
-import { limitConnections, SMALL_REQUESTS } from "@merlon/wire"
-import { isOwnUser } from "@merlon/xds"
+import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
+import { isOwnUser } from "@merlon/xds/runtime"
 import type { DecisionSummary } from "../observe/decisions.js"
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const

@@ -3,7 +3,7 @@
 // Open to everybody, so it tells nothing about policies.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { limitConnections, SMALL_REQUESTS } from "@merlon/wire"
+import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
 import type { Probe } from "../config/probe.js"
 import { type ApplicationHost, askApplication } from "./ask-application.js"
 

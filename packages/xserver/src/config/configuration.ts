@@ -2,8 +2,12 @@
 // Everything one xserver enforces, as one value: whole or not at all. It comes from a file or from the control plane,
 // and the last one that was good is kept on disk.
 
-import type { MeshConfig, PolicyDocument, Program, Workload } from "@merlon/policy"
-import { compile, type KeySet, keySetId, parseKeySet } from "@merlon/policy"
+import type { Program } from "@merlon/policy/authorization"
+import { compile } from "@merlon/policy/authorization"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import type { Workload } from "@merlon/policy/selection"
+import { type KeySet, keySetId, parseKeySet } from "@merlon/policy/tokens"
 import type { ApplicationPort } from "./application-port.js"
 import type { Probe } from "./probe.js"
 

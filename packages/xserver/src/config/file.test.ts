@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { readCheckedFile, writeCheckedFile } from "@merlon/xds"
+import { readCheckedFile, writeCheckedFile } from "@merlon/xds/runtime"
 import { afterAll, describe, expect, it, test } from "vitest"
 import { compileConfiguration } from "./configuration.js"
 import { readConfigurationFile } from "./file.js"

@@ -4,28 +4,24 @@
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
+import { type MeshConfig, meshConfig, meshNames, PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
+import { type PolicyDocument, readDocuments, validate } from "@merlon/policy/resources"
 import {
   choice,
-  keySetId,
   list,
-  type MeshConfig,
-  meshConfig,
-  meshNames,
   optional,
   orElse,
-  PATH_NORMALIZATIONS,
-  type PolicyDocument,
   type Read,
-  readDocuments,
   record,
   settings,
   someText,
   text,
-  validate,
   whole,
   wrong,
-} from "@merlon/policy"
-import { ConfigurationError, messageOf, readSettings, readUtf8File } from "@merlon/xds"
+} from "@merlon/policy/shape"
+import { keySetId } from "@merlon/policy/tokens"
+import { ConfigurationError, readSettings } from "@merlon/xds/member"
+import { messageOf, readUtf8File } from "@merlon/xds/runtime"
 import { parse } from "yaml"
 import type { Configuration } from "./configuration.js"
 import type { Probe } from "./probe.js"

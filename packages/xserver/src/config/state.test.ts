@@ -11,7 +11,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { meshConfig } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import type { Configuration } from "./configuration.js"
 import { loadState, saveState } from "./state.js"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last configuration that was good, kept on disk for a proxy that runs from a file.
 
-import { meshConfig, meshNames, validate } from "@merlon/policy"
-import { readCheckedFile, removePrivateFile, writeCheckedFile } from "@merlon/xds"
+import { meshConfig, meshNames } from "@merlon/policy/mesh"
+import { validate } from "@merlon/policy/resources"
+import { readCheckedFile, removePrivateFile, writeCheckedFile } from "@merlon/xds/runtime"
 import type { Configuration } from "./configuration.js"
 
 /** The first version had no checksum. */

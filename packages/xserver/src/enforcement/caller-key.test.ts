@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { parseIp, parseSpiffeId } from "@merlon/policy"
-import { addressKey } from "@merlon/wire"
+import { parseIp, parseSpiffeId } from "@merlon/policy/request"
+import { addressKey } from "@merlon/wire/limits"
 import { expect, test } from "vitest"
 import { callerKey } from "./caller-key.js"
 

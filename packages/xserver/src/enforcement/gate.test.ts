@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { compile, meshConfig, type PolicyDocument, parseIp } from "@merlon/policy"
+import { compile } from "@merlon/policy/authorization"
+import { meshConfig } from "@merlon/policy/mesh"
+import { parseIp } from "@merlon/policy/request"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { Gate } from "./gate.js"
 

@@ -12,8 +12,8 @@ import {
   needsHttp,
   type Program,
   refusedByMode,
-  TokenMemory,
-} from "@merlon/policy"
+} from "@merlon/policy/authorization"
+import { TokenMemory } from "@merlon/policy/tokens"
 import type { ProtocolFault, ProtocolRefusal, RevokedPeer, TcpJudgement } from "../observe/meters.js"
 import { newDecisionId } from "./decision-id.js"
 

@@ -2,8 +2,8 @@
 // What all requests of a caller's connection have in common, made ready once: what is told of it to the application, what
 // rules read under the names that are only ours, and the services of the process.
 
-import type { Connection } from "@merlon/policy"
-import type { Deadlines, FieldPairs, Upstream } from "@merlon/wire"
+import type { Connection } from "@merlon/policy/authorization"
+import type { Deadlines, FieldPairs, Upstream } from "@merlon/wire/http"
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { connectionHeaders } from "../accept/forwarded-headers.js"

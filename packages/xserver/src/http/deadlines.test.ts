@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { execFileSync } from "node:child_process"
-import { Deadlines, type Expiring, UNWATCHED } from "@merlon/wire"
+import { Deadlines, type Expiring, UNWATCHED } from "@merlon/wire/http"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"

@@ -2,7 +2,9 @@
 // One request of a caller and its response: judged, then forwarded in both directions as it comes, or answered here.
 // Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
 
-import type { HttpRequest, ProtectedHeaders } from "@merlon/policy"
+import type { HttpRequest } from "@merlon/policy/authorization"
+import type { ProtectedHeaders } from "@merlon/policy/request"
+import { FIELD_KIND } from "@merlon/wire"
 import type {
   HttpFault,
   LocalReply,
@@ -11,8 +13,8 @@ import type {
   UpstreamCall,
   UpstreamFailure,
   UpstreamListener,
-} from "@merlon/wire"
-import { FIELD_KIND, type FieldPairs, type Fields, isRefused, pairsOf, upgradeOf } from "@merlon/wire"
+} from "@merlon/wire/http"
+import { type FieldPairs, type Fields, isRefused, pairsOf, upgradeOf } from "@merlon/wire/http"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"

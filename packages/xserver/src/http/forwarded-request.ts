@@ -3,9 +3,11 @@
 // and the names under which only the gate speaks say what the gate knows. Decided here once; how it is written is for
 // the version of HTTP that the application speaks.
 
-import { foldedName, nominatedHeaders, type ProtectedHeaders, type RequestEdits } from "@merlon/policy"
-import type { FieldPairs, Fields, Framing, OutgoingRequest, RequestHead } from "@merlon/wire"
-import { FIELD_KIND, fieldName, hasOption } from "@merlon/wire"
+import { foldedName, nominatedHeaders, type ProtectedHeaders } from "@merlon/policy/request"
+import type { RequestEdits } from "@merlon/policy/tokens"
+import { FIELD_KIND, fieldName } from "@merlon/wire"
+import type { FieldPairs, Fields, Framing, OutgoingRequest, RequestHead } from "@merlon/wire/http"
+import { hasOption } from "@merlon/wire/http"
 
 /** What is the same for all requests of a connection. */
 export interface ForwardedConnection {

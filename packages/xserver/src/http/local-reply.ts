@@ -2,8 +2,8 @@
 // Answers that come from the gate itself: refusals, and words for an application that does not answer. The text says
 // what happened and nothing about policies.
 
-import type { FieldPairs, LocalReply, UpstreamFailure } from "@merlon/wire"
-import { HTTP_FAULTS, type HttpFault } from "@merlon/wire"
+import type { FieldPairs, LocalReply, UpstreamFailure } from "@merlon/wire/http"
+import { HTTP_FAULTS, type HttpFault } from "@merlon/wire/http"
 
 const NO_FIELDS: FieldPairs = []
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { PROXY_HEADERS } from "@merlon/policy"
+import { PROXY_HEADERS } from "@merlon/policy/request"
 import { RECOGNISED_FIELDS } from "@merlon/wire"
 import { expect, it } from "vitest"
 

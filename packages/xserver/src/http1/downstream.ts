@@ -5,19 +5,16 @@
 
 import {
   BodyReader,
-  type ByteHolder,
-  type Expiring,
   HeadScanner,
-  HTTP_FAULTS,
-  type HttpFault,
   Outbox,
   openWire,
   parseRequestHead,
   STEP,
-  UNWATCHED,
   type Wire,
   type WireUser,
 } from "@merlon/wire"
+import { type Expiring, HTTP_FAULTS, type HttpFault, UNWATCHED } from "@merlon/wire/http"
+import type { ByteHolder } from "@merlon/wire/limits"
 import type { Accepted } from "../accept/accepted.js"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { Caller } from "../http/caller.js"

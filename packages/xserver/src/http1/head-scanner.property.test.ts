@@ -2,8 +2,8 @@
 // In the read buffer a scanner takes steps of several bytes, elsewhere one at a time: both must find what RFC 9112 says
 // is there, wherever in the buffer a head lies and however it is cut.
 
-import type { RequestHead } from "@merlon/wire"
 import { HeadScanner, parseRequestHead, READ_BUFFER } from "@merlon/wire"
+import type { RequestHead } from "@merlon/wire/http"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { mutated, requestText } from "./testing/messages.js"

@@ -3,7 +3,9 @@
 // a name what the application gets under it.
 
 import { generateKeyPairSync } from "node:crypto"
-import { meshConfig, type PolicyDocument, Trial } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { Trial } from "@merlon/policy/trial"
 import fc from "fast-check"
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a judgement does to a request: refusals to the letter, edits, and the headers under which only the gate speaks.
 import { generateKeyPairSync } from "node:crypto"
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { SignJWT } from "jose"
 import { afterEach, describe, expect, it, test } from "vitest"
 import { eventually, Rig, type RigOptions } from "./testing/rig.js"
@@ -118,7 +118,7 @@ describe("a refusal", () => {
   it("uses the mesh's own name in its header", async () => {
     await start({
       documents: [denyAdmin],
-      mesh: { names: (await import("@merlon/policy")).meshNames({ mesh: "castle" }) },
+      mesh: { names: (await import("@merlon/policy/mesh")).meshNames({ mesh: "castle" }) },
     })
     const client = await rig.client()
     expect(await client.send("GET /admin HTTP/1.1\r\nHost: a\r\n\r\n").response()).toMatch(/x-castle-decision: /)

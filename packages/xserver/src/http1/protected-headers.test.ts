@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import type { RequestListener } from "node:http"
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { SignJWT } from "jose"
 import { afterEach, describe, expect, it } from "vitest"
 import { Rig, type RigOptions } from "./testing/rig.js"

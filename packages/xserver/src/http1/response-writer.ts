@@ -2,17 +2,18 @@
 // Writes responses to an HTTP/1 client, one after the other: how each is framed, and whether the connection goes on after
 // it. One for the connection, begun anew with each request.
 
-import type { Fields, Framing, LocalReply, Outbox, ResponseHead } from "@merlon/wire"
+import type { Outbox } from "@merlon/wire"
 import {
   chunkStart,
   connectionLine,
   framingFor,
-  keepsResponseTrailer,
   lastChunk,
   localReplyText,
   responseHeadText,
   trailerLines,
 } from "@merlon/wire"
+import type { Fields, Framing, LocalReply, ResponseHead } from "@merlon/wire/http"
+import { keepsResponseTrailer } from "@merlon/wire/http"
 import type { Exchange, Responder } from "../http/exchange.js"
 
 /** What the writer has to ask and tell of the connection. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published ways to make two readers disagree on where a request ends. All are refused, whole and byte by byte.
 
-import type { HttpFault } from "@merlon/wire"
+import type { HttpFault } from "@merlon/wire/http"
 import { describe, expect, test } from "vitest"
 import { everyByte, readRequests } from "./testing/read-messages.js"
 

@@ -3,13 +3,11 @@
 // request, which a `ResponseWriter` carries.
 
 import {
-  type ByteHolder,
   Http2Connection as Connection,
   type Http2ConnectionUser as ConnectionUser,
   DEFAULT_WINDOW,
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
-  type Expiring,
   type Http2Field as Field,
   type HeaderListFault as ListFault,
   MAX_STREAM,
@@ -20,12 +18,12 @@ import {
   HTTP2_SETTING as SETTING,
   type Http2Stream as Stream,
   settingsText,
-  type TokenBucket,
-  UNWATCHED,
   type Wire,
   type WireUser,
   windowUpdateText,
 } from "@merlon/wire"
+import { type Expiring, UNWATCHED } from "@merlon/wire/http"
+import type { ByteHolder, TokenBucket } from "@merlon/wire/limits"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { Caller } from "../http/caller.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"

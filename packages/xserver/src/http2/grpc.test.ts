@@ -12,7 +12,8 @@ import {
   type ServiceError,
   status,
 } from "@grpc/grpc-js"
-import { type Connect, connectTcp, Deadlines, Http2Pool } from "@merlon/wire"
+import { connectTcp, Http2Pool } from "@merlon/wire"
+import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"

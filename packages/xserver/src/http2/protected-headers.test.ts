@@ -2,7 +2,7 @@
 // The same over HTTP/2, towards applications of either version.
 import { once } from "node:events"
 import type { RequestListener } from "node:http"
-import type { PolicyDocument } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { afterEach, describe, expect, it } from "vitest"
 import { answerOf, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
 

@@ -2,27 +2,29 @@
 // One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It is
 // over with its stream, whatever happened.
 
-import type { LocalReply, RequestHead, ResponseHead } from "@merlon/wire"
 import {
   HTTP2_ERROR as ERROR,
-  type Expiring,
   type Http2Field as Field,
-  type Fields,
-  HTTP_FAULTS,
-  type HttpFault,
   isGrpc,
-  keepsResponseTrailer,
   keepsTrailerKind,
   type HeaderListFault as ListFault,
-  pairsOf,
   readHttp2Request,
   readHttp2Trailers,
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
-  UNWATCHED,
   writeHttp2Reply,
   writeHttp2Response,
 } from "@merlon/wire"
+import type { LocalReply, RequestHead, ResponseHead } from "@merlon/wire/http"
+import {
+  type Expiring,
+  type Fields,
+  HTTP_FAULTS,
+  type HttpFault,
+  keepsResponseTrailer,
+  pairsOf,
+  UNWATCHED,
+} from "@merlon/wire/http"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { Caller } from "../http/caller.js"
 import { Exchange, type Responder, unreadable } from "../http/exchange.js"

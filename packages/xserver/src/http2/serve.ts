@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler of HTTP/2 connections: each becomes a `Downstream`, which lives until its socket closes.
 
-import { TokenBuckets } from "@merlon/wire"
+import { TokenBuckets } from "@merlon/wire/limits"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import { Caller, type HttpServices } from "../http/caller.js"
 import { Downstream } from "./downstream.js"

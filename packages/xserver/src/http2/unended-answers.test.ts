@@ -2,7 +2,8 @@
 // Applications that speak HTTP/2 and leave a stream open behind an answer that has no content.
 
 import { connect, createServer, type Socket } from "node:net"
-import { type Connect, connectTcp, Deadlines, Http2Pool } from "@merlon/wire"
+import { connectTcp, Http2Pool } from "@merlon/wire"
+import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterEach, expect, test } from "vitest"
 import { listening, PATIENT_LIMITS, type Rig, startRig } from "../accept/testing/rig.js"
 import { serveHttp1 } from "../http1/serve.js"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
-import { type Bootstrap, encodeProxyResource, type ProxyResource, type VersionedResource } from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import { encodeProxyResource, type ProxyResource } from "@merlon/xds"
+import type { Bootstrap } from "@merlon/xds/member"
+import type { VersionedResource } from "@merlon/xds/server"
 import { describe, expect, it } from "vitest"
 import { HeldResources } from "./held-resources.js"
 

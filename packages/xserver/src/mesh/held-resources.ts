@@ -2,17 +2,13 @@
 // What the control plane has sent and we have taken, as a value: an update makes another one, and the old one stays what
 // it was, to be kept where the new one proves unusable.
 
-import { type MeshConfig, meshConfig, meshNames, type PolicyDocument, validate } from "@merlon/policy"
-import {
-  type Bootstrap,
-  decodeProxyResource,
-  messageOf,
-  type ProxyResource,
-  type TrustSpec,
-  type VersionedResource,
-  type WorkloadCredentials,
-  type WorkloadSpec,
-} from "@merlon/xds"
+import { type MeshConfig, meshConfig, meshNames } from "@merlon/policy/mesh"
+import { type PolicyDocument, validate } from "@merlon/policy/resources"
+import { decodeProxyResource, type ProxyResource, type TrustSpec, type WorkloadSpec } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
+import type { Bootstrap } from "@merlon/xds/member"
+import { messageOf } from "@merlon/xds/runtime"
+import type { VersionedResource } from "@merlon/xds/server"
 import type { Configuration, TlsMaterial } from "../config/configuration.js"
 
 export interface Update {

@@ -3,16 +3,10 @@
 // a proxy starts while the control plane is away, and asks for nothing it already has when the control plane is back.
 // INVARIANT: the versions it then claims to hold are computed from what was read, never read themselves.
 
-import {
-  decodeProxyResource,
-  readCheckedFile,
-  readPrivateFile,
-  removePrivateFile,
-  resourceVersion,
-  type VersionedResource,
-  type WorkloadCredentials,
-  writeCheckedFile,
-} from "@merlon/xds"
+import { decodeProxyResource, resourceVersion } from "@merlon/xds"
+import type { WorkloadCredentials } from "@merlon/xds/client"
+import { readCheckedFile, readPrivateFile, removePrivateFile, writeCheckedFile } from "@merlon/xds/runtime"
+import type { VersionedResource } from "@merlon/xds/server"
 import { HeldResources } from "./held-resources.js"
 
 const VERSION = 2

@@ -4,16 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CertificateAuthority, createRoot, readSigningRequest } from "@merlon/identity"
-import { meshNames } from "@merlon/policy"
-import {
-  type Bootstrap,
-  type Caller,
-  encodeProxyResource,
-  MeshServer,
-  type ProxyResource,
-  resourceVersion,
-  type VersionedResource,
-} from "@merlon/xds"
+import { meshNames } from "@merlon/policy/mesh"
+import { encodeProxyResource, type ProxyResource, resourceVersion } from "@merlon/xds"
+import type { Bootstrap } from "@merlon/xds/member"
+import { type Caller, MeshServer, type VersionedResource } from "@merlon/xds/server"
 import { pino } from "pino"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import type { Configuration } from "../config/configuration.js"

@@ -3,17 +3,16 @@
 // cannot be; the control plane may go away at any time, and what is in force stays.
 
 import { readFileSync, statSync } from "node:fs"
+import { PROXY_RESOURCE } from "@merlon/xds"
 import {
-  type Bootstrap,
   Enrolment,
-  Lane,
   MeshClient,
   type MeshClientOptions,
-  messageOf,
-  PROXY_RESOURCE,
   type Subscription,
   type WorkloadCredentials,
-} from "@merlon/xds"
+} from "@merlon/xds/client"
+import type { Bootstrap } from "@merlon/xds/member"
+import { Lane, messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import type { Configuration } from "../config/configuration.js"
 import type { Observed } from "../observe/observed.js"

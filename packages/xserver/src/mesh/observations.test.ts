@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane is told: every count once, whatever becomes of streams; decisions only while somebody follows.
 
-import type { SeenCall } from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
 import type { Observation } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import type { DecisionListener } from "../observe/decision-tail.js"

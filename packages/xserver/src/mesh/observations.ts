@@ -3,7 +3,7 @@
 // is taken; what comes meanwhile is added up. Decisions are told while somebody follows, and found by their id.
 
 import { randomBytes } from "node:crypto"
-import { CallSet, type SeenCall } from "@merlon/policy"
+import { CallSet, type SeenCall } from "@merlon/policy/ledger"
 import {
   type Inquiry,
   MAX_CALLS,

@@ -2,7 +2,7 @@
 // Keeps what is in force for the next start. If the disk does not take it, the older state is removed, because it would be
 // enforced after a restart without the control plane; and it is tried again until it succeeds.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import { type KeptState, keepState, removeState } from "./kept-state.js"
 

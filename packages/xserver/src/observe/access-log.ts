@@ -2,7 +2,7 @@
 // One line per request, JSON for machines or text for people. Lines are gathered and written together: a write per line
 // would cost more than the rest of the request.
 
-import type { LineOutput } from "@merlon/xds"
+import type { LineOutput } from "@merlon/xds/runtime"
 import type { RequestRecord } from "./meters.js"
 import { detailsOf, reasonOf, shadowOf } from "./reason.js"
 

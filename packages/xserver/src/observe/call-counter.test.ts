@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is counted of calls: shapes with their rules, nothing of the message, and never more than there is room for.
 
-import type { Judgement } from "@merlon/policy"
+import type { Judgement } from "@merlon/policy/authorization"
 import { describe, expect, it } from "vitest"
 import { CallCounter } from "./call-counter.js"
 import type { RequestRecord } from "./meters.js"

@@ -11,7 +11,7 @@ import {
   PathTemplates,
   type SeenCall,
   type TemplatePlace,
-} from "@merlon/policy"
+} from "@merlon/policy/ledger"
 import { isAlike, issuerOf, keyOf, methodOf, type Named, TOO_MANY, type Traits, traitsOf } from "./call-traits.js"
 import type { RequestRecord } from "./meters.js"
 import { ownText } from "./own-text.js"

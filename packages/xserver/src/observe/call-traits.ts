@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tells calls apart that are counted apart, without building a text for each request.
 
-import type { RuleRef } from "@merlon/policy"
+import type { RuleRef } from "@merlon/policy/authorization"
 import type { RequestRecord } from "./meters.js"
 import { ownText } from "./own-text.js"
 import { type Judged, ruleOf } from "./reason.js"

@@ -2,7 +2,8 @@
 // The last decisions, for `explain` by id. Of a refusal the attributes are kept with the program that judged it, so that
 // the explanation can be made when somebody asks; of what was let through only the summary.
 
-import { type Attributes, explain, type Program, type RuleRef, ruleName, type Trace } from "@merlon/policy"
+import { explain, type Program, type RuleRef, ruleName, type Trace } from "@merlon/policy/authorization"
+import type { Attributes } from "@merlon/policy/request"
 import type { RequestRecord } from "./meters.js"
 import { MAX_TEXT, ownText, shortText } from "./own-text.js"
 import { reasonOf, ruleOf, shadowOf } from "./reason.js"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the data path reports. An interface, so that handlers know nothing of registries, label sets or log formats.
 
-import type { Judgement } from "@merlon/policy"
-import type { UpstreamFailure } from "@merlon/wire"
+import type { Judgement } from "@merlon/policy/authorization"
+import type { UpstreamFailure } from "@merlon/wire/http"
 import type { LimitName } from "../limits.js"
 
 /** Why a TLS connection was not accepted: a closed set, for a label. */
@@ -63,7 +63,7 @@ export type TcpJudgement =
   | {
       readonly verdict: "allow" | "deny"
       readonly stage: "deny" | "allow" | "default"
-      readonly decision: import("@merlon/policy").Decision
+      readonly decision: import("@merlon/policy/authorization").Decision
     }
   | ProtocolRefusal
   | RevokedPeer

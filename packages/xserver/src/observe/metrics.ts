@@ -3,7 +3,7 @@
 // number has a bound. Most requests end like the one before, so its tally is kept at hand: finding it costs more than
 // counting.
 
-import type { PolicyRef } from "@merlon/policy"
+import type { PolicyRef } from "@merlon/policy/authorization"
 import { Counter, Gauge, Registry } from "prom-client"
 import type { LimitName } from "../limits.js"
 import { Durations } from "./durations.js"

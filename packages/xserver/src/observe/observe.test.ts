@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { compile, judge, meshConfig, meshNames, type Program, parseIp, readDocuments } from "@merlon/policy"
+import { compile, judge, type Program } from "@merlon/policy/authorization"
+import { meshConfig, meshNames } from "@merlon/policy/mesh"
+import { parseIp } from "@merlon/policy/request"
+import { readDocuments } from "@merlon/policy/resources"
 import { AggregatorRegistry } from "prom-client"
 import { describe, expect, it } from "vitest"
 import { AccessLog } from "./access-log.js"

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a request ended as it did, in the words of logs and of people. Never part of a reply.
 
-import {
-  describeNearMiss,
-  faultText,
-  type PolicyRef,
-  type RuleRef,
-  responseDetail,
-  responseDetails,
-} from "@merlon/policy"
-import { messageOf } from "@merlon/xds"
+import { describeNearMiss, type PolicyRef, type RuleRef, responseDetails } from "@merlon/policy/authorization"
+import { faultText, responseDetail } from "@merlon/policy/tokens"
+import { messageOf } from "@merlon/xds/runtime"
 import { XSERVER_FAULTS } from "../errors.js"
 import type { RequestRecord } from "./meters.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { ApplicationProbe } from "@merlon/xds"
+import type { ApplicationProbe } from "@merlon/xds/member"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { ApplicationWatch } from "./application-watch.js"
 

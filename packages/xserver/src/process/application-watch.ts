@@ -3,7 +3,7 @@
 // good answer makes it ready; it takes two bad ones to unmake it, since a single lost one says little.
 
 import { execFile } from "node:child_process"
-import type { ApplicationProbe } from "@merlon/xds"
+import type { ApplicationProbe } from "@merlon/xds/member"
 import { askApplication } from "../admin/ask-application.js"
 
 const BAD_ANSWERS = 2

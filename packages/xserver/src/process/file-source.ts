@@ -3,7 +3,7 @@
 // replaced by switching a link, which notification by the system does not report.
 
 import { statSync } from "node:fs"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import type { Configuration } from "../config/configuration.js"
 import { readConfigurationFile } from "../config/file.js"

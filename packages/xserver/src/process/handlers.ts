@@ -3,7 +3,8 @@
 // deadlines.
 
 import { isDeepStrictEqual } from "node:util"
-import { type Connect, connectTcp, type Deadlines, Http1Pool, Http2Pool, type Upstream } from "@merlon/wire"
+import { connectTcp, Http1Pool, Http2Pool } from "@merlon/wire"
+import type { Connect, Deadlines, Upstream } from "@merlon/wire/http"
 import type { Connections } from "../accept/connections.js"
 import type { Handlers } from "../accept/listener.js"
 import type { ApplicationPort } from "../config/application-port.js"

@@ -3,9 +3,10 @@
 // can fail before it replaces anything; the replacing itself is a few assignments.
 
 import { X509Certificate } from "node:crypto"
-import { type Program, TokenMemory } from "@merlon/policy"
-import { Deadlines } from "@merlon/wire"
-import { Lane, standardOutput } from "@merlon/xds"
+import type { Program } from "@merlon/policy/authorization"
+import { TokenMemory } from "@merlon/policy/tokens"
+import { Deadlines } from "@merlon/wire/http"
+import { Lane, standardOutput } from "@merlon/xds/runtime"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"

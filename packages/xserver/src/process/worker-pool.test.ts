@@ -5,7 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { meshConfig } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"

@@ -4,7 +4,7 @@
 
 import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
-import { afterLiving } from "@merlon/xds"
+import { afterLiving } from "@merlon/xds/runtime"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
 import { KeyReports } from "../enforcement/key-reports.js"

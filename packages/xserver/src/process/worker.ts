@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of several processes that share the listeners. It knows nothing but what the primary tells it and ends with it.
 
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import type { DataPath } from "./data-path.js"
 import { LocalDataPath } from "./local-data-path.js"
 import { type Answered, type Asked, HELLO, type Question } from "./worker-messages.js"

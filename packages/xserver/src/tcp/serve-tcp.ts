@@ -4,7 +4,8 @@
 // sides are watched for HTTP first.
 
 import type { Socket } from "node:net"
-import { connectTcp, type UpstreamFailure } from "@merlon/wire"
+import { connectTcp } from "@merlon/wire"
+import type { UpstreamFailure } from "@merlon/wire/http"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"

@@ -4,7 +4,7 @@
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 
 const TIMEOUT_MS = 10_000
 /** Of what it says of a batch; beyond it, it is not listened to. */

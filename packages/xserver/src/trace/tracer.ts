@@ -2,7 +2,7 @@
 // One span for each request that is to be recorded: a caller's word counts where it gave one, else a share of the traces
 // that begin here. The application is told in either case, so that it does not decide otherwise.
 
-import type { HeaderLines } from "@merlon/policy"
+import type { HeaderLines } from "@merlon/policy/request"
 import type { RequestRecord } from "../observe/meters.js"
 import { collectorAt } from "./collector.js"
 import { exportRequest, type SpanSource, writeSpan } from "./otlp.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A proxy that enforces nothing and answers as a test wants: later, never, or with a refusal. What it was sent is kept.
 
-import { MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import { MeshClient, type Update } from "@merlon/xds/client"
 import { expect, vi } from "vitest"
 import { names, WAIT } from "./cluster-api.js"
 import type { DeclaredWorkload } from "./declared-workload.js"

@@ -2,7 +2,7 @@
 // Lines that people paste into a shell. Who writes a policy chooses paths, headers and prefixes in them.
 
 import { execFileSync } from "node:child_process"
-import type { ProofWorkload, Witness } from "@merlon/policy"
+import type { ProofWorkload, Witness } from "@merlon/policy/proof"
 import { describe, expect, it } from "vitest"
 import { callLine } from "./call-line.js"
 

@@ -2,7 +2,7 @@
 // A line for the shell that sends a witness: curl for what anybody can send, xclient where an identity of the mesh calls.
 // What no line can say (an address, a token of an issuer whose keys we do not have) stands in capitals or behind a `#`.
 
-import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy"
+import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy/proof"
 import { shellWord } from "../../shell-word.js"
 
 export function callLine(witness: Witness, workloads: readonly ProofWorkload[]): string {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded calls from a file, as the answers API gives them or as a plain list.
 
-import { readCalls, type SeenCall, ShapeError } from "@merlon/policy"
+import { readCalls, type SeenCall } from "@merlon/policy/ledger"
+import { ShapeError } from "@merlon/policy/shape"
 import { CommandError } from "../exit.js"
 import { readText } from "../read-text.js"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The policies and workloads of a running cluster, as a set that questions can be asked about.
 
-import { KINDS, type PolicyDocument, type ProofWorkload, validate } from "@merlon/policy"
+import type { ProofWorkload } from "@merlon/policy/proof"
+import { KINDS, type PolicyDocument, validate } from "@merlon/policy/resources"
 import { knownKinds } from "../catalog/known-kinds.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import type { GetFlags } from "../get/get-flags.js"

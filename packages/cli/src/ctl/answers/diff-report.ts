@@ -8,10 +8,10 @@ import {
   lastingName,
   type Outcome,
   type ProofWorkload,
-  type TouchedCalls,
   tellStatement,
   type Witness,
-} from "@merlon/policy"
+} from "@merlon/policy/proof"
+import type { TouchedCalls } from "@merlon/policy/trial"
 import { callLine } from "./call-line.js"
 import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 

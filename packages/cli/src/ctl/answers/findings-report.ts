@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings for people, for programs, for GitHub's annotations, and as SARIF 2.1.0 for whatever shows that.
 
-import { FINDINGS, WARNINGS } from "@merlon/policy"
+import { FINDINGS } from "@merlon/policy/analysis"
+import { WARNINGS } from "@merlon/policy/resources"
 import { type PlacedFinding, PROVED_FINDINGS } from "./findings.js"
 import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 

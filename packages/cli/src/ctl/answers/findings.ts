@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with a set of policies, from rules of thumb and by proof, each with the place where it stands.
 
-import {
-  analyze,
-  type DeadRule,
-  deadRules,
-  type Limits,
-  type MeshConfig,
-  type PolicyDocument,
-  type ProofWorkload,
-  type RuleRef,
-  type Severity,
-} from "@merlon/policy"
+import { analyze, type Severity } from "@merlon/policy/analysis"
+import type { RuleRef } from "@merlon/policy/authorization"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { type DeadRule, deadRules, type Limits, type ProofWorkload } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import type { PlacedPolicy } from "./policy-files.js"
 import { valueFindings } from "./value-findings.js"
 

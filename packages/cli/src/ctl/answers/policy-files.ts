@@ -4,8 +4,9 @@
 // another set; what may have been meant as a policy or a workload and was not read is logged as skipped.
 
 import { stat } from "node:fs/promises"
-import type { MeshNames, PolicyDocument, Position } from "@merlon/policy"
-import { isPolicyTest, readDocuments } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { PolicyDocument, Position } from "@merlon/policy/resources"
+import { isPolicyTest, readDocuments } from "@merlon/policy/resources"
 import { GitRevision } from "../documents/git-sources.js"
 import { showFinding } from "../documents/manifests.js"
 import { type FolderFiles, filesIn, type SourceText } from "../documents/sources.js"

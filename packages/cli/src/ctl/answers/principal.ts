@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An identity as people write it.
 
-import { parseSpiffeId } from "@merlon/policy"
+import { parseSpiffeId } from "@merlon/policy/request"
 import { usageError } from "../exit.js"
 
 /** `ns/NAMESPACE/sa/ACCOUNT`, `NAMESPACE/ACCOUNT`, or the whole with its trust domain, as rules name it. */

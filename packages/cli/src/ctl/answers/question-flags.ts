@@ -3,14 +3,13 @@
 // says how it is set up; a flag that is given overrides that.
 
 import {
-  type Limits,
   type MeshConfig,
   meshConfig,
   meshNames,
   PATH_NORMALIZATIONS,
-  PATIENT,
   type PathNormalization,
-} from "@merlon/policy"
+} from "@merlon/policy/mesh"
+import { type Limits, PATIENT } from "@merlon/policy/proof"
 import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a question is asked about: policies and workloads from files, or those of the cluster.
 
-import { type MeshConfig, type PolicyDocument, type ProofWorkload, workloadsCalled } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { type ProofWorkload, workloadsCalled } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import type { Command } from "commander"
 import { several } from "../../arguments.js"
 import { withSession } from "../connect.js"

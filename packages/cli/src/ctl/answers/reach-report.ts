@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways through, for programs and for people.
 
-import { type ProofWorkload, type Reach, ruleWords } from "@merlon/policy"
+import { type ProofWorkload, type Reach, ruleWords } from "@merlon/policy/proof"
 import { Columns } from "../output/columns.js"
 import { callLine } from "./call-line.js"
 import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that the mesh has recorded, from its control plane: of all namespaces, or of one where nobody may ask for all.
 
-import { ApiError } from "@merlon/control"
-import { readCalls, type SeenCall, ShapeError } from "@merlon/policy"
+import { ApiError } from "@merlon/control/kubernetes"
+import { readCalls, type SeenCall } from "@merlon/policy/ledger"
+import { ShapeError } from "@merlon/policy/shape"
 import { CommandError } from "../exit.js"
 import { fieldsOf } from "../foreign.js"
 import { type SeenList, seenList } from "../observed/answers-api.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Suggested policies for people, with what speaks for them as comments, and for programs.
 
-import { lastingName, type Proof, type Suggestion } from "@merlon/policy"
+import type { Proof, Suggestion } from "@merlon/policy/analysis"
+import { lastingName } from "@merlon/policy/proof"
 import { stringify } from "yaml"
 
 const SAYS: Readonly<Record<keyof Suggestion["proofs"], string>> = {

@@ -3,7 +3,9 @@
 // nothing about what such a policy does.
 
 import { isDeepStrictEqual } from "node:util"
-import type { MeshConfig, PolicyDocument, ProofWorkload } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { ProofWorkload } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { idOf } from "./cluster-set.js"
 import type { InputLog } from "./inputs.js"
 

@@ -2,7 +2,9 @@
 // Documents that are no policies of the mesh: whether one of them may have been meant as a policy or a workload. Manifests
 // hold much else; an answer is incomplete only where something was left out that could have changed it.
 
-import { isPolicyTest, KINDS, type MeshNames, nearest } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { isPolicyTest, KINDS } from "@merlon/policy/resources"
+import { nearest } from "@merlon/policy/shape"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { POD_MAKERS } from "./workload-files.js"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, readDocuments } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { readDocuments } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { findingsOf } from "./findings.js"
 

@@ -2,14 +2,9 @@
 // What the API warns of when a policy is applied, for whoever asks before that: a method in small letters, a path that no
 // request has.
 
-import {
-  type AnalysisFinding,
-  type MeshNames,
-  type PolicyDocument,
-  type Severity,
-  validate,
-  type WarningCode,
-} from "@merlon/policy"
+import type { AnalysisFinding, Severity } from "@merlon/policy/analysis"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { type PolicyDocument, validate, type WarningCode } from "@merlon/policy/resources"
 
 /** Said by findings about the set, and there with more. */
 const SAID_BETTER: ReadonlySet<WarningCode> = new Set<WarningCode>(["denies-tcp", "ignored-policy"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifests come from whoever opens a pull request, and what they name is shown on terminals.
 
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import { workloadsIn } from "./workload-files.js"
 

@@ -2,8 +2,9 @@
 // The workloads that a question is about, from Pods or from what makes Pods. Namespace, labels, service account and ports
 // count; Services beside them say what callers call the workload, and which policies that name Services select it.
 
-import { applicationPorts, runnerOf } from "@merlon/control"
-import type { MeshNames, ProofWorkload } from "@merlon/policy"
+import { applicationPorts, runnerOf } from "@merlon/control/registry"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { ProofWorkload } from "@merlon/policy/proof"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { visible } from "../terminal.js"

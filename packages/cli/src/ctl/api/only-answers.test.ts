@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ApiRequest } from "@merlon/control"
+import type { ApiRequest } from "@merlon/control/kubernetes"
 import { describe, expect, it } from "vitest"
 import { answerTo } from "./only-answers.js"
 

@@ -2,7 +2,7 @@
 // What stands in front of an API, or in its place, may answer 200 with JSON of its own. Taken for an answer it would be an
 // empty list, and "nothing found" or "reaches nothing (proved)" be said of what nobody has seen.
 
-import { type Api, ApiError, type ApiRequest, statusError } from "@merlon/control"
+import { type Api, ApiError, type ApiRequest, statusError } from "@merlon/control/kubernetes"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
 
 const DISCOVERY = /^API(Versions|Group|GroupList|ResourceList)$/

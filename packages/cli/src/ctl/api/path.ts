@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The address of an object or a list of them, of names that a person typed.
 
-import { isPathSegment, type Place, type Query, resourcePath } from "@merlon/control"
+import { isPathSegment, type Place, type Query, resourcePath } from "@merlon/control/kubernetes"
 import type { Resource } from "../catalog/resource.js"
 import { usageError } from "../exit.js"
 

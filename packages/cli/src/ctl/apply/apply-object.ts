@@ -3,7 +3,7 @@
 // field, the file wins, as with kubectl; where a controller or another tool did, the conflict is told and nothing changes.
 
 import { isDeepStrictEqual } from "node:util"
-import { type Api, ApiError } from "@merlon/control"
+import { type Api, ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import type { Session } from "../session.js"
 import { awaitReady } from "./await-ready.js"

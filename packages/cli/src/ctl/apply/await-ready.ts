@@ -2,7 +2,7 @@
 // Waits until the very generation that was written is `Ready`: valid, with workloads to protect and the keys it needs, and
 // enforced by proxies that nobody can go around. A statement about policies is waited for until it holds. Where waiting is in vain it says so at once, else what was missing last.
 
-import { KINDS } from "@merlon/policy"
+import { KINDS } from "@merlon/policy/resources"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"

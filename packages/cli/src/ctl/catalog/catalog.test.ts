@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Api, ApiError } from "@merlon/control"
-import { meshNames } from "@merlon/policy"
+import { type Api, ApiError } from "@merlon/control/kubernetes"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { Catalog } from "./catalog.js"
 import { kindName } from "./resource.js"

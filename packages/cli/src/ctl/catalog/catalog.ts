@@ -2,8 +2,10 @@
 // What the cluster serves, asked for as late and as narrowly as a command allows: our own kinds need no question, a
 // document names its group, and only a word that nobody knows yet makes us ask for everything.
 
-import { type Api, ApiError } from "@merlon/control"
-import { type MeshNames, nearest, servedVersions } from "@merlon/policy"
+import { type Api, ApiError } from "@merlon/control/kubernetes"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { servedVersions } from "@merlon/policy/resources"
+import { nearest } from "@merlon/policy/shape"
 import { CommandError } from "../exit.js"
 import { fieldsOf, listOf } from "../foreign.js"
 import { knownKinds } from "./known-kinds.js"

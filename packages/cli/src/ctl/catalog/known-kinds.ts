@@ -2,7 +2,8 @@
 // Our own kinds, known without asking a server: the commands that people type most take one request less, and a cluster
 // that lacks the kinds can be told from a word that was mistyped.
 
-import { KINDS, type MeshNames, servedVersions } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { KINDS, servedVersions } from "@merlon/policy/resources"
 import type { Resource } from "./resource.js"
 
 /** Everything of ours, whatever the mesh is called. */

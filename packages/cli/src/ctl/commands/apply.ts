@@ -2,7 +2,7 @@
 // `merlonctl apply`: bring the cluster to what the files say. A document that fails does not keep the others back; the
 // exit code tells.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"
 import { duration, several } from "../../arguments.js"
 import { applyObject, type DryRun } from "../apply/apply-object.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl decisions`: what proxies decide, the last ones or as they are made.
 
-import { statusError } from "@merlon/control"
+import { statusError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { withSession } from "../connect.js"

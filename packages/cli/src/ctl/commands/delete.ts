@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl delete`: remove objects by name, by label or by file, and wait until they are gone.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { Command } from "commander"
 import { duration, several } from "../../arguments.js"
 import { pathOf } from "../api/path.js"

@@ -2,6 +2,8 @@
 // `merlonctl diff`: what a change of policies lets through, refuses or closes, by proof. Without a cluster for two sets of
 // files, or against the cluster for files that are to be applied.
 
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
 import {
   type CheckedStatement,
   type CheckOptions,
@@ -10,13 +12,11 @@ import {
   type Diff,
   diffSets,
   lastingName,
-  type MeshConfig,
-  type PolicyDocument,
   type ProofWorkload,
-  type SeenCall,
   type StatementRef,
-  touchedCalls,
-} from "@merlon/policy"
+} from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { touchedCalls } from "@merlon/policy/trial"
 import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
 import { callsIn } from "../answers/calls-file.js"

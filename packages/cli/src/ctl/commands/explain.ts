@@ -2,15 +2,9 @@
 // `merlonctl explain`: why a request is, or would be, allowed or refused, by the policies in files or in the
 // cluster. The request is given by flags, by a curl line or by a line of an access log; flags complete the others.
 
-import {
-  AskedError,
-  type AskedRequest,
-  type KeySetLookup,
-  parseKeySet,
-  readCurl,
-  readLogLine,
-  workloadsCalled,
-} from "@merlon/policy"
+import { workloadsCalled } from "@merlon/policy/proof"
+import { type KeySetLookup, parseKeySet } from "@merlon/policy/tokens"
+import { AskedError, type AskedRequest, readCurl, readLogLine } from "@merlon/policy/trial"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { inputLines, isComplete } from "../answers/inputs.js"

@@ -2,7 +2,8 @@
 // `merlonctl import istio`: manifests of another mesh in our words, on standard output; what changed and what was lost, on
 // standard error. Asks no cluster and writes nowhere.
 
-import { listItems, meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
+import { listItems } from "@merlon/policy/resources"
 import { Command } from "commander"
 import { parseAllDocuments, stringify } from "yaml"
 import { several } from "../../arguments.js"

@@ -2,8 +2,8 @@
 // `merlonctl inject`: what the webhook would make of Pods and of what makes Pods, before anybody stores it. Asks no
 // cluster: for reviews, for repositories, and where webhooks are not wanted.
 
-import { type InjectionOptions, injectTemplate } from "@merlon/control"
-import { meshNames } from "@merlon/policy"
+import { type InjectionOptions, injectTemplate } from "@merlon/control/admission"
+import { meshNames } from "@merlon/policy/mesh"
 import { Command, Option } from "commander"
 import { parseAllDocuments, stringify } from "yaml"
 import { several } from "../../arguments.js"

@@ -2,7 +2,7 @@
 // `merlonctl install` and `merlonctl upgrade`: the control plane into a cluster, and a newer one or other values into the
 // same. Both apply what `merlonctl manifest` prints and wait until it serves; may be repeated at any time.
 
-import { definitionManifests, installManifests } from "@merlon/control"
+import { definitionManifests, installManifests } from "@merlon/control/install"
 import { Command, Option } from "commander"
 import { duration } from "../../arguments.js"
 import { VERSION } from "../../version.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl invite`: declares a workload and prints one word that lets the machine it runs on join, once and soon.
 
-import { invitationAudience } from "@merlon/control"
+import { invitationAudience } from "@merlon/control/callers"
 import { Command } from "commander"
 import { duration, endpoint } from "../../arguments.js"
 import { withSession } from "../connect.js"

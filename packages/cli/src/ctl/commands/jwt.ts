@@ -3,7 +3,8 @@
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { meshNames, parseKeySet, TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
+import { parseKeySet, TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy/tokens"
 import { Command, Option } from "commander"
 import { calculateJwkThumbprint, SignJWT } from "jose"
 import { several } from "../../arguments.js"

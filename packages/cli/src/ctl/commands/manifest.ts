@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl manifest`: what an installation puts into a cluster, as YAML for kubectl or for a repository.
 
-import { definitionManifests, installManifests } from "@merlon/control"
-import { meshNames } from "@merlon/policy"
+import { definitionManifests, installManifests } from "@merlon/control/install"
+import { meshNames } from "@merlon/policy/mesh"
 import { Command } from "commander"
 import { stringify } from "yaml"
 import { withMeshFlags } from "../flags.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl patch`: change some fields of one object.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"
 import { parse } from "yaml"
 import { duration } from "../../arguments.js"

@@ -2,7 +2,8 @@
 // `merlonctl promote`: turns a policy in Shadow into an enforced one, after showing what that changes.
 
 import { createInterface } from "node:readline/promises"
-import { callersAmong, diffSets, type PolicyDocument } from "@merlon/policy"
+import { callersAmong, diffSets } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { Command } from "commander"
 import { diffText } from "../answers/diff-report.js"
 import { InputLog, isComplete } from "../answers/inputs.js"

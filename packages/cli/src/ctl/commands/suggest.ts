@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl suggest`: least-privilege policies from what was seen, in Shadow, each with its evidence and three proofs.
 
-import { lastingName, type SeenCall, type Suggestion, suggestPolicies } from "@merlon/policy"
+import { type Suggestion, suggestPolicies } from "@merlon/policy/analysis"
+import type { SeenCall } from "@merlon/policy/ledger"
+import { lastingName } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { callsIn } from "../answers/calls-file.js"
 import { exitCodeOf as exitCodeFor, inputLines, isComplete } from "../answers/inputs.js"

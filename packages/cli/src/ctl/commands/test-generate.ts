@@ -2,7 +2,7 @@
 // `merlonctl test generate`: writes the cases that policy tests lack, for regions of the decision that no case touches.
 
 import { access, writeFile } from "node:fs/promises"
-import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy"
+import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy/policy-tests"
 import { Command } from "commander"
 import { stringify } from "yaml"
 import { InputLog, isComplete } from "../answers/inputs.js"

@@ -3,8 +3,8 @@
 
 import { writeFile } from "node:fs/promises"
 import { dirname } from "node:path"
-import { type PolicyTestFile, regionCoverage, runTests } from "@merlon/policy"
-import { messageOf } from "@merlon/xds"
+import { type PolicyTestFile, regionCoverage, runTests } from "@merlon/policy/policy-tests"
+import { messageOf } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { idOf } from "../answers/cluster-set.js"
 import { exitCodeOf, InputLog, type Inputs } from "../answers/inputs.js"

@@ -2,7 +2,8 @@
 // `merlonctl uninstall`: takes out what was installed, the webhooks first, so that at no moment Pods are kept from
 // starting. Policies stay unless they are asked away with their kinds.
 
-import { ApiError, componentNames, definitionManifests, installManifests } from "@merlon/control"
+import { componentNames, definitionManifests, installManifests } from "@merlon/control/install"
+import { ApiError } from "@merlon/control/kubernetes"
 import { Command } from "commander"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"

@@ -3,7 +3,7 @@
 
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { describeError } from "../../describe-error.js"

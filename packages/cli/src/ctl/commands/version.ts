@@ -2,7 +2,7 @@
 // `merlonctl version`: which one this is, and which control plane and proxies it would talk to; what a report of a fault begins
 // with. Without a cluster it says so and is content.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"
 import { VERSION } from "../../version.js"
 import { withSession } from "../connect.js"

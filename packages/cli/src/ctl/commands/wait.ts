@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl wait`: until a policy is Ready, or a condition of any object is as it should be.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"
 import { duration } from "../../arguments.js"
 import { pathOf } from "../api/path.js"

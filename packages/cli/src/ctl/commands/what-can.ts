@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl what-can`: exactly what an identity reaches, in words.
 
-import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy"
+import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { principalOf } from "../answers/principal.js"
 import { limitsOf } from "../answers/question-flags.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl who-can`: exactly which callers a workload lets through, in words.
 
-import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy"
+import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { limitsOf } from "../answers/question-flags.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be completed, read off the commands themselves, so that no list of flags is kept twice.
 
-import { KINDS } from "@merlon/policy"
+import { KINDS } from "@merlon/policy/resources"
 import type { Argument, Command, Option } from "commander"
 
 export interface Node {

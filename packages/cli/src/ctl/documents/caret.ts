@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A finding with the line it is about and a mark under the place, as compilers do.
 
-import type { Position } from "@merlon/policy"
+import type { Position } from "@merlon/policy/resources"
 import stringWidth from "string-width"
 import { visible } from "../terminal.js"
 

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { readManifests } from "./manifests.js"
 import { readSources } from "./sources.js"

@@ -2,14 +2,8 @@
 // The documents to send: ours are validated here first, so that a mistake is shown where it was written; all others are
 // handed on as they are, for the server to judge.
 
-import {
-  type Fault,
-  isPolicyTest,
-  type MeshNames,
-  type ReadDocument,
-  readDocuments,
-  type Warning,
-} from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { type Fault, isPolicyTest, type ReadDocument, readDocuments, type Warning } from "@merlon/policy/resources"
 import type { AnyObject } from "../catalog/resource.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { pointAt } from "./caret.js"

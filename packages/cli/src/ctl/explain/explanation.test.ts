@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type AskedRequest, meshConfig, type PolicyDocument, readDocuments } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { type PolicyDocument, readDocuments } from "@merlon/policy/resources"
+import type { AskedRequest } from "@merlon/policy/trial"
 import { expect, it, test } from "vitest"
 import { explanationOf } from "./explanation.js"
 import { explanationText } from "./format.js"

@@ -2,20 +2,20 @@
 // Everything there is to say about one request, as a value: what came of it, the way through the stages, what would have
 // to change, and what is wrong with its token.
 
+import { ruleName } from "@merlon/policy/authorization"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import type { Workload } from "@merlon/policy/selection"
+import type { KeySetLookup } from "@merlon/policy/tokens"
 import {
   type AskedRequest,
   accountOf,
-  type KeySetLookup,
-  type MeshConfig,
-  type PolicyDocument,
   type PolicyEdit,
-  ruleName,
   type StageAccount,
   smallestChange,
   Trial,
   tokenHelp,
-  type Workload,
-} from "@merlon/policy"
+} from "@merlon/policy/trial"
 
 export interface Explanation {
   readonly verdict: "allow" | "refuse"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An explanation as people read it.
 
-import { type PolicyEdit, ruleName } from "@merlon/policy"
+import { ruleName } from "@merlon/policy/authorization"
+import type { PolicyEdit } from "@merlon/policy/trial"
 import { paint, visible } from "../terminal.js"
 import type { Explanation } from "./explanation.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects or tables of one kind, page by page, and single ones by name.
 
-import { ApiError, type Query } from "@merlon/control"
+import { ApiError, type Query } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, apiVersionOf, type Resource } from "../catalog/resource.js"
 import { isUnknownKind, notFound, unknownKind } from "../lookup/not-found.js"

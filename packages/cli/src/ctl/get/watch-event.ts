@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line of a watch. What is none is told: to go on in silence would look as if nothing happened.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { fieldsOf } from "../foreign.js"
 
 const TYPES = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const

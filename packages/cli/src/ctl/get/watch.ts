@@ -2,7 +2,7 @@
 // Changes as they come. A watch that the server ends is taken up where it stood; one that it no longer remembers begins
 // again with what is there. Ends with the process.
 
-import { ApiError, statusError } from "@merlon/control"
+import { ApiError, statusError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { usageError } from "../exit.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { ApiError } from "@merlon/control"
-import { meshNames } from "@merlon/policy"
+import { ApiError } from "@merlon/control/kubernetes"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it, test } from "vitest"
 import { knownKinds } from "../catalog/known-kinds.js"
 import { checkExitCode, checkObject, checkText } from "../commands/check.js"

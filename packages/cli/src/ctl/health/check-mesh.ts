@@ -2,8 +2,8 @@
 // What can be told of a mesh's health through the API of its cluster: each check answers by itself, so that one that may
 // not be asked hides no other.
 
-import { ApiError } from "@merlon/control"
-import { messageOf } from "@merlon/xds"
+import { ApiError } from "@merlon/control/kubernetes"
+import { messageOf } from "@merlon/xds/runtime"
 import { knownKinds } from "../catalog/known-kinds.js"
 import { type AnyObject, apiVersionOf, pluralName, type Resource } from "../catalog/resource.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"

@@ -2,7 +2,9 @@
 // Whether every workload has its proxy, and every proxy what it is to enforce: proxies that lag or are not connected, and Pods
 // that were to have one and have none.
 
-import { isProxied, type KubernetesObject, type UnprotectedPod, unprotectedPods } from "@merlon/control"
+import { type UnprotectedPod, unprotectedPods } from "@merlon/control/admission"
+import type { KubernetesObject } from "@merlon/control/kubernetes"
+import { isProxied } from "@merlon/control/registry"
 import { core } from "../answers/cluster-set.js"
 import type { AnyObject } from "../catalog/resource.js"
 import { fieldsOf } from "../foreign.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every kind of document becomes on its way into the mesh: itself in our words, and remarks on what changed.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
 
 export interface Remark {

@@ -3,17 +3,9 @@
 // written for, against ours, by the exact comparison of `merlonctl diff`. Both are read by the one evaluator there is, so
 // this speaks of the translation and of what was left out, not of where a field means something else there.
 
-import {
-  type Diff,
-  diffSets,
-  type Limits,
-  type MeshNames,
-  meshConfig,
-  meshNames,
-  type PolicyDocument,
-  type ProofWorkload,
-  validate,
-} from "@merlon/policy"
+import { type MeshNames, meshConfig, meshNames } from "@merlon/policy/mesh"
+import { type Diff, diffSets, type Limits, type ProofWorkload } from "@merlon/policy/proof"
+import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import { workloadsIn } from "../answers/workload-files.js"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
 import { aboutOf, type Imported, withoutStatus } from "./imported.js"

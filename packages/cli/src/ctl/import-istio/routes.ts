@@ -2,7 +2,7 @@
 // A VirtualService and the DestinationRules of its hosts become one MeshService: routes with their subsets written out,
 // and the TLS mode of the callers.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
 

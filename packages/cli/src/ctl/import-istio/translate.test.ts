@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames, validate } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
+import { validate } from "@merlon/policy/resources"
 import { describe, expect, it } from "vitest"
 import { parseAllDocuments } from "yaml"
 import { importIstio } from "./translate.js"

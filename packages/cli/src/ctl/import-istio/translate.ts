@@ -3,7 +3,8 @@
 // what has no counterpart is named, with what to do instead, and a security policy that cannot be kept as a whole is not
 // kept in part, since a part may let in whom the whole refuses.
 
-import { type MeshNames, validate } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { validate } from "@merlon/policy/resources"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { aboutOf, type Document, type Imported, type Remark, translatedMetadata, withoutStatus } from "./imported.js"
 import { importRoutes } from "./routes.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The installation that is in a cluster: whose it is, with which values, and whether it runs.
 
-import { ApiError, componentNames } from "@merlon/control"
+import { componentNames } from "@merlon/control/install"
+import { ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"

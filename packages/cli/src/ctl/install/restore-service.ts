@@ -2,7 +2,7 @@
 // A Service that capture pointed at xserver, pointed back at what people wrote: a JSON patch, or undefined where nothing
 // was changed. Refused by the server where somebody changed the port meanwhile.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { AnyObject } from "../catalog/resource.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 

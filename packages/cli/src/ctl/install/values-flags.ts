@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an installation's values are given on the command line: files and single assignments, as with Helm, in this order.
 
-import { assignments, type InstallValues, readValues } from "@merlon/control"
-import { messageOf } from "@merlon/xds"
+import { assignments, type InstallValues, readValues } from "@merlon/control/install"
+import { messageOf } from "@merlon/xds/runtime"
 import type { Command } from "commander"
 import { parse } from "yaml"
 import { several } from "../../arguments.js"

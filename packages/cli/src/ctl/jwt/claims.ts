@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The claims of a token from what was typed. The clock is an argument.
 
-import { durationMilliseconds } from "@merlon/policy"
+import { durationMilliseconds } from "@merlon/policy/shape"
 import { usageError } from "../exit.js"
 
 export interface ClaimFlags {

@@ -2,16 +2,9 @@
 // What a token says and whether it would be let in. The verdict is that of the engine that the proxies run, from a policy
 // made for this one question; the texts of a refusal are those that callers get.
 
-import {
-  authenticate,
-  compileTokenRules,
-  faultText,
-  type KeySet,
-  type MeshNames,
-  type RequestAuthentication,
-  type TokenFault,
-  validate,
-} from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { type RequestAuthentication, validate } from "@merlon/policy/resources"
+import { authenticate, compileTokenRules, faultText, type KeySet, type TokenFault } from "@merlon/policy/tokens"
 import { usageError } from "../exit.js"
 
 export interface Expectations {

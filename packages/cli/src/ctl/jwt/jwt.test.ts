@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPublicKey, type KeyObject } from "node:crypto"
-import { meshNames, parseKeySet, TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
+import { parseKeySet, TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy/tokens"
 import { SignJWT } from "jose"
 import { describe, expect, it } from "vitest"
 import { type ClaimFlags, claimsOf, timeOf } from "./claims.js"

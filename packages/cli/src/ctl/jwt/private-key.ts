@@ -2,7 +2,7 @@
 // A key to sign tokens with: made here, or read from a JWK (RFC 7517) or a PEM file. Nothing ever prints the private half.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from "node:crypto"
-import { TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy"
+import { TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy/tokens"
 import { CommandError } from "../exit.js"
 
 export interface SigningKey {

@@ -2,8 +2,9 @@
 // An object that is not there: what the person most likely meant, found by asking once more. Whoever may not list is
 // told less.
 
-import { ApiError } from "@merlon/control"
-import { type MeshNames, nearest } from "@merlon/policy"
+import { ApiError } from "@merlon/control/kubernetes"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { nearest } from "@merlon/policy/shape"
 import { pathOf } from "../api/path.js"
 import { kindName, pluralName, type Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"

@@ -2,8 +2,8 @@
 // Which mesh a cluster has, asked of its API discovery, which every user may read: the group of the policies carries the
 // domain, their categories the mesh word. A flag or an environment variable wins; several meshes are an error that names them.
 
-import { type Api, ApiError } from "@merlon/control"
-import { type MeshNames, meshNames } from "@merlon/policy"
+import { type Api, ApiError } from "@merlon/control/kubernetes"
+import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { CommandError, usageError } from "../exit.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"

@@ -2,8 +2,8 @@
 // How the mesh of a cluster is set up, from its control plane: the same policies mean something else under other settings.
 // A flag overrides a setting, and the answer says so. Settings that the mesh does not report make an answer incomplete.
 
-import { ApiError } from "@merlon/control"
-import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS } from "@merlon/policy"
+import { ApiError } from "@merlon/control/kubernetes"
+import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
 import type { InputLog } from "../answers/inputs.js"
 import { givenSettings, type MeshSettings } from "../answers/question-flags.js"
 import { CommandError } from "../exit.js"

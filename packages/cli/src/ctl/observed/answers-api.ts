@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane answers about what was seen, asked through the cluster's API with the rights of whoever types.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { installedMeshes, tellMeshes } from "../mesh/discover-mesh.js"

@@ -2,8 +2,8 @@
 // Gathers what there is to know of a workload: the control plane's report of it, the use of the rules in force, who can call
 // it by proof, and what called it. Each is asked with the rights of whoever types, and is missing where they do not suffice.
 
-import { ApiError } from "@merlon/control"
-import { DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy"
+import { ApiError } from "@merlon/control/kubernetes"
+import { DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy/proof"
 import { clusterPolicies } from "../answers/cluster-set.js"
 import { InputLog } from "../answers/inputs.js"
 import { limitsOf, type QuestionFlags } from "../answers/question-flags.js"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One decision by its id, from whichever proxy has it.
 
-import { ApiError } from "@merlon/control"
-import { AskedError, type PolicyEdit, readLogLine, workloadsCalled } from "@merlon/policy"
+import { ApiError } from "@merlon/control/kubernetes"
+import { workloadsCalled } from "@merlon/policy/proof"
+import { AskedError, type PolicyEdit, readLogLine } from "@merlon/policy/trial"
 import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
 import { InputLog, isComplete } from "../answers/inputs.js"
 import type { MeshSettings } from "../answers/question-flags.js"

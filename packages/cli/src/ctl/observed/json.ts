@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was seen, for programs: what the control plane says, with the name of what it is about beside it.
 
-import type { PolicyEdit } from "@merlon/policy"
+import type { PolicyEdit } from "@merlon/policy/trial"
 import type { Fields } from "../foreign.js"
 import type { Seen } from "./answers-api.js"
 

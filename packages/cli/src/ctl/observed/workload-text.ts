@@ -2,7 +2,7 @@
 // All that is known of a workload, as a page and as JSON. Names, paths and reasons come from others, so they are shown
 // without what a terminal would act on.
 
-import { ruleText } from "@merlon/policy"
+import { ruleText } from "@merlon/policy/ledger"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { visible } from "../terminal.js"
 import { age } from "../workload/age.js"

@@ -4,7 +4,9 @@
 
 import { stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { type MeshNames, type PolicyDocument, type PolicyTestFile, readTests, validate } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { type PolicyTestFile, readTests } from "@merlon/policy/policy-tests"
+import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { InputLog } from "../answers/inputs.js"
 import { logUnread, readPolicyFiles } from "../answers/policy-files.js"
 import { showFinding } from "../documents/manifests.js"

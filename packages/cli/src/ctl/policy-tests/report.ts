@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What came of policy tests: as a test runner prints it, as JSON, and as JUnit's XML for pipelines.
 
+import { ruleName } from "@merlon/policy/authorization"
 import {
   type CaseResult,
   describeRequest,
   type RegionCoverage,
   type RuleCoverage,
-  reasonOf,
-  ruleName,
   type TestRun,
-} from "@merlon/policy"
+} from "@merlon/policy/policy-tests"
+import { reasonOf } from "@merlon/policy/trial"
 import { type Inputs, inputLines } from "../answers/inputs.js"
 import { paint, visible } from "../terminal.js"
 

@@ -3,8 +3,8 @@
 
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import type { MeshNames } from "@merlon/policy"
-import { writePrivateFile } from "@merlon/xds"
+import type { MeshNames } from "@merlon/policy/mesh"
+import { writePrivateFile } from "@merlon/xds/runtime"
 import { stringify } from "yaml"
 import { CommandError } from "../exit.js"
 import type { Declaration } from "./declared-pod.js"

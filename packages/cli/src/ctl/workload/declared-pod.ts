@@ -3,7 +3,7 @@
 // it waits at a gate that nobody opens, and asks for a scheduler that nobody is.
 
 import { isIP } from "node:net"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { AnyObject } from "../catalog/resource.js"
 import { fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 

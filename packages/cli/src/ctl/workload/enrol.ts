@@ -2,7 +2,8 @@
 // The Kubernetes side of declaring a workload: root certificate, service account, Pod, and a token that is good for this
 // Pod alone. Saying it again changes nothing but the token.
 
-import { ApiError, componentNames } from "@merlon/control"
+import { componentNames } from "@merlon/control/install"
+import { ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"

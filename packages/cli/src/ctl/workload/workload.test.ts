@@ -11,7 +11,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { age } from "./age.js"
 import { bootstrapText, writeBootstrap } from "./bootstrap-files.js"

@@ -2,7 +2,7 @@
 // The samples' namespaces, service accounts and Services in the cluster. What is there already stays as somebody has made
 // it.
 
-import { ApiError } from "@merlon/control"
+import { ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../../ctl/api/path.js"
 import type { AnyObject, Resource } from "../../ctl/catalog/resource.js"
 import type { Session } from "../../ctl/session.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { fileURLToPath } from "node:url"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import { documentsOf, sampleDocuments } from "./sample-documents.js"
 import { INSTANCES, SERVICES } from "./samples.js"

@@ -4,7 +4,7 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { type MeshNames, meshNames } from "@merlon/policy"
+import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { parseAllDocuments } from "yaml"
 import type { AnyObject } from "../../ctl/catalog/resource.js"
 import { fieldsOf, listOf, textsOf } from "../../ctl/foreign.js"

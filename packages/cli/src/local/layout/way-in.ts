@@ -4,7 +4,7 @@
 // proxies' business.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
-import { SocketLimiter } from "@merlon/wire"
+import { SocketLimiter } from "@merlon/wire/limits"
 
 export interface Target {
   readonly address: string

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program each process of a local mesh is, with which arguments.
 
-import { SERVE_ENVIRONMENT } from "@merlon/control"
-import { PROXY_ENVIRONMENT } from "@merlon/xds"
+import { SERVE_ENVIRONMENT } from "@merlon/control/serve-environment"
+import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { serviceEnvironment } from "../layout/service-environment.js"
 import { type ControlPlanePorts, logPath } from "../record/mesh-record.js"
 import type { Membership } from "../runs/join-workload.js"

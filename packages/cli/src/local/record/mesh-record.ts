@@ -4,7 +4,7 @@
 
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { writePrivateFile } from "@merlon/xds"
+import { writePrivateFile } from "@merlon/xds/runtime"
 import { fieldsOf } from "../../ctl/foreign.js"
 import type { ProcessIdentity } from "../processes/process-identity.js"
 import { folderIdentity } from "./folder-identity.js"

@@ -3,7 +3,7 @@
 // may write there could put links in the place of files.
 
 import { chmodSync, statSync } from "node:fs"
-import { messageOf } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { makeWritable, unusable } from "../../writable-folder.js"
 
 export function prepareData(data: string, uid = process.getuid?.()): void {

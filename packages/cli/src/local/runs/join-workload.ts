@@ -4,7 +4,7 @@
 
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { writePrivateFile } from "@merlon/xds"
+import { writePrivateFile } from "@merlon/xds/runtime"
 import { pathOf } from "../../ctl/api/path.js"
 import type { Session } from "../../ctl/session.js"
 import { bootstrapText, prepareFolder, writeBootstrap } from "../../ctl/workload/bootstrap-files.js"

@@ -16,8 +16,9 @@ import {
   someText,
   text,
   whole,
-} from "@merlon/policy"
-import { ConfigurationError, messageOf, readSettings, readUtf8File } from "@merlon/xds"
+} from "@merlon/policy/shape"
+import { ConfigurationError, readSettings } from "@merlon/xds/member"
+import { messageOf, readUtf8File } from "@merlon/xds/runtime"
 import { parse } from "yaml"
 import { CommandError } from "../../ctl/exit.js"
 import { PROTOCOLS } from "../../ctl/workload/parse-flags.js"

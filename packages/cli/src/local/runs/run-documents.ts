@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cluster has to know of a run before its workloads are declared: namespace, service account, Service.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import type { AnyObject } from "../../ctl/catalog/resource.js"
 import { type RunSpec, serviceOf } from "./run-spec.js"
 

@@ -3,7 +3,7 @@
 // changed. One change after the other. A run that fails says why and disturbs nobody else.
 
 import { rmSync } from "node:fs"
-import { Lane } from "@merlon/xds"
+import { Lane } from "@merlon/xds/runtime"
 import { pathOf } from "../../ctl/api/path.js"
 import type { Session } from "../../ctl/session.js"
 import { checkNamespace, getOrNothing, PODS } from "../../ctl/workload/enrol.js"

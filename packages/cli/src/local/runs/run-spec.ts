@@ -6,7 +6,7 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { messageOf, writePrivateFile } from "@merlon/xds"
+import { messageOf, writePrivateFile } from "@merlon/xds/runtime"
 import { CommandError } from "../../ctl/exit.js"
 import { LockHeld, type MeshLock, takeLock } from "../record/mesh-lock.js"
 

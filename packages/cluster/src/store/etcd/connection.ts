@@ -12,7 +12,7 @@ import {
   credentials,
   Metadata,
 } from "@grpc/grpc-js"
-import { TLS_FLOOR } from "@merlon/wire"
+import { TLS_FLOOR } from "@merlon/wire/tls"
 import { ClusterError } from "../../errors.js"
 import { isPassing, isServiceError, isStaleToken } from "./failure.js"
 import { decodeText, decodeWatch, encodeAuthenticate, type WatchResponse } from "./messages.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the answers API tells: what was seen, and what is proved. docs/reference/answers-api.md has the same in words.
 
-import type { CallShape } from "@merlon/policy"
+import type { CallShape } from "@merlon/policy/ledger"
 import type { ApiObject } from "./objects.js"
 
 export interface Answer<T> extends ApiObject {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods as people write them, and as the webhook makes them.
 
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { injectPod, type PodInjection } from "../inject-pod.js"
 import type { InjectionOptions } from "../injection-options.js"
 import { patched } from "./apply-patch.js"

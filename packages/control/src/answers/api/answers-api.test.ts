@@ -3,7 +3,7 @@
 
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { meshNames } from "@merlon/policy"
+import { meshNames } from "@merlon/policy/mesh"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { AnswersApi } from "./answers-api.js"
 import { ANSWERS } from "./resources.js"

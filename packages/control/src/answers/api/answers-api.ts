@@ -3,7 +3,7 @@
 // asked of the cluster, and each user has a share of places, bytes and streams. Every request gets an answer.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"

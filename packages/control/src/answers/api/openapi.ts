@@ -4,7 +4,7 @@
 // docs/reference/answers-api.md has every field.
 
 import { createHash } from "node:crypto"
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { ANSWERS, ANSWERS_VERSION, type AnswerResource, answersGroup } from "./resources.js"
 
 export const OPENAPI_PATHS = ["/openapi/v2", "/openapi/v3"] as const

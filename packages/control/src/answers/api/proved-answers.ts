@@ -2,15 +2,12 @@
 // Answers that are proved or tried on the policies that are stored, with those of the question laid over them. Read here,
 // worked on in the thread for proofs, where each user has a share; what is not decided by then is said to be so.
 
-import {
-  AskedError,
-  type MeshConfig,
-  type PolicyDocument,
-  readAsked,
-  type SeenCall,
-  validate,
-  workloadsCalled,
-} from "@merlon/policy"
+import type { SeenCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { readAsked } from "@merlon/policy/policy-tests"
+import { workloadsCalled } from "@merlon/policy/proof"
+import { type PolicyDocument, validate } from "@merlon/policy/resources"
+import { AskedError } from "@merlon/policy/trial"
 import { proofWorkload } from "../../proofs/proof-workload.js"
 import type { Prover } from "../../proofs/prover.js"
 import type { PeopleQuestion } from "../../proofs/question.js"

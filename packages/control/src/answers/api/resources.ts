@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be asked: the resources of the API, as discovery tells of them and as roles name them.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy/mesh"
 
 export const ANSWERS_VERSION = "v1alpha1"
 

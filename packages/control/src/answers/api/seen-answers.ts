@@ -2,17 +2,11 @@
 // Answers about what was seen: calls, decisions, the use of rules, proxies, readiness for mutual TLS. Lists are bounded, and
 // say so where there is more.
 
-import {
-  callKey,
-  DocumentsByNamespace,
-  isShadow,
-  type MeshConfig,
-  type PolicyDocument,
-  type PolicyStep,
-  ruleText,
-  type SeenCall,
-  writeCall,
-} from "@merlon/policy"
+import { callKey, ruleText, type SeenCall, writeCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
+import { DocumentsByNamespace, type PolicyStep } from "@merlon/policy/proof"
+import type { PolicyDocument } from "@merlon/policy/resources"
+import { isShadow } from "@merlon/policy/selection"
 import type { Reflected } from "../../kubernetes/reflector.js"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
 import type { ProxyReport } from "../../observe/proxy-report.js"

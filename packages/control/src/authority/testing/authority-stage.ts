@@ -2,8 +2,9 @@
 // Everything an authority stands on, in memory and in the test's hand: API, clock, who leads, what proxies said.
 
 import { createRoot, DEFAULT_TTL_LIMITS, readBundle } from "@merlon/identity"
-import { meshConfig } from "@merlon/policy"
-import { type Log, resourceNames, type TrustSpec, trustVersion } from "@merlon/xds"
+import { meshConfig } from "@merlon/policy/mesh"
+import { resourceNames, type TrustSpec, trustVersion } from "@merlon/xds"
+import type { Log } from "@merlon/xds/runtime"
 import type { ProxyLedger, ProxyRecord } from "../../distribution/ledger.js"
 import { CONFIG_MAPS, type KubernetesObject, NAMESPACES, SECRETS } from "../../kubernetes/resource-type.js"
 import { ManualClock } from "../../observe/testing/manual-clock.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A distribution on a small mesh, and callers with every kind of proof.
-import { type Caller, type ClientNode, PROXY_RESOURCE, type Snapshot, type Subscriber } from "@merlon/xds"
+import { PROXY_RESOURCE } from "@merlon/xds"
+import type { Caller, ClientNode, Snapshot, Subscriber } from "@merlon/xds/server"
 import { expect } from "vitest"
 import { podOf } from "../../registry/testing/objects.js"
 import { MESH, policyOf, viewsStage } from "../../snapshot/testing/views-stage.js"

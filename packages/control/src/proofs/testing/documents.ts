@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies as proofs get them, and a statement that some of them break.
 
-import { meshConfig, type PolicyDocument, validate } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import { policyKey } from "../../policies/stored-policy.js"
 import type { News } from "../question.js"
 

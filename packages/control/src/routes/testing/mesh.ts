@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short words for the workloads, Services and documents of the tests. Documents pass the real validation.
 
-import { type MeshService, meshConfig, type PeerAuthentication, type PolicyDocument, validate } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { type MeshService, type PeerAuthentication, type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { MeshServiceEntry, ServicePort } from "../../registry/mesh-directory.js"
 import type { MeshWorkload, WorkloadPort } from "../../registry/mesh-workload.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The surroundings of the views, driven by a test: time, trust, key sets.
 
-import { keySetId } from "@merlon/policy"
+import { keySetId } from "@merlon/policy/tokens"
 import type { TrustSpec } from "@merlon/xds"
 import type { TrustSource } from "../../authority/trust-source.js"
 import type { KeySetState, KeySets, NeededRule } from "../../keysets/key-sets.js"

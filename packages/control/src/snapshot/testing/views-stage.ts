@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A registry and the views on it, with everything around them in a test's hands.
 
-import { type MeshConfig, meshConfig } from "@merlon/policy"
+import { type MeshConfig, meshConfig } from "@merlon/policy/mesh"
 import { encodeProxyResource, type ProxyResource } from "@merlon/xds"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
 import { StoredPolicies } from "../../policies/stored-policies.js"

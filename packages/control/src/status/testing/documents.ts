@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents and workloads as the cluster holds them, for tests.
 
-import { apiVersionOf, KINDS, type Kind, meshConfig, type PolicyDocument, validate } from "@merlon/policy"
+import { meshConfig } from "@merlon/policy/mesh"
+import { apiVersionOf, KINDS, type Kind, type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
 import type { MeshWorkload } from "../../registry/mesh-workload.js"
 

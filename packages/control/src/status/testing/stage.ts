@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The surroundings of a status controller, changed by hand: documents, workloads, proxies and keys that a test sets.
 
-import { type Kind, keySetId, selects } from "@merlon/policy"
-import { resourceNames, type VersionedResource } from "@merlon/xds"
+import type { Kind } from "@merlon/policy/resources"
+import { selects } from "@merlon/policy/selection"
+import { keySetId } from "@merlon/policy/tokens"
+import { resourceNames } from "@merlon/xds"
+import type { VersionedResource } from "@merlon/xds/server"
 import type { ProxyLedger, ProxyRecord } from "../../distribution/ledger.js"
 import type { KeySetState, KeySets } from "../../keysets/key-sets.js"
 import { type KubernetesObject, policyTypes } from "../../kubernetes/resource-type.js"

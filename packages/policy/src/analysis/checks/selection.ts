@@ -4,9 +4,9 @@
 
 import { peerScope } from "../../peer/mode.js"
 import type { AuthorizationPolicy, PeerAuthentication } from "../../resources/document.js"
-import { editDistance } from "../../resources/nearest.js"
 import { isShadow } from "../../selection/shadow.js"
 import { hasLabels } from "../../selection/workload.js"
+import { editDistance } from "../../shape/nearest.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type KnownWorkload, type PolicySet, remembered, type Scope } from "../policy-set.js"
 import { each, limited, type Steps, type Work } from "../work.js"

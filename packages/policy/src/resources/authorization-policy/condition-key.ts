@@ -2,8 +2,8 @@
 // The attribute that a condition's `key` names, or what is wrong with the key. Validation and the evaluator both read
 // keys with this.
 
+import { nearest } from "../../shape/nearest.js"
 import { isMatchableHeader } from "../header-name.js"
-import { nearest } from "../nearest.js"
 
 export const PLAIN_ATTRIBUTES = [
   "source.ip",

@@ -2,7 +2,7 @@
 // What a RequestAuthentication must satisfy beyond its schema: where keys come from, that they can verify something, and
 // that what is written to requests cannot change what a request is.
 
-import { parseDuration } from "../duration.js"
+import { parseDuration } from "../../shape/duration.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
 import { isWritableHeader } from "../header-name.js"

@@ -13,7 +13,7 @@ import {
   settingsText,
 } from "@merlon/wire"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { SILENT } from "../../log.js"
+import { SILENT } from "../../runtime/log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
 import { signCertificate } from "../../wire/methods.js"
 import { Channel } from "../channel.js"

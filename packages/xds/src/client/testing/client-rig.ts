@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mesh client that holds what it is told, for tests. `refuse` makes it say no.
 
-import type { Log } from "../../log.js"
+import type { Log } from "../../runtime/log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
 import { MeshClient } from "../mesh-client.js"
 import type { MeshClientOptions, Proof, Update } from "../options.js"

@@ -15,9 +15,9 @@ import {
   resetText,
   HTTP2_SETTING as SETTING,
   settingsText,
-  TokenBucket,
   windowUpdateText,
 } from "@merlon/wire"
+import { TokenBucket } from "@merlon/wire/limits"
 import type { ServerLimits } from "../limits.js"
 import type { Connection } from "../listener.js"
 import { GrpcCall } from "./call.js"

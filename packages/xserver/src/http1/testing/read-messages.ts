@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
 
-import type { Framing, HeaderBlock, HttpFault } from "@merlon/wire"
+import type { HeaderBlock } from "@merlon/wire"
 import { BodyReader, HeadScanner, parseRequestHead, parseResponseHead, STEP } from "@merlon/wire"
+import type { Framing, HttpFault } from "@merlon/wire/http"
 
 export interface ReadMessage<Head> {
   readonly head: Head

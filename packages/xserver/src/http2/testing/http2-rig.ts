@@ -16,7 +16,8 @@ import {
   type Settings,
 } from "node:http2"
 import type { Server } from "node:net"
-import { type Connect, connectTcp, Deadlines, Http1Pool, Http2Pool } from "@merlon/wire"
+import { connectTcp, Http1Pool, Http2Pool } from "@merlon/wire"
+import { type Connect, Deadlines } from "@merlon/wire/http"
 import { listening, PATIENT_LIMITS, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
 import { serveHttp1 } from "../../http1/serve.js"
 import { serveHttp2 } from "../serve.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A curl line as the form's fields.
 
-import { readCurl } from "@merlon/policy"
+import { readCurl } from "@merlon/policy/trial"
 
 interface FormFields {
   readonly method: string

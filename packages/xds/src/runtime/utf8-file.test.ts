@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
-import { readBootstrap } from "./bootstrap.js"
+import { readBootstrap } from "../member/bootstrap.js"
 import { readUtf8File } from "./utf8-file.js"
 
 const folder = mkdtempSync(join(tmpdir(), "utf8-file-"))

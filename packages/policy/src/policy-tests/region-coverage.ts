@@ -5,12 +5,12 @@ import { type MeshConfig, meshConfig } from "../mesh/config.js"
 import { DocumentsByNamespace } from "../proof/selected.js"
 import type { PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
-import type { AskedRequest } from "./asked.js"
+import type { AskedRequest } from "../trial/asked.js"
+import { type Answer, Trial } from "../trial/trial.js"
 import { exampleOf } from "./region-example.js"
 import { isWithin, type Region, regionsOf } from "./regions.js"
 import type { TestRun } from "./run-tests.js"
 import type { PolicyTestFile } from "./test-file.js"
-import { type Answer, Trial } from "./trial.js"
 
 export interface RegionCoverage {
   readonly region: Region

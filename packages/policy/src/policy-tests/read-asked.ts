@@ -3,8 +3,8 @@
 // name where it has another form.
 
 import { Field, Report } from "../resources/field.js"
-import type { AskedRequest } from "./asked.js"
-import { AskedError } from "./asked-error.js"
+import type { AskedRequest } from "../trial/asked.js"
+import { AskedError } from "../trial/asked-error.js"
 import { readRequest } from "./test-file.js"
 
 /** Throws `AskedError`. */

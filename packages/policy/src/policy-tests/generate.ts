@@ -2,14 +2,14 @@
 // The cases that a test file lacks: for each region of the decision that no case touches, a request that does, found by
 // proof. What is expected is what happens now: people read it before they keep it.
 
+import { ruleName } from "../authorization/rule-name.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { PolicyDocument } from "../resources/document.js"
+import type { Answer } from "../trial/trial.js"
 import { type RegionCoverage, regionCoverage } from "./region-coverage.js"
 import type { Region } from "./regions.js"
-import { ruleName } from "./rule-name.js"
 import { runTests } from "./run-tests.js"
 import { describeRequest, type Expectation, type PolicyTestCase, type PolicyTestFile } from "./test-file.js"
-import type { Answer } from "./trial.js"
 
 /** `now` in seconds since the epoch. */
 export function missingCases(

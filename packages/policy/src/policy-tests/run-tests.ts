@@ -3,15 +3,15 @@
 // rules took part in any of it.
 
 import type { RuleRef } from "../authorization/rule.js"
+import { ruleName } from "../authorization/rule-name.js"
 import { type MeshConfig, meshConfig } from "../mesh/config.js"
 import { tellStatement } from "../proof/questions/assess-change.js"
 import { checkInvariants } from "../proof/questions/invariants.js"
 import type { PolicyDocument, PolicyInvariant } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
-import { AskedError } from "./asked-error.js"
-import { ruleName } from "./rule-name.js"
+import { AskedError } from "../trial/asked-error.js"
+import { type Answer, Trial } from "../trial/trial.js"
 import type { Expectation, PolicyTestCase, PolicyTestFile } from "./test-file.js"
-import { type Answer, Trial } from "./trial.js"
 
 export interface CaseResult {
   /** A case, or a statement on one workload. */

@@ -3,7 +3,7 @@
 // it may be or has a field nobody knows is refused as a whole, since a field we ignore might have narrowed what we would
 // do. Every error names the field, what stands there and what would be right.
 
-import { nearest } from "./resources/nearest.js"
+import { nearest } from "./nearest.js"
 
 export class ShapeError extends Error {
   override readonly name = "ShapeError"

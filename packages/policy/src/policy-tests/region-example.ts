@@ -10,10 +10,10 @@ import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
-import type { AskedRequest } from "./asked.js"
-import { askedOf } from "./asked-witness.js"
+import type { AskedRequest } from "../trial/asked.js"
+import { askedOf } from "../trial/asked-witness.js"
+import type { Trial } from "../trial/trial.js"
 import { actionOf, isPolicy, isWithin, type Region } from "./regions.js"
-import type { Trial } from "./trial.js"
 
 export interface Place {
   /** Those that concern the workload. */

@@ -7,14 +7,13 @@ import type { Claim } from "../request/attributes.js"
 import { type Fault, shown } from "../resources/fault.js"
 import { Field, isObject, Report } from "../resources/field.js"
 import { listItems } from "../resources/list-items.js"
-import { nearest } from "../resources/nearest.js"
 import type { PolicyInvariantSpec } from "../resources/policy-invariant/definition.js"
+import { isPolicyTest } from "../resources/policy-test.js"
 import { validate } from "../resources/validate.js"
 import { parseYaml } from "../resources/yaml-text.js"
 import type { Workload } from "../selection/workload.js"
-import type { AskedRequest, AskedToken } from "./asked.js"
-
-const TEST_KIND = "PolicyTest"
+import { nearest } from "../shape/nearest.js"
+import type { AskedRequest, AskedToken } from "../trial/asked.js"
 
 export interface PolicyTestFile {
   readonly name: string
@@ -51,8 +50,6 @@ export interface ReadTests {
   readonly files: readonly PolicyTestFile[]
   readonly faults: readonly Fault[]
 }
-
-export const isPolicyTest = (value: unknown): boolean => isObject(value) && value.kind === TEST_KIND
 
 /** Documents of other kinds are passed over: tests may stand in the file of the policies themselves. */
 export function readTests(text: string): ReadTests {

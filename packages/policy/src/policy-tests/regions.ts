@@ -5,13 +5,13 @@
 import { attributeTable } from "../authorization/attributes.js"
 import type { ClauseTrace, RuleTrace } from "../authorization/explain.js"
 import { compileRule, type RuleRef } from "../authorization/rule.js"
+import { ruleName } from "../authorization/rule-name.js"
 import type { MeshConfig } from "../mesh/config.js"
 import { describeRule } from "../proof/words.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
-import { ruleName } from "./rule-name.js"
-import type { Answer, Trial } from "./trial.js"
+import type { Answer, Trial } from "../trial/trial.js"
 
 /** Settled by a stage before any rule, or after none has matched. */
 export type StageRegion = "transport" | "token" | "no rule" | "no policy"

@@ -4,7 +4,7 @@
 
 import { readFile } from "node:fs/promises"
 import type { Socket } from "node:net"
-import { parseIp } from "@merlon/policy"
+import { parseIp } from "@merlon/policy/request"
 
 type Ends = Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other packages may use to select the policies of a workload, and the mTLS mode that results.
+
+export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerScope } from "../peer/mode.js"
+export { select } from "./select.js"
+export { isShadow } from "./shadow.js"
+export { byAge, selects, type Workload } from "./workload.js"

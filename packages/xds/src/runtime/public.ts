@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What any of our processes may use: logging, timers that survive suspension, event emitters, private files.
+
+export { bindHost } from "./bind-host.js"
+export { canonicalJson, contentVersion } from "./canonical-json.js"
+export { readCheckedFile, writeCheckedFile } from "./checked-file.js"
+export { Emitter } from "./emitter.js"
+export { Lane } from "./lane.js"
+export { fileOutput, type LineOutput, standardOutput } from "./line-output.js"
+export { afterLiving } from "./lived-time.js"
+export { type Log, messageOf } from "./log.js"
+export { isOwnUser } from "./peer-uid.js"
+export { readPrivateFile, removePrivateFile, writePrivateFile } from "./private-file.js"
+export { PROXY_ENVIRONMENT } from "./proxy-environment.js"
+export { lookFirst, shownCertificate } from "./shown-certificate.js"
+export { readUtf8File } from "./utf8-file.js"
