@@ -14,7 +14,7 @@ function world() {
   const directory = new MemoryDirectory()
   const meshServices = new MemoryDocuments<MeshService>()
   directory.setWorkload("app/web-1", workload("web-1", { labels: { app: "web" }, addresses: ["10.0.0.1"] }))
-  directory.setService(service("web"))
+  directory.setService(service("web", { addresses: ["10.96.0.7"] }))
   const split = (weight: number) =>
     meshService("split", { hosts: ["web"], routes: [{ service: [{ host: "web", weight }] }] })
   const set = (weight: number): void => meshServices.set(split(weight))
@@ -30,7 +30,7 @@ function world() {
     encoders,
     mesh: MESH,
   })
-  const clients = new RouteClients({ routes, clusterDomain: "cluster.local" })
+  const clients = new RouteClients({ routes })
   const watch = (pod: string, typeUrl: string = HOST_ROUTES, host = "web.app:80") =>
     clients.watch(
       {
@@ -76,4 +76,10 @@ it("counts nobody for other hosts and for what follows from routes", () => {
   watch("a", HOST_ROUTES, "shop.app:80")
   watch("b", CLUSTER, "outbound|80||web.app.svc.cluster.local")
   expect(clients.count("app", "split").clients).toBe(0)
+})
+
+it("counts who asks by the cluster IP", () => {
+  const { clients, watch } = world()
+  watch("captured", HOST_ROUTES, "10.96.0.7:80")
+  expect(clients.count("app", "split")).toMatchObject({ clients: 1, waiting: ["other/captured"] })
 })

@@ -9,12 +9,11 @@ import type { RouteClient, RouteResources, RouteWatch } from "../distribution/de
 import { Burst, type Scheduler } from "../snapshot/burst.js"
 import type { ClientCount } from "../status/condition-inputs.js"
 import type { MeshServiceClients } from "../status/status-inputs.js"
-import { hostCandidates, parseAuthority } from "./host-name.js"
-import { keyOf, type MeshServiceIndex } from "./mesh-service-index.js"
+import { keyOf } from "./mesh-service-index.js"
+import type { MeshRoutes } from "./route-resources.js"
 
 export interface RouteClientsOptions {
-  readonly routes: RouteResources & { readonly meshServices: MeshServiceIndex }
-  readonly clusterDomain: string
+  readonly routes: RouteResources & Pick<MeshRoutes, "meshServices" | "hostsNamed">
   readonly scheduler?: Scheduler
 }
 
@@ -57,7 +56,7 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     const asking: Asking = {
       client: client.node.id,
       namespace: client.caller.namespace,
-      hosts: this.#hostsOf(names, client.caller.namespace),
+      hosts: new Set([...names].flatMap(name => routes.hostsNamed(name, client.caller.namespace))),
       watch,
       acknowledged: 0,
       rejection: undefined,
@@ -107,16 +106,6 @@ export class RouteClients implements RouteResources, MeshServiceClients {
   close(): void {
     this.#burst.stop()
     this.#changes.clear()
-  }
-
-  #hostsOf(names: Iterable<string>, namespace: string): ReadonlySet<string> {
-    const hosts = new Set<string>()
-    for (const name of names) {
-      const host = parseAuthority(name)?.host
-      if (host === undefined) continue
-      for (const candidate of hostCandidates(host, namespace, this.#options.clusterDomain)) hosts.add(candidate)
-    }
-    return hosts
   }
 
   #governing(host: string, { namespace }: Asking): string | undefined {

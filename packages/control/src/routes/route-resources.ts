@@ -11,6 +11,8 @@ import type { RouteClient, RouteResources, RouteWatch } from "../distribution/de
 import type { Documents } from "../policies/documents-in-force.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { Burst, type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
+import { hostCandidates, parseAuthority } from "./host-name.js"
+import { serviceAt } from "./known-address.js"
 import { MeshServiceIndex } from "./mesh-service-index.js"
 import type { PeerModeSource } from "./peer-mode-source.js"
 import { isTableType, ResourceMaker, ROUTE_TYPES, TRUST } from "./resource-maker.js"
@@ -80,6 +82,14 @@ export class MeshRoutes implements RouteResources {
   /** Who governs which host, for the status of those that do not. */
   get meshServices(): MeshServiceIndex {
     return this.#index
+  }
+
+  /** Every host that `host:port` may mean to callers of a namespace; a cluster IP means its Service. */
+  hostsNamed(name: string, namespace: string): readonly string[] {
+    const host = parseAuthority(name)?.host
+    if (host === undefined) return []
+    const service = serviceAt(host, this.#context)
+    return service === undefined ? hostCandidates(host, namespace, this.#context.clusterDomain) : [service.host]
   }
 
   serves(typeUrl: string): boolean {

@@ -96,7 +96,7 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
     mesh,
     clusterDomain,
   })
-  const routes = new RouteClients({ routes: meshRoutes, clusterDomain })
+  const routes = new RouteClients({ routes: meshRoutes })
 
   return {
     policies,

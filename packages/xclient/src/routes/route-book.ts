@@ -28,6 +28,12 @@ export interface RouteBookOptions {
   readonly limit?: number
 }
 
+/** An answer of the control plane that outlives the process; without routes, that there is no such host and port. */
+export interface KeptRoute {
+  readonly name: string
+  readonly spec: HostRoutesSpec | undefined
+}
+
 const DEFAULT_LIMIT = 1_000
 
 export class RouteBook {
@@ -45,6 +51,26 @@ export class RouteBook {
     names: () => [...this.#pages.keys()],
     known: () => new Map([...this.#pages].flatMap(([name, { version }]) => (version === "" ? [] : [[name, version]]))),
     apply: async update => this.#apply(update),
+  }
+
+  /** What is known, the most recently asked for first. */
+  known(): readonly KeptRoute[] {
+    return [...this.#pages]
+      .reverse()
+      .flatMap(([name, { answer }]) =>
+        answer === "unknown" ? [] : [{ name, spec: answer === "absent" ? undefined : answer.spec }],
+      )
+  }
+
+  /** For a new book: answers of an earlier process, which count until the control plane says something else. */
+  restore(kept: readonly KeptRoute[]): void {
+    for (const { name, spec } of kept.toReversed()) {
+      // Without a version: the control plane sends it again, whatever it is now.
+      const answer = spec === undefined ? "absent" : new HostRouting(spec, this.#options.health)
+      this.#pages.set(name, { answer, version: "" })
+      if (spec !== undefined) this.#options.onTrust(spec.trust)
+    }
+    this.#options.resubscribe()
   }
 
   /** The answer for `host:port` as it is now; asks the control plane where nobody has. */

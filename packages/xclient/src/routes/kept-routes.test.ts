@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, it } from "vitest"
+import { TestBook } from "../testing/book.js"
+import { TestMesh } from "../testing/mesh.js"
+import { HostRouting } from "./host-routing.js"
+import { KeptRoutes } from "./kept-routes.js"
+
+const ENDPOINT = { address: "10.0.0.1", port: 15_080, healthy: true, workload: "app/web", mtlsMode: "STRICT" } as const
+const mesh = new TestMesh()
+const routes = mesh.routes([{ subset: "", endpoints: [ENDPOINT], cluster: { tlsMode: "DUBBO_MUTUAL" } }])
+let folder = ""
+let warnings: string[] = []
+const log = { info() {}, warn: (_: object, message: string) => void warnings.push(message), error() {} }
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "routes-"))
+  warnings = []
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A process that learns of two hosts and ends. */
+async function learn(): Promise<void> {
+  const filled = new TestBook({ answersAbsent: false })
+  const kept = new KeptRoutes(filled.book, folder, log)
+  filled.book.ask("192.0.2.1:443")
+  await filled.remove("192.0.2.1:443")
+  await filled.set("10.96.0.7:80", routes)
+  kept.close()
+}
+
+it("are known after a restart without the control plane, and asked for again when it is back", async () => {
+  await learn()
+  const { book } = new TestBook({ answersAbsent: false })
+  new KeptRoutes(book, folder, log).close()
+  const answer = book.ask("10.96.0.7:80")
+  expect(answer).toBeInstanceOf(HostRouting)
+  expect(answer instanceof HostRouting && answer.spec).toEqual(routes)
+  expect(book.ask("192.0.2.1:443")).toBe("absent")
+  expect(book.ask("10.96.0.8:80")).toBe("unknown")
+  expect([...book.subscription.names()].sort()).toEqual(["10.96.0.7:80", "10.96.0.8:80", "192.0.2.1:443"])
+  expect(book.subscription.known().size).toBe(0)
+})
+
+it("are private to their owner", async () => {
+  await learn()
+  expect(statSync(join(folder, "routes.json")).mode & 0o777).toBe(0o600)
+})
+
+it("are not used if one character is another", async () => {
+  await learn()
+  const file = join(folder, "routes.json")
+  writeFileSync(file, readFileSync(file, "utf8").replace("10.96.0.7", "10.96.0.9"))
+  const { book } = new TestBook({ answersAbsent: false })
+  new KeptRoutes(book, folder, log).close()
+  expect(book.ask("10.96.0.9:80")).toBe("unknown")
+  expect(warnings).toEqual(["the routes on disk cannot be used; starting without"])
+})
+
+it("are done without on a disk that takes nothing", async () => {
+  rmSync(folder, { recursive: true })
+  writeFileSync(folder, "a file in place of the folder")
+  await learn()
+  expect(warnings).toEqual(["the routes could not be kept for the next start"])
+})
