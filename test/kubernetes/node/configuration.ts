@@ -4,19 +4,27 @@
 
 import { CNI_FOLDER } from "./programs.js"
 
-export interface Layout {
-  readonly folder: string
-  /** The node's address, its Pods' network and its Services'. */
+/** One family of addresses. */
+export interface Network {
+  /** The node's address. */
   readonly address: string
   readonly pods: string
+  /** The first address that a Pod gets; those before it are the node's. */
+  readonly firstPod: string
   readonly services: string
+  readonly everywhere: string
+}
+
+export interface Layout {
+  readonly folder: string
+  readonly ipv4: Network
+  readonly ipv6: Network
   readonly apiPort: number
   readonly containerd: { readonly state: string; readonly socket: string }
   readonly pauseImage: string
 }
 
-export function networkConfiguration({ pods, services }: Layout): object {
-  const [base = ""] = pods.split("/")
+export function networkConfiguration({ folder, ipv4, ipv6 }: Layout): object {
   return {
     cniVersion: "0.4.0",
     name: "node",
@@ -28,8 +36,10 @@ export function networkConfiguration({ pods, services }: Layout): object {
         hairpinMode: true,
         ipam: {
           type: "host-local",
-          ranges: [[{ subnet: pods, rangeStart: base.replace(/0$/, "10") }]],
-          routes: [{ dst: services }],
+          // Not the machine's folder, where a node that was killed leaves the addresses of its Pods taken.
+          dataDir: `${folder}/addresses`,
+          ranges: [ipv4, ipv6].map(({ pods, firstPod }) => [{ subnet: pods, rangeStart: firstPod }]),
+          routes: [ipv4, ipv6].map(({ services }) => ({ dst: services })),
         },
       },
       { type: "portmap", capabilities: { portMappings: true } },
@@ -57,7 +67,7 @@ conf_dir = "${folder}/cni"
 `
 }
 
-export function kubeletConfiguration({ folder, address, containerd }: Layout): object {
+export function kubeletConfiguration({ folder, ipv4: { address }, containerd }: Layout): object {
   return {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
@@ -88,31 +98,31 @@ export function kubeletConfiguration({ folder, address, containerd }: Layout): o
   }
 }
 
-export function proxyConfiguration({ folder, pods }: Layout): object {
+export function proxyConfiguration({ folder, ipv4, ipv6 }: Layout): object {
   return {
     apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
     kind: "KubeProxyConfiguration",
     mode: "nftables",
     clientConnection: { kubeconfig: `${folder}/kubeconfig` },
     hostnameOverride: "node1",
-    clusterCIDR: pods,
+    clusterCIDR: `${ipv4.pods},${ipv6.pods}`,
     healthzBindAddress: "127.0.0.1:20256",
     metricsBindAddress: "127.0.0.1:20249",
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
   }
 }
 
-export function dnsConfiguration({ folder, address }: Layout): string {
+export function dnsConfiguration({ folder, ipv4: { address } }: Layout): string {
   return `cluster.local:53 {\n bind ${address}\n kubernetes cluster.local {\n  kubeconfig ${folder}/kubeconfig kube\n }\n}\n`
 }
 
-export function apiServerArguments({ folder, address, services, apiPort }: Layout, etcd: string): readonly string[] {
+export function apiServerArguments({ folder, ipv4, ipv6, apiPort }: Layout, etcd: string): readonly string[] {
   const file = (name: string): string => `${folder}/${name}`
   return [
     `--etcd-servers=${etcd}`,
     `--secure-port=${apiPort}`,
     "--bind-address=0.0.0.0",
-    `--advertise-address=${address}`,
+    `--advertise-address=${ipv4.address}`,
     `--tls-cert-file=${file("server.crt")}`,
     `--tls-private-key-file=${file("server.key")}`,
     `--client-ca-file=${file("ca.crt")}`,
@@ -123,7 +133,7 @@ export function apiServerArguments({ folder, address, services, apiPort }: Layou
     `--service-account-key-file=${file("accounts.pub")}`,
     `--service-account-signing-key-file=${file("accounts.key")}`,
     "--service-account-issuer=https://kubernetes.default.svc",
-    `--service-cluster-ip-range=${services}`,
+    `--service-cluster-ip-range=${ipv4.services},${ipv6.services}`,
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
     "--allow-privileged=true",

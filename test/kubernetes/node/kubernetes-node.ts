@@ -36,9 +36,20 @@ export class KubernetesNode {
     const state = `/run/merlon-node-${process.pid}`
     this.#layout = {
       folder,
-      address: "10.88.0.1",
-      pods: "10.88.0.0/24",
-      services: "10.0.0.0/24",
+      ipv4: {
+        address: "10.88.0.1",
+        pods: "10.88.0.0/24",
+        firstPod: "10.88.0.10",
+        services: "10.0.0.0/24",
+        everywhere: "0.0.0.0/0",
+      },
+      ipv6: {
+        address: "fd88::1",
+        pods: "fd88::/64",
+        firstPod: "fd88::10",
+        services: "fd10::/112",
+        everywhere: "::/0",
+      },
       apiPort: 26_443,
       containerd: { state, socket: `${state}/containerd.sock` },
       pauseImage: PAUSE_IMAGE,
@@ -80,10 +91,10 @@ export class KubernetesNode {
   }
 
   async #start(images: readonly string[]): Promise<void> {
-    const { folder, address, apiPort } = this.#layout
+    const { folder, ipv4, ipv6, apiPort } = this.#layout
     this.#makeNetwork()
     const server = `https://127.0.0.1:${apiPort}`
-    writeCredentials({ folder, server, addresses: ["127.0.0.1", "10.0.0.1", address] })
+    writeCredentials({ folder, server, addresses: ["127.0.0.1", "10.0.0.1", ipv4.address] })
     this.#writeConfiguration()
     this.#spawn("containerd", ["containerd", "-c", join(folder, "containerd.toml")])
     this.#spawn("etcd", [
@@ -116,7 +127,7 @@ export class KubernetesNode {
       `--config=${folder}/kubelet.json`,
       `--root-dir=${folder}/kubelet`,
       "--hostname-override=node1",
-      `--node-ip=${address}`,
+      `--node-ip=${ipv4.address},${ipv6.address}`,
     ])
     this.#spawn("kube-proxy", [program("kube-proxy"), `--config=${folder}/kube-proxy.json`])
     this.#spawn("coredns", [program("coredns"), "-conf", join(folder, "Corefile")])
@@ -134,16 +145,27 @@ export class KubernetesNode {
   }
 
   #makeNetwork(): void {
-    const { address, pods } = this.#layout
+    const { ipv4, ipv6 } = this.#layout
     execFileSync("ip", ["netns", "add", this.#namespace])
     const run = (...args: string[]) => execFileSync("ip", ["-n", this.#namespace, ...args])
     run("link", "set", "lo", "up")
     run("link", "add", "pods0", "type", "bridge")
-    run("address", "add", `${address}/${pods.split("/")[1]}`, "dev", "pods0")
+    for (const { address, pods } of [ipv4, ipv6]) {
+      // Without a wait for another node that might have the same address.
+      run(
+        "address",
+        "add",
+        `${address}/${pods.split("/")[1]}`,
+        "dev",
+        "pods0",
+        ...(address === ipv6.address ? ["nodad"] : []),
+      )
+    }
     run("link", "set", "pods0", "up")
-    run("route", "add", "default", "dev", "pods0")
+    for (const { everywhere } of [ipv4, ipv6]) run("route", "add", everywhere, "dev", "pods0")
     const [command = "", ...before] = this.inside
-    execFileSync(command, [...before, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
+    const forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
+    execFileSync(command, [...before, "sysctl", "-qw", ...forwarding])
   }
 
   #writeConfiguration(): void {

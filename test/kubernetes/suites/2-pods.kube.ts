@@ -192,6 +192,64 @@ describe("in a namespace of the mesh", () => {
   })
 })
 
+describe("IPv4 and IPv6", () => {
+  const space = "families"
+  const urls = async (): Promise<readonly string[]> => {
+    const addresses = async (kind: string, path: string) =>
+      (await kubectl("get", kind, "dual", "-n", space, "-o", `jsonpath=${path}`)).split(" ")
+    const atPod = (await addresses("pod", "{.status.podIPs[*].ip}")).map(address => [address, 8080] as const)
+    const atService = (await addresses("service", "{.spec.clusterIPs[*]}")).map(address => [address, 80] as const)
+    return [...atPod, ...atService].map(([host, port]) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`)
+  }
+
+  it("lead to the same proxy, which enforces the same policies", async () => {
+    const dual = { ipFamilyPolicy: "RequireDualStack" }
+    const deny = {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "AuthorizationPolicy",
+      metadata: { name: "not-this", namespace: space },
+      spec: { action: "DENY", rules: [{ to: [{ operation: { paths: ["/headers"] } }] }] },
+    }
+    await apply(namespace(space, ENABLED), pod("dual", space), service("dual", space, dual), deny)
+    await waitReady("dual", space)
+    await kubectl(
+      "wait",
+      "authorizationpolicies.security.merlon.dev/not-this",
+      "-n",
+      space,
+      "--for=condition=Ready",
+      "--timeout=150s",
+    )
+    const called = await urls()
+    expect(called).toHaveLength(4)
+    for (const url of called) {
+      await eventually(`${url}/get`, 200)
+      expect(await status(`${url}/headers`), url).toBe(403)
+    }
+  })
+
+  it("take no plaintext under STRICT, and mutual TLS", async () => {
+    await apply(strict(space))
+    await kubectl("wait", "pa/default", "-n", space, "--for=condition=Enforced", "--timeout=150s")
+    for (const url of await urls()) expect(await status(`${url}/get`), url).toBe(0)
+    const called = [
+      "exec",
+      "-n",
+      "app",
+      "deploy/consumer",
+      "--",
+      "xclient",
+      "--host",
+      `dual.${space}`,
+      "--path",
+      "/get",
+      "2",
+    ]
+    expect(await kubectl(...called)).toMatch(/ 2 100%$/m)
+    await kubectl("delete", "namespace", space, "--wait=false")
+  })
+})
+
 describe("a rollout", () => {
   const space = "rolling"
   // As docs/kubernetes.md asks for where an application stops listening at once.
