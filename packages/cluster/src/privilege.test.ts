@@ -11,6 +11,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Credentials } from "./auth/pki.js"
 import type { Cluster } from "./cluster.js"
+import { eventually } from "./store/testing/eventually.js"
 import type { Answer, OracleClient } from "./testing/oracle/client.js"
 import { type Method, message, startTestServer, type TestServer } from "./testing/server.js"
 import { asArray, asObject, asString, dig, type Json, type JsonObject } from "./value.js"
@@ -328,7 +329,7 @@ describe("scale of custom resources", () => {
     expect(answer.status).toBe(201)
     const traps = "/apis/example.com/v1/namespaces/default/traps"
     const trap = { apiVersion: "example.com/v1", kind: "Trap", metadata: { name: "t" }, spec: {} }
-    while ((await admin("POST", traps, trap)).status === 404) await new Promise(resolve => setTimeout(resolve, 10))
+    await eventually("the new kind is served", async () => (await admin("POST", traps, trap)).status !== 404)
     await admin("PUT", `${traps}/t/scale`, { metadata: { name: "t" }, spec: { replicas: 3 } })
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })

@@ -5,12 +5,15 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
 
 type WhatRuns =
   | { readonly where: string; readonly failure?: never }
   | { readonly failure: string; readonly where?: never }
 
 const PAUSE_MS = 100
+/** Below the time limit of hooks, which wait for it. */
+const LIMIT_MS = 280_000
 
 /** Starts it when it is asked for, and tells where it is; undefined where nobody asked, or it could not be started. */
 export async function startWhenAsked<T>(
@@ -37,8 +40,7 @@ export async function startWhenAsked<T>(
 export async function whatRuns(folder: string, name: string): Promise<string> {
   writeFileSync(asked(folder, name), "")
   const answer = answered(folder, name)
-  // Whoever starts it always comes to an end, and says how.
-  while (!existsSync(answer)) await sleep(PAUSE_MS)
+  await eventually(`${name} runs or has failed to start`, () => existsSync(answer), LIMIT_MS)
   const what: WhatRuns = JSON.parse(readFileSync(answer, "utf8"))
   if (what.failure !== undefined) throw new Error(what.failure)
   return what.where

@@ -3,6 +3,7 @@
 // Writers of the HTTP crash test: each creates, replaces and deletes ConfigMaps of its own through whichever server is
 // up, and tells the ledger what it asked and what it was answered. Also the watcher and the list they are held against.
 
+import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
 import type { ClusterProcess, KubernetesObject, WatchLine } from "./cluster-process.js"
 import type { Ledger } from "./ledger.js"
 
@@ -33,12 +34,13 @@ export class ConfigMapWriter {
 
   /** A change everybody must see: whoever has seen it has seen everything before. */
   async mark(server: ClusterProcess): Promise<number> {
-    for (;;) {
-      const name = `w-marker-${this.writer}`
-      const revision = (await this.#attempt(server, name, "PUT")) || (await this.#attempt(server, name, "POST"))
-      if (revision > 0) return revision
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
+    const name = `w-marker-${this.writer}`
+    let revision = 0
+    await eventually(`the marker of writer ${this.writer} is written`, async () => {
+      revision = (await this.#attempt(server, name, "PUT")) || (await this.#attempt(server, name, "POST"))
+      return revision > 0
+    })
+    return revision
   }
 
   /** The revision of the change; 0 where there was none or nobody knows. */

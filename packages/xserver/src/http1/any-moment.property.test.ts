@@ -4,8 +4,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { eventually } from "../testing/eventually.js"
 import { requestText } from "./testing/messages.js"
-import { eventually, Rig } from "./testing/rig.js"
+import { Rig } from "./testing/rig.js"
 
 const BEHAVIOURS = ["answer", "early", "half", "hang-up", "reset", "close"] as const
 type Behaviour = (typeof BEHAVIOURS)[number]

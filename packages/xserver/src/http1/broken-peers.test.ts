@@ -4,7 +4,8 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { eventually, Rig, type RigOptions } from "./testing/rig.js"
+import { eventually } from "../testing/eventually.js"
+import { Rig, type RigOptions } from "./testing/rig.js"
 
 let rig: Rig
 afterEach(() => rig.stop())

@@ -4,7 +4,8 @@ import { generateKeyPairSync } from "node:crypto"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { SignJWT } from "jose"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { eventually, Rig, type RigOptions } from "./testing/rig.js"
+import { eventually } from "../testing/eventually.js"
+import { Rig, type RigOptions } from "./testing/rig.js"
 
 let rig: Rig
 afterEach(() => rig.stop())

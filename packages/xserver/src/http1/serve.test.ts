@@ -6,7 +6,8 @@ import { once } from "node:events"
 import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http"
 import { promisify } from "node:util"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { eventually, Rig, type RigOptions } from "./testing/rig.js"
+import { eventually } from "../testing/eventually.js"
+import { Rig, type RigOptions } from "./testing/rig.js"
 
 const run = promisify(execFile)
 let rig: Rig

@@ -4,8 +4,9 @@
 import { METHODS } from "node:http"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { eventually } from "../testing/eventually.js"
 import { mutated, requestText } from "./testing/messages.js"
-import { eventually, Rig } from "./testing/rig.js"
+import { Rig } from "./testing/rig.js"
 
 /** Any token is a method, but a Node application answers 400 to those it does not know, and never tells of them. */
 const READABLE: ReadonlySet<string> = new Set(METHODS)

@@ -3,7 +3,8 @@
 import { connect } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { startRig } from "../accept/testing/rig.js"
-import { eventually, Rig } from "./testing/rig.js"
+import { eventually } from "../testing/eventually.js"
+import { Rig } from "./testing/rig.js"
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {

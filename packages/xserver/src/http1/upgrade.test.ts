@@ -4,7 +4,8 @@ import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { afterEach, expect, it, test } from "vitest"
 import { WebSocket, WebSocketServer } from "ws"
-import { eventually, Rig, type RigOptions } from "./testing/rig.js"
+import { eventually } from "../testing/eventually.js"
+import { Rig, type RigOptions } from "./testing/rig.js"
 
 let rig: Rig
 afterEach(() => rig.stop())

@@ -19,6 +19,7 @@ import {
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { listening } from "../accept/testing/rig.js"
+import { eventually } from "../testing/eventually.js"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
 import { END_HEADERS, END_STREAM, FRAME, frame, headersFrame, PREFACE, uint32 } from "./testing/raw-client.js"
 
@@ -123,7 +124,10 @@ it("writes header blocks that node:http2 reads", async () => {
       const before = seen.length
       socket.write(headersText(id, encoder.finish(), true), "latin1")
       id += 2
-      while (seen.length === before) await once(server, "stream")
+      await eventually(() => seen.length > before, {
+        what: `the server has stream ${id - 2}`,
+        change: signal => once(server, "stream", { signal }),
+      })
       expect(seen.at(-1)).toEqual(all.map(([name, value]) => `${name}: ${value}`))
     }),
     { numRuns: 100 * inject("effort") },

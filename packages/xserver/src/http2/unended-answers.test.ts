@@ -8,6 +8,7 @@ import { afterEach, expect, test } from "vitest"
 import { listening, PATIENT_LIMITS, type Rig, startRig } from "../accept/testing/rig.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { RawClient as Http1Client } from "../http1/testing/rig.js"
+import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 import {
   END_HEADERS,
@@ -100,7 +101,7 @@ test.each(EMPTY)(
     expect(await client.frame(({ type, stream }) => type === FRAME.headers && stream === 1)).toMatchObject({
       flags: END_STREAM | END_HEADERS,
     })
-    while (!frames.some(({ type }) => type === FRAME.reset)) await new Promise(done => setTimeout(done, 10))
+    await eventually(() => frames.some(({ type }) => type === FRAME.reset))
     client.send(headersFrame(3, request))
     const second = await client.frame(({ type, stream }) => type === FRAME.headers && stream === 3)
     expect(second?.payload.toString("latin1")).not.toContain("503")

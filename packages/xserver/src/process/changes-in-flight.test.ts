@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands open when a change comes is judged by it: what is now refused ends, is counted and logged; the rest goes on.
-import { once } from "node:events"
+import { type EventEmitter, once } from "node:events"
 import { createServer as createHttp, type RequestListener } from "node:http"
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
@@ -12,6 +12,7 @@ import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"
+import { eventually } from "../testing/eventually.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 const authority = new Authority()
@@ -114,6 +115,14 @@ interface Live {
   says(word: string): Promise<void>
 }
 
+function heard(peer: EventEmitter, word: string, text: () => string): Promise<void> {
+  return eventually(() => text().includes(word), {
+    what: `the peer says \`${word}\``,
+    state: () => JSON.stringify(text()),
+    change: signal => once(peer, "data", { signal }),
+  })
+}
+
 function live(socket: Socket): Live {
   let text = ""
   sockets.push(socket.on("error", () => undefined))
@@ -121,9 +130,7 @@ function live(socket: Socket): Live {
     text += String(chunk)
   })
   const gone = new Promise(resolve => socket.once("close", resolve))
-  const says = async (word: string) => {
-    while (!text.includes(word)) await once(socket, "data")
-  }
+  const says = (word: string) => heard(socket, word, () => text)
   return { text: () => text, gone, says }
 }
 
@@ -169,9 +176,7 @@ async function stream(secure: boolean, target: string): Promise<Live> {
     text += String(chunk)
   })
   const gone = new Promise(resolve => asked.once("close", resolve))
-  const says = async (word: string) => {
-    while (!text.includes(word)) await once(asked, "data")
-  }
+  const says = (word: string) => heard(asked, word, () => text)
   if (target === "/open/wait") await once(http, "request")
   else await says("begun")
   return { text: () => text, gone, says }

@@ -11,6 +11,7 @@ import { afterEach, beforeEach, expect, it } from "vitest"
 import { Authority, OWN_ID } from "../accept/testing/certificates.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import { DEFAULT_LIMITS } from "../limits.js"
+import { eventually } from "../testing/eventually.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 const root = new Authority("A root")
@@ -67,7 +68,12 @@ async function opened(which: 0 | 1, session?: Buffer, shown = issuing.certificat
   sockets.push(socket.on("error", () => undefined))
   socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
   let text = ""
-  while (!text.includes("begun")) text += String((await once(socket, "data"))[0])
+  await eventually(() => text.includes("begun"), {
+    state: () => JSON.stringify(text),
+    change: async signal => {
+      text += String((await once(socket, "data", { signal }))[0])
+    },
+  })
   return socket
 }
 

@@ -93,9 +93,14 @@ async function nextChunk(socket: Socket): Promise<string> {
   const ended = new AbortController()
   const onEnd = () => ended.abort(new Error("the connection ended"))
   socket.once("end", onEnd).once("close", onEnd)
-  const [chunk] = await once(socket, "data", { signal: ended.signal })
-  socket.off("end", onEnd).off("close", onEnd)
-  return String(chunk)
+  const limit = setTimeout(() => ended.abort(new Error("timed out after 100 s waiting for data")), 100_000)
+  try {
+    const [chunk] = await once(socket, "data", { signal: ended.signal })
+    return String(chunk)
+  } finally {
+    clearTimeout(limit)
+    socket.off("end", onEnd).off("close", onEnd)
+  }
 }
 
 function echoing(socket: Socket): Open {

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import { meshConfig } from "@merlon/policy/mesh"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"
+import { eventually } from "../testing/eventually.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 /** `/held` is answered when the test says so. */
@@ -62,7 +63,11 @@ describe("an HTTP/1.1 connection", () => {
       text += String(chunk)
     })
     const says = async (pattern: RegExp) => {
-      while (!pattern.test(text)) await once(socket, "data")
+      await eventually(() => pattern.test(text), {
+        what: `the connection says ${pattern}`,
+        state: () => JSON.stringify(text),
+        change: signal => once(socket, "data", { signal }),
+      })
       const said = text
       text = ""
       return said
@@ -87,7 +92,7 @@ describe("an HTTP/1.1 connection", () => {
   it("that was promised another request before it drains gets it", async () => {
     const { socket, says } = dial()
     socket.write("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
-    while (held.length === 0) await once(application, "request")
+    await eventually(() => held.length > 0, { change: signal => once(application, "request", { signal }) })
     held[0]?.write("o")
     expect(await says(/o$/)).not.toMatch(/connection: close/i)
     await path.startDraining()

@@ -9,6 +9,7 @@ import { meshConfig } from "@merlon/policy/mesh"
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"
+import { eventually } from "../testing/eventually.js"
 import { WorkerPool } from "./worker-pool.js"
 
 const WORKER = `
@@ -62,11 +63,12 @@ const revisions = async () => (await pool.decisions()).map(({ id }) => Number(id
 
 /** Dead ones are replaced by and by. */
 async function untilBothEnforce(revision: number): Promise<void> {
-  for (;;) {
-    const seen = await revisions().catch(() => [])
-    if (seen.length === 2 && seen.every(each => each === revision)) return
-    await new Promise(resolve => setTimeout(resolve, 20))
+  let seen: readonly number[] = []
+  const bothEnforce = async () => {
+    seen = await revisions().catch(() => [])
+    return seen.length === 2 && seen.every(each => each === revision)
   }
+  await eventually(bothEnforce, { what: `both workers enforce revision ${revision}`, state: () => seen.join(", ") })
 }
 
 it("applies a configuration although a worker dies of it, and its successor begins with it", async () => {

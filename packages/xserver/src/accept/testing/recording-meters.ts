@@ -4,6 +4,7 @@
 import { EventEmitter, once } from "node:events"
 import type { LimitName } from "../../limits.js"
 import type { Meters, RequestRecord, TlsFailure } from "../../observe/meters.js"
+import { eventually, sourceOf } from "../../testing/eventually.js"
 
 export class RecordingMeters implements Meters {
   readonly failures: TlsFailure[] = []
@@ -52,8 +53,22 @@ export class RecordingMeters implements Meters {
     this.#events.emit("change")
   }
 
-  /** Resolves once it holds; the test's own time limit is the only one. */
-  async until(holds: (meters: this) => boolean): Promise<void> {
-    while (!holds(this)) await once(this.#events, "change")
+  async until(holds: (meters: this) => boolean, limitMs?: number): Promise<void> {
+    const { failures, limits, ended, refused, records } = this
+    await eventually(() => holds(this), {
+      what: sourceOf(holds),
+      state: () =>
+        JSON.stringify({
+          open: this.open,
+          opened: this.opened,
+          failures,
+          limits,
+          ended,
+          refused: refused.length,
+          records: records.length,
+        }),
+      change: signal => once(this.#events, "change", { signal }),
+      ...(limitMs !== undefined && { limitMs }),
+    })
   }
 }

@@ -18,6 +18,7 @@ import { PATIENT_LIMITS } from "../../accept/testing/rig.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
 import type { Limits } from "../../limits.js"
+import { eventually, sourceOf } from "../../testing/eventually.js"
 import { serveHttp1 } from "../serve.js"
 
 export const WORKLOAD = { namespace: "foo", name: "app-1", labels: { app: "app" } } as const
@@ -176,11 +177,6 @@ function portOf(server: Server | HttpServer): number {
 const isAddress = (address: string | AddressInfo | null): address is AddressInfo =>
   typeof address === "object" && address !== null
 
-/** Resolves once it holds; the test's own time limit is the only one. */
-export async function eventually(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 1))
-}
-
 export class RawClient {
   readonly socket: Socket
   readonly #events = new EventEmitter()
@@ -213,9 +209,13 @@ export class RawClient {
     return this
   }
 
-  /** Resolves once it holds; the test's own time limit is the only one. */
   async until(holds: (client: this) => boolean): Promise<void> {
-    while (!holds(this)) await once(this.#events, "change")
+    await eventually(() => holds(this), {
+      what: sourceOf(holds),
+      state: () =>
+        `${this.closed ? "closed, " : this.ended ? "ended, " : ""}received ${JSON.stringify(this.received.slice(-500))}`,
+      change: signal => once(this.#events, "change", { signal }),
+    })
   }
 
   /** Everything until the other side has ended. */

@@ -4,6 +4,7 @@
 
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
+import { eventually, sourceOf } from "../../testing/eventually.js"
 
 export const FRAME = {
   data: 0,
@@ -88,10 +89,20 @@ export class RawClient {
 
   /** The first frame for which it holds, or undefined where the connection closed before one came. */
   async frame(wanted: (frame: Frame) => boolean): Promise<Frame | undefined> {
-    for (;;) {
-      const found = this.frames.find(wanted)
-      if (found !== undefined || this.socket.destroyed) return found
-      await Promise.race([once(this.socket, "data").catch(() => undefined), this.closed])
+    await eventually(() => this.frames.some(wanted) || this.socket.destroyed, {
+      what: `a frame comes with ${sourceOf(wanted)}`,
+      state: () => `only ${this.frames.map(({ type, stream }) => `type ${type} of stream ${stream}`).join(", ")}`,
+      change: signal => Promise.race([this.#data(signal), this.closed]),
+    })
+    return this.frames.find(wanted)
+  }
+
+  async #data(signal: AbortSignal): Promise<void> {
+    try {
+      await once(this.socket, "data", { signal })
+    } catch (error) {
+      // A connection that breaks is closed next, and that is an answer.
+      if (signal.aborted) throw error
     }
   }
 

@@ -7,6 +7,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { createInterface } from "node:readline"
+import { eventually } from "../../testing/eventually.js"
 
 export interface LenientServer {
   readonly port: number
@@ -93,7 +94,11 @@ export async function lenientPython(): Promise<LenientServer> {
       const socket = connect(port, "127.0.0.1").on("error", () => undefined)
       socket.resume()
       socket.write(`${target} HTTP/1.0\r\n\r\n`)
-      while (!seen.some(one => one.target === target)) await once(lines, "line")
+      await eventually(() => seen.some(one => one.target === target), {
+        what: `the server has read ${target}`,
+        state: () => JSON.stringify(seen),
+        change: signal => once(lines, "line", { signal }),
+      })
     },
     stop: async () => {
       const exit = once(child, "exit")

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits of tests. Each has its own limit, and its failure says what it waited for and what there was instead. How fast
+// something becomes true is no test's business.
+
+import { setTimeout as sleep } from "node:timers/promises"
+
+/** Below the time limit of a test, so that the failure is this one. */
+const LIMIT_MS = 100_000
+
+export interface Wait {
+  /** Completes the sentence "timed out waiting until …"; the source of the check where left out. */
+  readonly what?: string
+  /** What there is instead, for the failure. */
+  readonly state?: () => string
+  /** Resolves when it is worth checking again; rejects once the signal is aborted. A pause where left out. */
+  readonly change?: (signal: AbortSignal) => Promise<unknown>
+  readonly limitMs?: number
+}
+
+export async function eventually(holds: () => boolean | Promise<boolean>, wait: Wait = {}): Promise<void> {
+  const { what = sourceOf(holds), state, change = pause, limitMs = LIMIT_MS } = wait
+  const signal = AbortSignal.timeout(limitMs)
+  try {
+    for (;;) {
+      // An answer that is there is not awaited: no event can come between the check and the wait for one.
+      const answer = holds()
+      if (answer === true || (answer !== false && (await answer))) return
+      await change(signal)
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    const instead = state === undefined ? "" : `; there is ${state()}`
+    throw new Error(`timed out after ${limitMs / 1000} s waiting until ${what}${instead}`)
+  }
+}
+
+/** The body of an arrow function, on one line. */
+export function sourceOf(check: (...args: never[]) => unknown): string {
+  return check
+    .toString()
+    .replace(/^.*?=>\s*/s, "")
+    .replace(/\s+/g, " ")
+}
+
+const pause = (signal: AbortSignal): Promise<void> => sleep(1, undefined, { signal })
