@@ -41,12 +41,17 @@ async function stillServes(rig: ServerRig): Promise<void> {
   await stream.response(0)
 }
 
+async function answeredOrEnded(stream: ReturnType<RawClient["delta"]>): Promise<void> {
+  const isOver = () => stream.responses.length > 0 || stream.end !== undefined
+  await vi.waitFor(() => expect(isOver(), "the stream is answered or ended").toBe(true), PATIENCE)
+}
+
 /** Where the little time that a hostile client is given may on a busy machine be over for others too, who come again. */
 async function servesWhoComesAgain(rig: ServerRig): Promise<void> {
   for (;;) {
     const stream = connect(rig).delta()
     stream.send({ node: { id: "shop/other" }, typeUrl: TYPE })
-    await vi.waitUntil(() => stream.responses.length > 0 || stream.end !== undefined, PATIENCE)
+    await answeredOrEnded(stream)
     if (stream.responses.length > 0) return
     expect(stream.end).toMatch(/^(UNAVAILABLE|DEADLINE_EXCEEDED)/)
   }
@@ -164,7 +169,7 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     await vi.waitFor(async () => {
       const again = connect(rig).delta()
       again.send({ node: { id: "shop/x" }, typeUrl: TYPE, resourceNamesSubscribe: names.slice(0, 25) })
-      await vi.waitUntil(() => again.responses.length > 0 || again.end !== undefined, PATIENCE)
+      await answeredOrEnded(again)
       expect(again.end).toBeUndefined()
     }, PATIENCE)
     await stillServes(rig)

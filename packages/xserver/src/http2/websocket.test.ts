@@ -5,8 +5,9 @@ import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2"
 import type { Socket } from "node:net"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { authorization } from "../accept/testing/rig.js"
+import { eventually } from "../testing/eventually.js"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
 
 const ACCEPT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -119,7 +120,7 @@ describe("what a client sends ahead", () => {
   async function early(session: ClientHttp2Session, sent: (stream: ClientHttp2Stream) => void) {
     const stream = session.request(asked("/chat")).on("error", () => undefined)
     sent(stream)
-    await vi.waitUntil(() => received.includes("\r\n\r\n"), 60_000)
+    await eventually(() => received.includes("\r\n\r\n"), { state: () => JSON.stringify(received) })
     await new Promise<void>(resolve => session.ping(() => resolve()))
     return stream
   }
