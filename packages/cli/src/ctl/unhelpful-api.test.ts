@@ -6,8 +6,8 @@ import { createServer, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
-import { runProgram } from "./program.js"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Typed, typed as typedWords } from "./testing/typed.js"
 
 const folder = mkdtempSync(join(tmpdir(), "unhelpful-api-"))
 const kubeconfig = join(folder, "kubeconfig")
@@ -43,31 +43,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-afterEach(() => {
-  process.exitCode = undefined
-  vi.restoreAllMocks()
-})
-
-interface Typed {
-  readonly code: unknown
-  readonly out: string
-  readonly err: string
-}
-
 const typed = (words: string): Promise<Typed> => typedWords([...words.split(" "), "--kubeconfig", kubeconfig])
-
-async function typedWords(words: readonly string[]): Promise<Typed> {
-  const [out, err] = [heard(process.stdout), heard(process.stderr)]
-  process.exitCode = 0
-  await runProgram(words)
-  return { code: process.exitCode, out: out.join(""), err: err.join("") }
-}
-
-function heard(stream: NodeJS.WriteStream): readonly string[] {
-  const texts: string[] = []
-  vi.spyOn(stream, "write").mockImplementation(text => texts.push(String(text)) > 0)
-  return texts
-}
 
 const says = (status: number, type: string, body: string) => (response: ServerResponse) =>
   void response.writeHead(status, { "content-type": type }).end(body)

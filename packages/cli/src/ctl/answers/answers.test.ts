@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { runProgram } from "../program.js"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { typed } from "../testing/typed.js"
 
 // The first use of a command loads it, which takes a while on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
@@ -115,28 +115,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-beforeEach(() => {
-  out = ""
-  err = ""
-  process.exitCode = undefined
-  vi.spyOn(process.stdout, "write").mockImplementation(text => {
-    out += String(text)
-    return true
-  })
-  vi.spyOn(process.stderr, "write").mockImplementation(text => {
-    err += String(text)
-    return true
-  })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-  process.exitCode = undefined
-})
-
 async function run(...args: string[]): Promise<number> {
-  await runProgram(args)
-  const code = Number(process.exitCode ?? 0)
-  process.exitCode = undefined
+  let code = 0
+  ;({ code, out, err } = await typed(args))
   return code
 }
 
@@ -227,7 +208,6 @@ describe("analyze", () => {
 
   it("takes a DENY of what the mode closes for no error, and an ALLOW of it for one", async () => {
     const severities = async (action: string): Promise<readonly string[]> => {
-      out = ""
       const rule = "rules: [{ from: [{ source: { notPrincipals: ['*'] } }] }]"
       const head = "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy"
       const spec = `metadata: { name: plain, namespace: foo }\nspec:\n  action: ${action}\n  ${rule}\n`
@@ -283,7 +263,6 @@ describe("suggest", () => {
   it("writes a policy with its evidence and proofs", async () => {
     expect(await suggest("calls.json", "-o", "json")).toBe(0)
     golden("suggest.json")
-    out = ""
     expect(await suggest("calls.json")).toBe(0)
     out = out.replace(/\d+ days ago/, "N days ago")
     golden("suggest.yaml")
@@ -324,7 +303,6 @@ describe("Pods that one Deployment runs", () => {
     const service = WORKLOADS.slice(WORKLOADS.lastIndexOf("---")).replace("name: httpbin,", "name: bin,")
     writeFileSync(at("pods.yaml"), POD("abc12") + POD("def34") + service)
     for (const word of ["foo/httpbin", "httpbin", "foo/bin", "foo/abc12"]) {
-      out = ""
       expect(await named("pods.yaml", word)).toBe(0)
       expect(JSON.parse(out).ways[0].workload).toBe("foo/abc12")
     }
@@ -346,11 +324,9 @@ describe("Pods that one Deployment runs", () => {
         alsoSelects: [],
       },
     ])
-    out = ""
     const changes = ["diff", "--from", at("same"), "--to", at("invariant.yaml"), "--workloads", at("pods.yaml")]
     expect(await run(...changes, "--calls", at("calls.json"), "-o", "md")).toBe(5)
     expect(out).toContain("| | requests | until now | recorded calls |\n|---|---|---|---|\n")
-    out = ""
     expect(
       await run("diff", "--from", at("same"), "--to", at("closed"), ...changes.slice(5), "--calls", at("calls.json")),
     ).toBe(5)
@@ -366,7 +342,6 @@ it("asks for recorded calls where there is no mesh that has some", async () => {
 it("counts the recorded calls that a change touches", async () => {
   expect(await diff("same", "empty", "--calls", at("calls.json"))).toBe(5)
   expect(out).toContain("no recorded call is decided so")
-  out = ""
   expect(await diff("empty", "new", "--calls", at("wide.json"), "-o", "json")).toBe(5)
   const { changes } = JSON.parse(out)
   expect(changes.map(({ recorded }: { recorded: object }) => recorded)).toContainEqual({ shapes: 1, calls: 7 })

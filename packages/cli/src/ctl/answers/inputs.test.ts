@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { runProgram } from "../program.js"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
+import { typed } from "../testing/typed.js"
 
 // The first use of a command loads it, which takes a while on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
@@ -47,27 +47,11 @@ beforeAll(() => {
   put("good/good.yaml", GOOD)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
-beforeEach(() => {
-  out = ""
-  err = ""
-  vi.spyOn(process.stdout, "write").mockImplementation(text => {
-    out += String(text)
-    return true
-  })
-  vi.spyOn(process.stderr, "write").mockImplementation(text => {
-    err += String(text)
-    return true
-  })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-  process.exitCode = undefined
-})
 
 async function run(...args: string[]): Promise<number> {
-  process.exitCode = undefined
-  await runProgram(args)
-  return Number(process.exitCode ?? 0)
+  let code = 0
+  ;({ code, out, err } = await typed(args))
+  return code
 }
 
 const COMMANDS: readonly (readonly [string, (policies: string, pods: string) => readonly string[]])[] = [
@@ -202,7 +186,6 @@ describe("workloads", () => {
   ])("that are %s prove nothing", async (_, value) => {
     put("other-pods.yaml", value)
     for (const [command, words] of COMMANDS.filter(([name]) => !["test", "explain", "who-can"].includes(name))) {
-      out = ""
       expect([command, await run(...words(at("good"), at("other-pods.yaml")))]).toEqual([command, 4])
       expect(out).toContain("skipped: ")
       expect(out).not.toContain("(proved)")
@@ -245,7 +228,6 @@ describe("a policy that changes", () => {
     expect(out).toContain("skipped: AuthorizationPolicy fooo/deny: no workload of namespace `fooo` was read")
     expect(await run(...words, "-o", "json")).toBe(4)
     expect(JSON.parse(out.slice(out.indexOf("{")))).toMatchObject({ result: "undecided", read: { workloads: 1 } })
-    out = ""
     expect(await run(...words, "-o", "md")).toBe(4)
     expect(out).toContain("- skipped: AuthorizationPolicy fooo/deny")
   })

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Cluster, startCluster } from "@merlon/cluster"
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
-import { runProgram } from "../program.js"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { typed } from "../testing/typed.js"
 
 const folder = mkdtempSync(join(tmpdir(), "merlon-uninstall-"))
 const labels = { app: "a" }
@@ -33,32 +33,20 @@ afterAll(async () => {
   await cluster.close()
   rmSync(folder, { recursive: true })
 })
-afterEach(() => {
-  process.exitCode = undefined
-  vi.restoreAllMocks()
-})
-
-async function typed(...words: readonly string[]): Promise<string> {
-  let out = ""
-  for (const stream of [process.stdout, process.stderr]) {
-    vi.spyOn(stream, "write").mockImplementation(text => {
-      out += String(text)
-      return true
-    })
-  }
-  await runProgram([...words, "--kubeconfig", cluster.kubeconfigPath])
-  return out
+async function printed(...words: readonly string[]): Promise<string> {
+  const { out, err } = await typed([...words, "--kubeconfig", cluster.kubeconfigPath])
+  return out + err
 }
 
 it("leaves Services captured while the control plane is installed, and releases them once it is gone", async () => {
   const file = join(folder, "objects.yaml")
   const space = { apiVersion: "v1", kind: "Namespace", metadata: { name: "merlon-system" } }
   writeFileSync(file, [space, DEPLOYMENT, SERVICE].map(object => JSON.stringify(object)).join("\n---\n"))
-  await typed("apply", "-f", file)
-  const targetPort = () => typed("get", "service", "web", "-n", "default", "-o", "json")
-  expect(await typed("uninstall", "--services")).toContain("nothing to do: the control plane is installed")
+  await printed("apply", "-f", file)
+  const targetPort = () => printed("get", "service", "web", "-n", "default", "-o", "json")
+  expect(await printed("uninstall", "--services")).toContain("nothing to do: the control plane is installed")
   expect(await targetPort()).toContain(`"targetPort": 15080`)
-  await typed("delete", "deployment", "merlond", "-n", "merlon-system")
-  expect(await typed("uninstall", "--services")).toContain("service/web leads to its application again")
+  await printed("delete", "deployment", "merlond", "-n", "merlon-system")
+  expect(await printed("uninstall", "--services")).toContain("service/web leads to its application again")
   expect(await targetPort()).toContain(`"targetPort": 8080`)
 })

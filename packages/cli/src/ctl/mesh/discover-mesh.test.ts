@@ -10,8 +10,8 @@ import { join } from "node:path"
 import { ApiError } from "@merlon/control/kubernetes"
 import { meshNames } from "@merlon/policy/mesh"
 import { servedVersions } from "@merlon/policy/resources"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { runProgram } from "../program.js"
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { typed } from "../testing/typed.js"
 import { discoverMesh } from "./discover-mesh.js"
 
 // The first use of a command loads it, which takes a while on a busy machine.
@@ -130,8 +130,6 @@ describe("commands", () => {
   })
 
   beforeEach(() => {
-    out = ""
-    err = ""
     const list = (items: readonly object[]): object => ({ kind: "List", apiVersion: "v1", metadata: {}, items })
     const proxy = { metadata: { name: "web", namespace: "foo" }, spec: { behind: 0 } }
     const proxies = { ...list([proxy]), controlPlane: { version: "1", settings } }
@@ -153,24 +151,12 @@ describe("commands", () => {
       [`${ANSWERS}/namespaces/typo/readiness`, list([])],
       [`${ANSWERS}/namespaces/typo/proxies`, { ...proxies, items: [] }],
     ])
-    vi.spyOn(process.stdout, "write").mockImplementation(text => {
-      out += String(text)
-      return true
-    })
-    vi.spyOn(process.stderr, "write").mockImplementation(text => {
-      err += String(text)
-      return true
-    })
-  })
-  afterEach(() => {
-    vi.restoreAllMocks()
-    process.exitCode = undefined
   })
 
   async function run(words: string): Promise<number> {
-    process.exitCode = undefined
-    await runProgram([...words.split(" "), "--kubeconfig", kubeconfig])
-    return Number(process.exitCode ?? 0)
+    let code = 0
+    ;({ code, out, err } = await typed([...words.split(" "), "--kubeconfig", kubeconfig]))
+    return code
   }
 
   it.each([
@@ -191,7 +177,6 @@ describe("commands", () => {
   it("compare under the settings of the mesh, which a flag overrides", async () => {
     expect(await run(`diff -f ${file}`)).toBe(5)
     expect(out).toContain("/a/./b")
-    out = ""
     expect(await run(`diff -f ${file} --path-normalization BASE --trust-domain td.example`)).toBe(5)
     expect(err).toContain("`--path-normalization BASE` instead of the mesh's own, `NONE`")
     expect(out).not.toContain("/a/./b")
@@ -247,7 +232,6 @@ describe("commands", () => {
     })
     expect(await run(`apply --wait --timeout 1s -f ${file}`)).toBe(1)
     expect(err).toContain("not ready within 1 s")
-    err = ""
     expect(await run(`apply --wait --timeout 1s -f ${file} --mesh merlon --domain merlon.dev`)).toBe(1)
     expect(err).toContain("is not waited for: it is no policy of the mesh `merlon` (merlon.dev)")
   })

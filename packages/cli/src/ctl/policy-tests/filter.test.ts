@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest"
-import { runProgram } from "../program.js"
+import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { typed } from "../testing/typed.js"
 
 // The first use of a command loads it, which takes a while on a busy machine.
 vi.setConfig({ testTimeout: 180_000 })
@@ -25,8 +25,6 @@ never:
 `
 let folder = ""
 let file = ""
-let out = ""
-let err = ""
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "merlon-filter-"))
@@ -35,35 +33,15 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-beforeEach(() => {
-  out = ""
-  err = ""
-  process.exitCode = undefined
-  vi.spyOn(process.stdout, "write").mockImplementation(text => {
-    out += String(text)
-    return true
-  })
-  vi.spyOn(process.stderr, "write").mockImplementation(text => {
-    err += String(text)
-    return true
-  })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-  process.exitCode = undefined
-})
-
 it.each([
   ["one", "  ✓ one\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
   ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
 ])("runs the cases and statements with `%s` alone, and says nothing of what they leave out", async (text, said) => {
-  await runProgram(["test", file, "--filter", text])
-  expect(process.exitCode ?? 0).toBe(0)
-  expect(out).toBe(`${file}\n${said}`)
+  expect(await typed(["test", file, "--filter", text])).toMatchObject({ code: 0, out: `${file}\n${said}` })
 })
 
 it("says that it leaves nothing, and fails", async () => {
-  await runProgram(["test", file, "--filter", "three"])
-  expect(process.exitCode).toBe(4)
+  const { code, err } = await typed(["test", file, "--filter", "three"])
+  expect(code).toBe(4)
   expect(err).toContain("has `three` in its name, or in that of its file")
 })
