@@ -20,8 +20,8 @@ import { bootstrap } from "./bootstrap.js"
 import { RoleAggregator } from "./controllers/aggregation.js"
 import { CrdController } from "./controllers/crds.js"
 import { GarbageCollector } from "./controllers/garbage.js"
-import { NamespaceController } from "./controllers/namespaces.js"
-import { PodCollector } from "./controllers/pods.js"
+import { namespaceController } from "./controllers/namespaces.js"
+import { podCollector } from "./controllers/pods.js"
 import { ClusterError } from "./errors.js"
 import { defaultLimits, type Limits } from "./http/limits.js"
 import { ApiServer } from "./http/server.js"
@@ -112,9 +112,9 @@ async function assemble(
   catalog.aggregate(apiServices)
   const controllers = [
     new CrdController(registry),
-    new NamespaceController(registry),
+    namespaceController(registry),
     new GarbageCollector(registry),
-    new PodCollector(registry),
+    podCollector(registry),
     apiServices,
   ]
   for (const controller of controllers) await controller.start()

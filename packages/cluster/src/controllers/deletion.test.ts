@@ -9,8 +9,8 @@ import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asString, dig, type JsonObject } from "../value.js"
 import { GarbageCollector } from "./garbage.js"
-import { NamespaceController } from "./namespaces.js"
-import { PodCollector } from "./pods.js"
+import { namespaceController } from "./namespaces.js"
+import { podCollector } from "./pods.js"
 
 let bench: RegistryBench
 const seen: StoreEvent[] = []
@@ -18,7 +18,7 @@ const seen: StoreEvent[] = []
 beforeEach(async () => {
   bench = await RegistryBench.start()
   const { registry, store } = bench
-  await bench.run(new NamespaceController(registry), new GarbageCollector(registry), new PodCollector(registry))
+  await bench.run(namespaceController(registry), new GarbageCollector(registry), podCollector(registry))
   seen.length = 0
   store.watch("/registry/", store.revision(), event => seen.push(event))
 })

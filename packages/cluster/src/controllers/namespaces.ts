@@ -4,124 +4,107 @@
 // there it may still serve, so what governs it (policies, keys, roles) stays until the last one has gone.
 
 import { withCondition } from "../meta/conditions.js"
-import { isDeleting, metaOf } from "../meta/object-meta.js"
+import { metaOf } from "../meta/object-meta.js"
 import { qualified } from "../meta/status.js"
 import type { Registry } from "../registry/registry.js"
-import type { Entry, Watch } from "../store/store.js"
+import type { Entry } from "../store/store.js"
 import { asObject, asStrings, clone, equal } from "../value.js"
 import { now } from "../wire/go-time.js"
 import { stringify } from "../wire/json.js"
 import { deleteStored } from "./delete-stored.js"
-import { followDeletions } from "./followed-deletions.js"
-import { WorkQueue } from "./work-queue.js"
+import { DeletionQueue } from "./deletion-queue.js"
 
 const PREFIX = "/registry/namespaces/"
 const RETRY_MS = 200
 
-export class NamespaceController {
-  readonly #queue: WorkQueue
-  #watch: Watch | undefined
+export function namespaceController(registry: Registry): DeletionQueue {
+  return new DeletionQueue(registry.store, PREFIX, entry => emptyNamespace(registry, entry))
+}
 
-  constructor(readonly registry: Registry) {
-    this.#queue = new WorkQueue(key => this.#reconcile(key))
+async function emptyNamespace(registry: Registry, entry: Entry): Promise<number | undefined> {
+  const { store, catalog } = registry
+  const { key } = entry
+  if (!asStrings(asObject(entry.object.spec).finalizers).includes("kubernetes")) return undefined
+  const name = key.slice(PREFIX.length)
+  const pods = `${catalog.builtin("", "v1", "pods").info.prefix}${name}/`
+  const namespaced = catalog.kinds().filter(kind => kind.info.namespaced)
+  const prefixes = new Set(namespaced.map(kind => `${kind.info.prefix}${name}/`))
+  prefixes.delete(pods)
+  let remaining = await deleteAll(registry, [pods])
+  if (remaining.length === 0) remaining = await deleteAll(registry, prefixes)
+  if (remaining.length > 0) {
+    await report(registry, entry, remaining)
+    return RETRY_MS
   }
+  const next = clone(entry.object)
+  const spec = asObject(next.spec)
+  const finalizers = asStrings(spec.finalizers).filter(item => item !== "kubernetes")
+  next.spec = finalizers.length === 0 ? {} : { ...spec, finalizers }
+  const held = finalizers.length > 0 || asStrings(metaOf(next).finalizers).length > 0
+  const done = await store.commit(
+    [{ key, modRevision: entry.modRevision }],
+    [held ? { key, value: stringify(next) } : { key, delete: true }],
+  )
+  return done === undefined ? 0 : undefined
+}
 
-  async start(): Promise<void> {
-    this.#watch = await followDeletions(this.registry.store, PREFIX, key => this.#queue.add(key))
+/** Deletes everything there; what is left is held by something. */
+async function deleteAll(registry: Registry, prefixes: Iterable<string>): Promise<Entry[]> {
+  const remaining: Entry[] = []
+  for (const prefix of prefixes)
+    for (const object of (await registry.store.range({ prefix })).entries)
+      if (!(await deleteStored(registry, object))) remaining.push(object)
+  return remaining
+}
+
+/** Tells whoever looks at a namespace that does not go what still holds it. */
+async function report(registry: Registry, entry: Entry, remaining: readonly Entry[]): Promise<void> {
+  const time = now(registry.clock)
+  let status = asObject(clone(entry.object).status)
+  const say = (type: string, value: string, reason: string, message: string): void => {
+    status = withCondition(status, type, reason, message, time, value)
   }
-
-  async #reconcile(key: string): Promise<void> {
-    const { store, catalog } = this.registry
-    const entry = await store.get(key)
-    if (entry === undefined || !isDeleting(entry.object)) return
-    if (!asStrings(asObject(entry.object.spec).finalizers).includes("kubernetes")) return
-    const name = key.slice(PREFIX.length)
-    const pods = `${catalog.builtin("", "v1", "pods").info.prefix}${name}/`
-    const namespaced = catalog.kinds().filter(kind => kind.info.namespaced)
-    const prefixes = new Set(namespaced.map(kind => `${kind.info.prefix}${name}/`))
-    prefixes.delete(pods)
-    let remaining = await this.#empty([pods])
-    if (remaining.length === 0) remaining = await this.#empty(prefixes)
-    if (remaining.length > 0) {
-      await this.#report(key, entry, remaining)
-      this.#queue.addLater(key, RETRY_MS)
-      return
-    }
-    const next = clone(entry.object)
-    const spec = asObject(next.spec)
-    const finalizers = asStrings(spec.finalizers).filter(item => item !== "kubernetes")
-    next.spec = finalizers.length === 0 ? {} : { ...spec, finalizers }
-    const held = finalizers.length > 0 || asStrings(metaOf(next).finalizers).length > 0
-    const done = await store.commit(
-      [{ key, modRevision: entry.modRevision }],
-      [held ? { key, value: stringify(next) } : { key, delete: true }],
+  const resources = new Map<string, number>()
+  const finalizers = new Map<string, number>()
+  for (const { key: held, object } of remaining) {
+    const kind = registry.catalog.storing(held)
+    const title = kind === undefined ? "objects" : qualified({ group: kind.info.group, resource: kind.info.plural })
+    resources.set(title, (resources.get(title) ?? 0) + 1)
+    for (const name of asStrings(metaOf(object).finalizers)) finalizers.set(name, (finalizers.get(name) ?? 0) + 1)
+  }
+  const list = (counts: Map<string, number>, text: (name: string, count: number) => string): string =>
+    [...counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, count]) => text(name, count))
+      .join(", ")
+  say("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered")
+  say(
+    "NamespaceDeletionGroupVersionParsingFailure",
+    "False",
+    "ParsedGroupVersions",
+    "All legacy kube types successfully parsed",
+  )
+  say(
+    "NamespaceDeletionContentFailure",
+    "False",
+    "ContentDeleted",
+    "All content successfully deleted, may be waiting on finalization",
+  )
+  say(
+    "NamespaceContentRemaining",
+    "True",
+    "SomeResourcesRemain",
+    `Some resources are remaining: ${list(resources, (name, count) => `${name}${name.includes(".") ? "" : "."} has ${count} resource instances`)}`,
+  )
+  say(
+    "NamespaceFinalizersRemaining",
+    "True",
+    "SomeFinalizersRemain",
+    `Some content in the namespace has finalizers remaining: ${list(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
+  )
+  if (!equal(status, asObject(entry.object.status)))
+    await registry.store.commit(
+      [{ key: entry.key, modRevision: entry.modRevision }],
+      [{ key: entry.key, value: stringify({ ...entry.object, status }) }],
     )
-    if (done === undefined) this.#queue.add(key)
-  }
-
-  /** Deletes everything there; what is left is held by something. */
-  async #empty(prefixes: Iterable<string>): Promise<Entry[]> {
-    const remaining: Entry[] = []
-    for (const prefix of prefixes)
-      for (const object of (await this.registry.store.range({ prefix })).entries)
-        if (!(await deleteStored(this.registry, object))) remaining.push(object)
-    return remaining
-  }
-
-  /** Tells whoever looks at a namespace that does not go what still holds it. */
-  async #report(key: string, entry: Entry, remaining: readonly Entry[]): Promise<void> {
-    const time = now(this.registry.clock)
-    let status = asObject(clone(entry.object).status)
-    const say = (type: string, value: string, reason: string, message: string): void => {
-      status = withCondition(status, type, reason, message, time, value)
-    }
-    const resources = new Map<string, number>()
-    const finalizers = new Map<string, number>()
-    for (const { key: held, object } of remaining) {
-      const kind = this.registry.catalog.storing(held)
-      const title = kind === undefined ? "objects" : qualified({ group: kind.info.group, resource: kind.info.plural })
-      resources.set(title, (resources.get(title) ?? 0) + 1)
-      for (const name of asStrings(metaOf(object).finalizers)) finalizers.set(name, (finalizers.get(name) ?? 0) + 1)
-    }
-    const list = (counts: Map<string, number>, text: (name: string, count: number) => string): string =>
-      [...counts]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, count]) => text(name, count))
-        .join(", ")
-    say("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered")
-    say(
-      "NamespaceDeletionGroupVersionParsingFailure",
-      "False",
-      "ParsedGroupVersions",
-      "All legacy kube types successfully parsed",
-    )
-    say(
-      "NamespaceDeletionContentFailure",
-      "False",
-      "ContentDeleted",
-      "All content successfully deleted, may be waiting on finalization",
-    )
-    say(
-      "NamespaceContentRemaining",
-      "True",
-      "SomeResourcesRemain",
-      `Some resources are remaining: ${list(resources, (name, count) => `${name}${name.includes(".") ? "" : "."} has ${count} resource instances`)}`,
-    )
-    say(
-      "NamespaceFinalizersRemaining",
-      "True",
-      "SomeFinalizersRemain",
-      `Some content in the namespace has finalizers remaining: ${list(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
-    )
-    if (!equal(status, asObject(entry.object.status)))
-      await this.registry.store.commit(
-        [{ key, modRevision: entry.modRevision }],
-        [{ key, value: stringify({ ...entry.object, status }) }],
-      )
-  }
-
-  async close(): Promise<void> {
-    this.#watch?.close()
-    await this.#queue.close()
-  }
 }

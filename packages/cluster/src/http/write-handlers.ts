@@ -77,13 +77,17 @@ function checkPlace(object: JsonObject, target: Target): void {
   object.metadata = meta
 }
 
+async function decodedObject(exchange: Exchange, kind: Kind, context: RequestContext): Promise<JsonObject> {
+  const body = exchange.body
+  const parsed = await exchange.inTurn(() => decodeBody(body, mediaType(exchange.request), expectedOf(kind)))
+  return exchange.inTurn(() => typedBody(kind, parsed, context))
+}
+
 export async function handleCreate(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
   const accepted = acceptObject(exchange, target.kind)
   const options = writeOptions("CreateOptions", exchange.query, exchange.request, false)
   const context = contextOf(exchange, target, options)
-  const body = exchange.body
-  const parsed = await exchange.inTurn(() => decodeBody(body, mediaType(exchange.request), expectedOf(target.kind)))
-  const object = await exchange.inTurn(() => typedBody(target.kind, parsed, context))
+  const object = await decodedObject(exchange, target.kind, context)
   checkPlace(object, { ...target, name: "" })
   sendObject(
     exchange,
@@ -98,9 +102,7 @@ export async function handleUpdate(exchange: Exchange, registry: Registry, targe
   const accepted = acceptObject(exchange, target.kind)
   const options = writeOptions("UpdateOptions", exchange.query, exchange.request, false)
   const context = contextOf(exchange, target, options)
-  const body = exchange.body
-  const parsed = await exchange.inTurn(() => decodeBody(body, mediaType(exchange.request), expectedOf(target.kind)))
-  const object = await exchange.inTurn(() => typedBody(target.kind, parsed, context))
+  const object = await decodedObject(exchange, target.kind, context)
   checkPlace(object, target)
   const version = asString(metaOf(object).resourceVersion)
   const written = await registry.update({

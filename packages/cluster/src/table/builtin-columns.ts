@@ -74,6 +74,17 @@ const binding = (kind: string, title: string): Column[] => [
 const ready: Cell = object =>
   `${scalarText(dig(object, "status", "readyReplicas") ?? 0)}/${scalarText(dig(object, "spec", "replicas") ?? 0)}`
 
+const webhooks = (): Column[] => [
+  nameColumn(),
+  column(
+    "Webhooks",
+    "integer",
+    "Webhooks indicates the number of webhooks registered in this configuration",
+    size("webhooks"),
+  ),
+  age(),
+]
+
 const tables: Record<string, () => Column[]> = {
   Pod: () => [
     nameColumn(),
@@ -327,26 +338,8 @@ const tables: Record<string, () => Column[]> = {
     ),
     age(),
   ],
-  ValidatingWebhookConfiguration: () => [
-    nameColumn(),
-    column(
-      "Webhooks",
-      "integer",
-      "Webhooks indicates the number of webhooks registered in this configuration",
-      size("webhooks"),
-    ),
-    age(),
-  ],
-  MutatingWebhookConfiguration: () => [
-    nameColumn(),
-    column(
-      "Webhooks",
-      "integer",
-      "Webhooks indicates the number of webhooks registered in this configuration",
-      size("webhooks"),
-    ),
-    age(),
-  ],
+  ValidatingWebhookConfiguration: webhooks,
+  MutatingWebhookConfiguration: webhooks,
   CustomResourceDefinition: () => [
     nameColumn(),
     column("Scope", "string", "Cluster/Namespaced", text("spec", "scope")),

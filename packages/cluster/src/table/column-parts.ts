@@ -48,28 +48,16 @@ export const age = (): Column =>
     ageOf(dig(object, "metadata", "creationTimestamp"), now),
   )
 
-export const containers = (of: (object: JsonObject) => Json | undefined): Column[] => [
-  column(
-    "Containers",
-    "string",
-    "Names of each container in the template.",
-    o =>
-      asArray(dig(of(o), "spec", "containers"))
-        .map(c => asString(asObject(c).name))
-        .join(","),
-    1,
-  ),
-  column(
-    "Images",
-    "string",
-    "Images referenced by each container in the template.",
-    o =>
-      asArray(dig(of(o), "spec", "containers"))
-        .map(c => asString(asObject(c).image))
-        .join(","),
-    1,
-  ),
-]
+export const containers = (of: (object: JsonObject) => Json | undefined): Column[] => {
+  const each = (field: string) => (object: JsonObject) =>
+    asArray(dig(of(object), "spec", "containers"))
+      .map(container => asString(asObject(container)[field]))
+      .join(",")
+  return [
+    column("Containers", "string", "Names of each container in the template.", each("name"), 1),
+    column("Images", "string", "Images referenced by each container in the template.", each("image"), 1),
+  ]
+}
 export const template = (object: JsonObject): Json | undefined => dig(object, "spec", "template")
 
 export function labels(value: Json | undefined): string {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Works on every object of a kind that is being deleted: those that already are, then each as its deletion begins or it
+// changes, until the work says that nothing is left to do.
+
+import { isDeleting } from "../meta/object-meta.js"
+import type { Entry, Store, Watch } from "../store/store.js"
+import { WorkQueue } from "./work-queue.js"
+
+/** Returns after how many milliseconds to look at the object again; undefined when a change of it will wake us. */
+export type DeletionWork = (entry: Entry) => Promise<number | undefined>
+
+export class DeletionQueue {
+  readonly #store: Store
+  readonly #prefix: string
+  readonly #queue: WorkQueue
+  #watch: Watch | undefined
+
+  constructor(store: Store, prefix: string, work: DeletionWork) {
+    this.#store = store
+    this.#prefix = prefix
+    this.#queue = new WorkQueue(async key => {
+      const entry = await store.get(key)
+      if (entry === undefined || !isDeleting(entry.object)) return
+      const againMs = await work(entry)
+      if (againMs === 0) this.#queue.add(key)
+      else if (againMs !== undefined) this.#queue.addLater(key, againMs)
+    })
+  }
+
+  async start(): Promise<void> {
+    const { entries, revision } = await this.#store.range({ prefix: this.#prefix })
+    for (const entry of entries) this.#consider(entry)
+    this.#watch = this.#store.watch(this.#prefix, revision, ({ entry }) => this.#consider(entry))
+  }
+
+  async close(): Promise<void> {
+    this.#watch?.close()
+    await this.#queue.close()
+  }
+
+  #consider(entry: Entry | undefined): void {
+    if (entry !== undefined && isDeleting(entry.object)) this.#queue.add(entry.key)
+  }
+}
