@@ -2,7 +2,6 @@
 // Questions that people ask of the policies as they are, or as they would be: answered in the thread, from its copy.
 
 import { analysis, suggestPolicies } from "@merlon/policy/analysis"
-import { ruleName } from "@merlon/policy/authorization"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import {
   callersAmong,
@@ -14,7 +13,7 @@ import {
   reachOf,
 } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
-import { AskedError, accountOf, smallestChange, Trial } from "@merlon/policy/trial"
+import { AskedError, smallestChange, summaryOf, Trial } from "@merlon/policy/trial"
 import type { PeopleAnswer, PeopleQuestion } from "./question.js"
 import { touchedCalls } from "./touched-calls.js"
 
@@ -133,17 +132,11 @@ function explained(workload: ProofWorkload, { request = {} }: PeopleQuestion, ab
   const asked = { ...(port === undefined ? {} : { port }), ...request }
   try {
     const answer = new Trial(documents, workload, mesh, now).ask(asked)
-    const shadow = answer.trace?.shadow?.verdict
     const change =
       answer.verdict === "allow" ? undefined : smallestChange({ documents, workload, mesh, now, asked }, answer)
     return {
       answer: {
-        verdict: answer.verdict,
-        status: answer.status,
-        body: answer.body,
-        stages: accountOf(answer),
-        rule: answer.rule && ruleName(answer.rule),
-        shadow: shadow === undefined ? undefined : shadow === "allow" ? "allow" : "refuse",
+        ...summaryOf(answer),
         change: change?.map(({ rule, ...edit }) => ({
           ...edit,
           policy: `${rule.policy.namespace}/${rule.policy.name}`,

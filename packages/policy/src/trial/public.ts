@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use of trials: requests that nobody sent, described by people, and what would happen to them.
 
-export { accountOf, reasonOf, type StageAccount } from "./account.js"
+export { reasonOf, type StageAccount } from "./account.js"
 export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./allowing.js"
 export type { AskedRequest, AskedToken } from "./asked.js"
 export { AskedError } from "./asked-error.js"
 export { readCurl, shellWords } from "./curl-line.js"
 export { readLogLine } from "./log-line.js"
 export { type TouchedCalls, touchedCalls } from "./replay-calls.js"
+export { type AnswerSummary, summaryOf } from "./summary.js"
 export { tokenHelp } from "./token-help.js"
 export { type Answer, Trial } from "./trial.js"

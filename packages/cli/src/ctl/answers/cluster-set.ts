@@ -4,25 +4,13 @@
 import type { ProofWorkload } from "@merlon/policy/proof"
 import { KINDS, type PolicyDocument, validate } from "@merlon/policy/resources"
 import { knownKinds } from "../catalog/known-kinds.js"
-import type { AnyObject, Resource } from "../catalog/resource.js"
+import { type AnyObject, coreResource, type Resource } from "../catalog/resource.js"
 import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
 import type { Session } from "../session.js"
 import type { InputLog } from "./inputs.js"
 import { workloadsIn } from "./workload-files.js"
-
-/** Of the core group. */
-export const core = (plural: string, kind: string, namespaced = true): Resource => ({
-  group: "",
-  version: "v1",
-  plural,
-  singular: kind.toLowerCase(),
-  kind,
-  namespaced,
-  shortNames: [],
-  categories: [],
-})
 
 const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
 
@@ -48,8 +36,8 @@ export async function clusterPolicies(
 }
 
 export async function clusterWorkloads(session: Session): Promise<readonly ProofWorkload[]> {
-  const pods = (await objectsOf(session, core("pods", "Pod"))).filter(isAlive)
-  const services = await objectsOf(session, core("services", "Service"))
+  const pods = (await objectsOf(session, coreResource("pods", "Pod"))).filter(isAlive)
+  const services = await objectsOf(session, coreResource("services", "Service"))
   return workloadsIn([...pods, ...services], session.names, session.namespace)
 }
 

@@ -25,6 +25,12 @@ export interface AnyObject {
   readonly [field: string]: unknown
 }
 
+/** A kind of the core group, by the names that every API server has for it. */
+export function coreResource(plural: string, kind: string, namespaced = true): Resource {
+  const singular = kind.toLowerCase()
+  return { group: "", version: "v1", plural, singular, kind, namespaced, shortNames: [], categories: [] }
+}
+
 export function apiVersionOf({ group, version }: Resource): string {
   return group === "" ? version : `${group}/${version}`
 }

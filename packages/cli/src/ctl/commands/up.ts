@@ -8,6 +8,7 @@ import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { describeError } from "../../describe-error.js"
 import { counted } from "../../local/counted.js"
+import type { LayoutRequest } from "../../local/layout/layout.js"
 import { SERVICES } from "../../local/layout/samples.js"
 import { LocalMesh } from "../../local/local-mesh.js"
 import { isSupervised, startDetached, tellParent } from "../../local/processes/detach.js"
@@ -27,20 +28,11 @@ import { CommandError } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
 import { print, tell } from "../terminal.js"
 
-export interface UpFlags extends DataFlags {
+export interface UpFlags extends DataFlags, LayoutRequest {
   readonly mesh: string
   readonly domain: string
-  readonly samples: boolean
   readonly file?: string
   readonly detach: boolean
-  readonly apiPort?: number
-  readonly meshPort?: number
-  readonly meshListen?: string
-  readonly webhookPort?: number
-  readonly healthPort?: number
-  readonly consolePort?: number
-  readonly block?: number
-  readonly wayIn: ReadonlyMap<string, number>
 }
 
 /** A second Ctrl-C within this time is the same one: npm hands it on once more. */

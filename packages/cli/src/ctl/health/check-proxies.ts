@@ -5,8 +5,7 @@
 import { type UnprotectedPod, unprotectedPods } from "@merlon/control/admission"
 import type { KubernetesObject } from "@merlon/control/kubernetes"
 import { isProxied } from "@merlon/control/registry"
-import { core } from "../answers/cluster-set.js"
-import type { AnyObject } from "../catalog/resource.js"
+import { type AnyObject, coreResource } from "../catalog/resource.js"
 import { fieldsOf } from "../foreign.js"
 import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
@@ -67,7 +66,7 @@ function listed<T>(found: readonly T[], what: Checked["what"], line: (one: T) =>
 }
 
 async function objects(session: Session, plural: string, kind: string): Promise<readonly KubernetesObject[]> {
-  const { items } = await listObjects(session, core(plural, kind, kind !== "Namespace"), EVERYWHERE)
+  const { items } = await listObjects(session, coreResource(plural, kind, kind !== "Namespace"), EVERYWHERE)
   return items
 }
 

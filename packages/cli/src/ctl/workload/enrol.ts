@@ -5,27 +5,16 @@
 import { componentNames } from "@merlon/control/install"
 import { ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"
-import type { AnyObject, Resource } from "../catalog/resource.js"
+import { type AnyObject, coreResource, type Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf, textsOf } from "../foreign.js"
 import type { Session } from "../session.js"
 import { type Declaration, declaredPod, frozenDifference, isDeclared } from "./declared-pod.js"
 
-const core = (plural: string, kind: string, namespaced = true): Resource => ({
-  group: "",
-  version: "v1",
-  plural,
-  singular: kind.toLowerCase(),
-  kind,
-  namespaced,
-  shortNames: [],
-  categories: [],
-})
-
-export const PODS = core("pods", "Pod")
-const NAMESPACES = core("namespaces", "Namespace", false)
-const SERVICE_ACCOUNTS = core("serviceaccounts", "ServiceAccount")
-const CONFIG_MAPS = core("configmaps", "ConfigMap")
+export const PODS = coreResource("pods", "Pod")
+const NAMESPACES = coreResource("namespaces", "Namespace", false)
+const SERVICE_ACCOUNTS = coreResource("serviceaccounts", "ServiceAccount")
+const CONFIG_MAPS = coreResource("configmaps", "ConfigMap")
 const ROOT_CERTIFICATE = "root-cert.pem"
 const FIELD_MANAGER = "merlonctl"
 
