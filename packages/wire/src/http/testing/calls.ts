@@ -95,7 +95,16 @@ export function send(upstream: Upstream, sent: Sent = {}): Outcome {
   return outcome
 }
 
-/** Resolves once it holds; the test's own time limit is the only one. */
+/** Below the time limit of a test, so that the failure says what was waited for. */
+const WAIT_LIMIT_MS = 100_000
+
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 1))
+  const end = performance.now() + WAIT_LIMIT_MS
+  while (!holds()) {
+    if (performance.now() > end)
+      throw new Error(
+        `timed out after ${WAIT_LIMIT_MS / 1000} s waiting until ${holds.toString().replace(/^.*?=>\s*/s, "")}`,
+      )
+    await new Promise(resolve => setTimeout(resolve, 1))
+  }
 }
