@@ -4,6 +4,7 @@
 
 export { BodyReader } from "./http1/body-reader.js"
 export { chunkStart, lastChunk, pairLines, trailerLines } from "./http1/chunk.js"
+export { Http1Downstream } from "./http1/downstream-connection.js"
 export { HeadScanner } from "./http1/head-scanner.js"
 export { HeaderBlock, parseHeaderLines } from "./http1/header-block.js"
 export { Http1Pool } from "./http1/pool.js"
@@ -11,13 +12,13 @@ export { parseRequestHead } from "./http1/request-head.js"
 export {
   connectionLine,
   framingFor,
-  localReplyText,
   parseResponseHead,
   ResponseHeads,
   responseHeadText,
 } from "./http1/response-head.js"
 export { STEP } from "./http1/step.js"
 export { Connection as Http2Connection } from "./http2/connection.js"
+export { Http2Downstream } from "./http2/downstream-connection.js"
 export { Field as Http2Field } from "./http2/field.js"
 export { FIELD_KIND, fieldName, RECOGNISED_FIELDS } from "./http2/field-kind.js"
 export { FieldList } from "./http2/field-list.js"
@@ -46,13 +47,6 @@ export { HpackDecoder, type ListFault as HeaderListFault } from "./http2/hpack/d
 export { HpackEncoder } from "./http2/hpack/encoder.js"
 export type { ConnectionUser as Http2ConnectionUser } from "./http2/multiplexer.js"
 export { Http2Pool } from "./http2/pool.js"
-export { readRequestHead as readHttp2Request, readTrailers as readHttp2Trailers } from "./http2/request-head.js"
-export {
-  isGrpc,
-  keepsTrailerKind,
-  writeLocalReply as writeHttp2Reply,
-  writeResponseHead as writeHttp2Response,
-} from "./http2/response-head.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
 export { ByteQueue } from "./sockets/byte-queue.js"
 export { connectTcp, type TcpAddress } from "./sockets/connect.js"

@@ -3,13 +3,22 @@
 
 export { CR, FIELD, LF, SP } from "./characters.js"
 export { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
+export type {
+  Beginning,
+  DownstreamConnection,
+  DownstreamLimits,
+  DownstreamOptions,
+  DownstreamUser,
+  Drain,
+  Exchange,
+  Responder,
+} from "./downstream.js"
 export { HTTP_FAULTS, type HttpFault } from "./fault.js"
 export { type FieldPairs, type Fields, hasOption, pairsOf } from "./fields.js"
 export { CHUNKED, type Framing, NO_BODY, requestFraming, responseFraming, UNTIL_CLOSE } from "./framing.js"
 export type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "./head.js"
 export type { LocalReply } from "./local-reply.js"
 export type { OutgoingRequest } from "./outgoing-request.js"
-export { keepsResponseTrailer } from "./response-fields.js"
 export { isRefused, isSwitchedAsAsked, upgradeOf } from "./upgrade.js"
 export {
   type Connect,

@@ -6,9 +6,12 @@ import type { HttpRequest } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"
 import { FIELD_KIND } from "@merlon/wire"
 import type {
+  Beginning,
+  Exchange as DownstreamExchange,
   HttpFault,
   LocalReply,
   RequestHead,
+  Responder,
   ResponseHead,
   UpstreamCall,
   UpstreamFailure,
@@ -22,35 +25,12 @@ import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
-import { faultReply, UPSTREAM_REPLIES } from "./local-reply.js"
-
-/** Writes the response of one request to its caller. It says when all is over: `Exchange.finish`. */
-export interface Responder {
-  informational(head: ResponseHead): void
-  /** The response begins. False where this caller cannot be given such a one. */
-  respond(head: ResponseHead): boolean
-  /** The bytes are the responder's only until it returns. */
-  content(bytes: Buffer, from: number, to: number): void
-  end(trailers: Fields | undefined): void
-  /** All that came at once has been told. */
-  flush(): void
-  /** Whether the application is to wait. */
-  readonly full: boolean
-  /** An answer of our own, whole. */
-  reply(reply: LocalReply): void
-  /** Half a response must not look like a whole one: it goes as far as it came, and breaks off. */
-  breakOff(why: "failed" | "refused"): void
-  /** The application takes more of the request. */
-  requestWritable(): void
-}
-
-/** `forwarded` to the application, `refused` with a reply yet to be written, `closed` without one. */
-export type Beginning = "forwarded" | "refused" | "closed"
+import { faultReply, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
 const NO_TRAILERS: FieldPairs = []
 const NO_EDITS: HeaderEdits = { removeHeaders: [], setHeaders: [], cookie: undefined }
 
-export class Exchange implements UpstreamListener {
+export class Exchange implements DownstreamExchange, UpstreamListener {
   readonly head: RequestHead
   readonly #caller: Caller
   readonly #responder: Responder
@@ -72,8 +52,6 @@ export class Exchange implements UpstreamListener {
   #over = false
   /** The application's response has begun. */
   responseStarted = false
-  /** The request has been read to its end. */
-  requestDone = false
 
   constructor(caller: Caller, responder: Responder, head: RequestHead) {
     this.#caller = caller
@@ -133,7 +111,6 @@ export class Exchange implements UpstreamListener {
 
   /** After an upgrade: the client has said all it wants to. */
   requestEnd(trailers: Fields | undefined): void {
-    this.requestDone = true
     // The rules in force may have changed since the request began.
     const { protectedHeaders: now } = this.#caller.services.gate.program
     const keeps = (name: string): boolean =>
@@ -158,10 +135,9 @@ export class Exchange implements UpstreamListener {
   onResponse(response: ResponseHead): void {
     this.#status = response.status
     removeNominated(response.headers)
-    if (this.#responder.respond(response)) {
-      this.responseStarted = true
-      return
-    }
+    this.responseStarted = true
+    if (this.#responder.respond(response)) return
+    this.responseStarted = false
     this.#failure = "protocol"
     this.reply(UPSTREAM_REPLIES.protocol)
   }
@@ -238,6 +214,10 @@ export class Exchange implements UpstreamListener {
   /** For the responder: the status under which an answer of ours goes to this caller, where that is another. */
   answeredAs(status: number): void {
     this.#status = status
+  }
+
+  timedOut(who: "client" | "server"): void {
+    this.reply(who === "server" ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
   }
 
   /** The content turned out to be malformed on the way. */

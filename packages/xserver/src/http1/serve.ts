@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler of HTTP/1.1 connections: each becomes a `Downstream`, which lives until its socket closes.
+// The handler of HTTP/1.1 connections: each lives until its socket closes.
 
+import { Http1Downstream } from "@merlon/wire"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import { Caller, type HttpServices } from "../http/caller.js"
-import { Downstream } from "./downstream.js"
+import { CallerConnection, downstreamOptions } from "../http/caller-connection.js"
 
 export function serveHttp1(services: HttpServices): ConnectionHandler {
-  return (accepted: Accepted) => new Downstream(new Caller(services, accepted)).start()
+  const options = downstreamOptions(services)
+  return (accepted: Accepted) => {
+    const caller = new Caller(services, accepted)
+    new CallerConnection(caller, "http/1.1", user => new Http1Downstream(accepted.socket, options, user)).start()
+  }
 }

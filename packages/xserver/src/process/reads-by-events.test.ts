@@ -64,7 +64,7 @@ async function start() {
     close: () => undefined,
   }
   const lines: string[] = []
-  const openWire = vi.spyOn(wire, "openWire")
+  const readIntoShared = vi.spyOn(wire, "readIntoShared")
   const path = new LocalDataPath({ mesh: "merlon", limits: DEFAULT_LIMITS, accessLog: "off" })
   const xserver = new Xserver({
     source,
@@ -76,7 +76,7 @@ async function start() {
   cleanups.push(() => application.close())
   cleanups.push(() => xserver.stop())
   await xserver.start()
-  return { lines, openWire, origin: `http://127.0.0.1:${path.addresses()[0]?.port}` }
+  return { lines, readIntoShared, origin: `http://127.0.0.1:${path.addresses()[0]?.port}` }
 }
 
 async function overHttp1(origin: string): Promise<string> {
@@ -100,9 +100,9 @@ it.each([
 ])("%s", async (_, prepare, shared) => {
   vi.resetModules()
   prepare()
-  const { lines, origin, openWire } = await start()
+  const { lines, origin, readIntoShared } = await start()
   expect(lines.filter(line => line === SAID)).toHaveLength(shared ? 0 : 1)
   expect(await overHttp1(origin)).toBe(BODY)
   expect(await overHttp2(origin)).toBe(BODY)
-  expect(openWire.mock.results.map(({ value }) => value.shared)).toEqual([shared, shared])
+  expect(readIntoShared.mock.results.map(({ value }) => value)).toEqual([shared, shared])
 })

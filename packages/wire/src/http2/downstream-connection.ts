@@ -2,31 +2,20 @@
 // One HTTP/2 connection of a client: what it may use, how long it may be idle, and how it ends. Each of its streams is a
 // request, which a `ResponseWriter` carries.
 
-import {
-  Http2Connection as Connection,
-  type Http2ConnectionUser as ConnectionUser,
-  DEFAULT_WINDOW,
-  HTTP2_ERROR as ERROR,
-  type Http2ErrorCode as ErrorCode,
-  type Http2Field as Field,
-  type HeaderListFault as ListFault,
-  MAX_STREAM,
-  openWire,
-  HTTP2_PREFACE as PREFACE,
-  pingText,
-  resetText,
-  HTTP2_SETTING as SETTING,
-  type Http2Stream as Stream,
-  settingsText,
-  type Wire,
-  type WireUser,
-  windowUpdateText,
-} from "@merlon/wire"
-import { type Expiring, UNWATCHED } from "@merlon/wire/http"
-import type { ByteHolder, TokenBucket } from "@merlon/wire/limits"
-import type { DrainReason, LiveConnection } from "../accept/connections.js"
-import type { Caller } from "../http/caller.js"
+import type { Socket } from "node:net"
+import { type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { DownstreamConnection, DownstreamOptions, DownstreamUser, Drain, Exchange } from "../http/downstream.js"
+import type { ByteHolder } from "../limits/byte-budget.js"
+import type { TokenBucket } from "../limits/token-bucket.js"
+import { openWire, type Wire, type WireUser } from "../sockets/socket-reads.js"
+import { Connection } from "./connection.js"
+import type { Field } from "./field.js"
+import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, PREFACE, SETTING } from "./frame.js"
+import { pingText, resetText, settingsText, windowUpdateText } from "./frame-writer.js"
+import type { ListFault } from "./hpack/decoder.js"
+import type { ConnectionUser } from "./multiplexer.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
+import type { Stream } from "./stream.js"
 
 /** What one stream, and what all together, may send us beyond what has been forwarded. */
 const STREAM_WINDOW = 256 * 1024
@@ -38,12 +27,14 @@ const PSEUDO = 5
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
-export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConnection, ClientConnection, ByteHolder {
+export class Http2Downstream<E extends Exchange>
+  implements DownstreamConnection<E>, ConnectionUser, WireUser, Expiring, ClientConnection, ByteHolder
+{
   readonly #http2: Connection
-  readonly #caller: Caller
+  readonly #options: DownstreamOptions
+  readonly #user: DownstreamUser<E>
   readonly #resets: TokenBucket
   readonly #wire: Wire
-  readonly #leave: () => void
   /** How much of the preface has come. */
   #preface = 0
   /** Asked whether it is still there, and not answered yet. */
@@ -58,9 +49,9 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
   heldBytes = 0
   heldSince = 0
 
-  constructor(caller: Caller, resets: TokenBucket) {
-    const { limits, deadlines, connections } = caller.services
-    const { socket } = caller.accepted
+  /** `resets`: what the client may still throw away, over all of its connections (CVE-2023-44487). */
+  constructor(socket: Socket, options: DownstreamOptions, user: DownstreamUser<E>, resets: TokenBucket) {
+    const { limits, deadlines } = options
     this.#http2 = new Connection(
       {
         socket,
@@ -74,39 +65,16 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
       },
       this,
     )
-    this.#caller = caller
+    this.#options = options
+    this.#user = user
     this.#resets = resets
     this.#wire = openWire(socket, this)
-    this.#leave = connections.add(this)
     deadlines.watch(this)
     this.#rest()
   }
 
-  readonly protocol = "http"
-
-  get port(): number {
-    return this.#caller.port
-  }
-
-  get plaintext(): boolean {
-    return this.#caller.plaintext
-  }
-
-  get peer(): Caller["peer"] {
-    return this.#caller.peer
-  }
-
-  get serial(): string | undefined {
-    return this.#caller.serial
-  }
-
-  get chain(): Caller["chain"] {
-    return this.#caller.chain
-  }
-
-  start(): void {
-    const { limits } = this.#caller.services
-    const { head } = this.#caller.accepted
+  start(head: Buffer): void {
+    const { limits } = this.#options
     this.#http2.outbox.text(
       settingsText([
         [SETTING.maxConcurrentStreams, limits.streams],
@@ -140,46 +108,45 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
   }
 
   onClose(): void {
+    const { deadlines, unread } = this.#options
     this.#http2.abandon()
-    this.#caller.services.connections.unjudged.holds(this, 0)
-    this.#caller.services.deadlines.unwatch(this)
-    this.#leave()
+    unread.holds(this, 0)
+    deadlines.unwatch(this)
+    this.#user.closed()
   }
 
-  // From whoever ends connections.
+  // From its owner.
+
+  exchanges(): readonly E[] {
+    const exchanges: E[] = []
+    for (const { user } of this.#http2.streams.all()) {
+      // INVARIANT: streams of this connection have no other users.
+      const exchange = user instanceof ResponseWriter ? (user as ResponseWriter<E>).exchange : undefined
+      if (exchange !== undefined) exchanges.push(exchange)
+    }
+    return exchanges
+  }
 
   /** GOAWAY: streams that are open end in their own time, further ones belong on another connection. */
-  drain(reason: DrainReason): void {
+  drain(how: Drain): void {
     if (this.#draining || this.#http2.failed) return
     this.#draining = true
     const isIdle = this.#http2.streams.size === 0
-    if (isIdle && reason !== "termination") {
+    if (isIdle && how !== "gradually") {
       this.#lastWords()
       return
     }
     // A client that does not answer has sent nothing either.
-    if (isIdle) this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
+    if (isIdle) this.deadline = this.#options.deadlines.after(LINGER_MS)
     // RFC 9113 section 6.8: requests may be on their way; which is the last is told once it has heard that it should stop.
     this.#http2.goaway(MAX_STREAM, ERROR.none)
     this.#http2.outbox.text(pingText(false, PING))
     this.#http2.outbox.flush()
   }
 
-  /** All callers together hold too much, and this one most. */
+  /** All connections together hold too much, and this one most. */
   evict(): void {
-    this.#caller.services.meters.limitHit("unjudgedBytes")
-    this.destroy()
-  }
-
-  judgeAgain(): void {
-    for (const writer of this.#requests()) writer.judgeAgain()
-  }
-
-  revoke(): void {
-    const { gate, meters } = this.#caller.services
-    const admission = gate.refuseRevoked()
-    if (this.#http2.streams.size === 0) meters.endedByChange("h2", admission.judgement.stage)
-    for (const writer of this.#requests()) writer.endByChange(admission)
+    this.#user.evicted()
     this.destroy()
   }
 
@@ -189,12 +156,12 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
 
   /** Without a stream for too long: it drains, and ends if that does not end it. With streams it must show that it lives. */
   expire(): void {
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     if (this.#http2.failed || this.#ending || this.#asked) {
       this.destroy()
     } else if (this.#http2.streams.size === 0) {
       if (this.#draining) this.#lastWords()
-      else this.drain("shutdown")
+      else this.drain("now")
     } else {
       this.#asked = true
       this.#http2.outbox.text(pingText(false, PING))
@@ -210,35 +177,35 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
   }
 
   unwelcome(): void {
-    this.drain("mode")
+    this.drain("tunnels-too")
   }
 
   wasted(): void {
     // Fail closed: a peer that only makes work loses its connection, with everything on it.
     if (this.#resets.take(performance.now())) return
-    this.#caller.services.meters.limitHit("streams")
+    this.#user.limitHit("streams")
     this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }
 
   // From the connection.
 
   opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
-    const { limits, meters } = this.#caller.services
+    const { limits } = this.#options
     if (this.#ending || this.#http2.streams.size >= limits.streams) {
       this.#http2.outbox.text(resetText(id, ERROR.refused))
       if (this.#http2.acknowledged) {
-        meters.limitHit("streams")
+        this.#user.limitHit("streams")
         this.wasted()
       }
       return
     }
     const stream = this.#http2.open(id)
-    const writer = new ResponseWriter(this, this.#caller, stream)
+    const writer = new ResponseWriter(this, this.#options, this.#user, stream)
     stream.user = writer
     stream.remoteEnded = ended
     this.#alive()
-    // A connection that was opened while the Pod terminates serves what it was opened for, and no more.
-    if (this.#caller.services.connections.draining) this.drain("termination")
+    // A connection that was opened during a drain serves what it was opened for, and no more.
+    if (this.#user.draining) this.drain("gradually")
     writer.begin(list, fault, ended)
   }
 
@@ -251,7 +218,7 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
     if (this.#http2.streams.size > 0 || this.#http2.failed) return
     if (this.#ending) this.#lastWords()
     // Until it has heard that it should stop, further requests may be on their way.
-    else if (this.#draining) this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
+    else if (this.#draining) this.deadline = this.#options.deadlines.after(LINGER_MS)
     else this.#rest()
   }
 
@@ -272,8 +239,8 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
   }
 
   closing(code: ErrorCode): void {
-    const { deadlines, meters } = this.#caller.services
-    if (code === ERROR.calm) meters.limitHit("streams")
+    const { deadlines } = this.#options
+    if (code === ERROR.calm) this.#user.limitHit("streams")
     this.deadline = deadlines.after(LINGER_MS)
     // Whoever floods is not read any further; others may need to be, for the last words not to be lost with a reset.
     this.#deaf = code === ERROR.calm
@@ -284,10 +251,6 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
   idleToUs(): boolean {
     // We open none: every even number is one that nobody has opened.
     return true
-  }
-
-  #requests(): readonly ResponseWriter[] {
-    return this.#http2.streams.all().flatMap(({ user }) => (user instanceof ResponseWriter ? [user] : []))
   }
 
   #feed(bytes: Buffer, length: number, shared: boolean): void {
@@ -307,24 +270,24 @@ export class Downstream implements ConnectionUser, WireUser, Expiring, LiveConne
     if (this.#http2.streams.size > 0) this.#alive()
     this.#http2.receive(bytes, from, length, shared)
     const { held } = this.#http2
-    if (held !== this.heldBytes && !this.#http2.failed) this.#caller.services.connections.unjudged.holds(this, held)
+    if (held !== this.heldBytes && !this.#http2.failed) this.#options.unread.holds(this, held)
   }
 
   #lastWords(): void {
     this.#ending = true
     this.#http2.goaway(this.#http2.lastStream, ERROR.none)
     this.#http2.failed = true
-    this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
+    this.deadline = this.#options.deadlines.after(LINGER_MS)
     this.#http2.socket.end()
   }
 
   #rest(): void {
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
   }
 
   #alive(): void {
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     if (this.#http2.streams.size > 0) this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
   }
 }

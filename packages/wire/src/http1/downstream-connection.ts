@@ -3,24 +3,18 @@
 // kept. The phases below are all there is to know about where it stands: what is read next, how long that may take, who may
 // end it, and how it ends.
 
-import {
-  BodyReader,
-  HeadScanner,
-  Outbox,
-  openWire,
-  parseRequestHead,
-  STEP,
-  type Wire,
-  type WireUser,
-} from "@merlon/wire"
-import { type Expiring, HTTP_FAULTS, type HttpFault, UNWATCHED } from "@merlon/wire/http"
-import type { ByteHolder } from "@merlon/wire/limits"
-import type { Accepted } from "../accept/accepted.js"
-import type { DrainReason, LiveConnection } from "../accept/connections.js"
-import type { Caller } from "../http/caller.js"
-import { Exchange, unreadable } from "../http/exchange.js"
-import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
+import type { Socket } from "node:net"
+import { type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { DownstreamConnection, DownstreamOptions, DownstreamUser, Drain, Exchange } from "../http/downstream.js"
+import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
+import type { ByteHolder } from "../limits/byte-budget.js"
+import { Outbox } from "../sockets/output-buffer.js"
+import { openWire, type Wire, type WireUser } from "../sockets/socket-reads.js"
+import { BodyReader } from "./body-reader.js"
+import { HeadScanner } from "./head-scanner.js"
+import { parseRequestHead } from "./request-head.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
+import { STEP } from "./step.js"
 
 /**
  * `head`: waits for a request or reads its head. `body`: reads the content of the request in hand. `waiting`: has it
@@ -31,7 +25,7 @@ import { type ClientConnection, ResponseWriter } from "./response-writer.js"
  */
 type Phase = "head" | "body" | "waiting" | "unread" | "discard" | "tunnel" | "linger" | "closed"
 
-/** How long an idle connection stays open for a last request once the Pod terminates. */
+/** How long an idle connection that drains gradually stays open for a last request. */
 const DRAIN_IDLE_MS = 2_000
 /** Content of a refused request up to this size is read past; beyond it the connection ends. */
 const MAX_DISCARD = 64 * 1024
@@ -39,99 +33,73 @@ const LINGER_MS = 1_000
 /** How soon the kernel asks a half-closed peer whether it is still there. */
 const PROBE_AFTER_MS = 10_000
 
-export class Downstream implements WireUser, ClientConnection, ByteHolder, Expiring, LiveConnection {
-  readonly protocol = "http"
+export class Http1Downstream<E extends Exchange>
+  implements DownstreamConnection<E>, WireUser, ClientConnection, ByteHolder, Expiring
+{
   readonly outbox: Outbox
-  readonly #caller: Caller
+  readonly #options: DownstreamOptions
+  readonly #user: DownstreamUser<E>
   readonly #writer: ResponseWriter
   readonly #wire: Wire
   readonly #scanner: HeadScanner
   readonly #reader: BodyReader
   #phase: Phase = "head"
-  #exchange: Exchange | undefined
+  #exchange: E | undefined
   /** Came before its turn. */
   #backlog: Buffer | undefined
   #paused = true
   #peerEnded = false
   #draining = false
-  /** The mode no longer takes what passes here; a request in flight may end, a tunnel would not. */
-  #unwelcome = false
+  /** A request in flight may end, a tunnel would not. */
+  #endsTunnels = false
+  requestDone = false
   deadline = 0
   heldBytes = 0
   heldSince = 0
   place = UNWATCHED
-  readonly #leave: () => void
 
-  constructor(caller: Caller) {
-    const { limits, deadlines, connections } = caller.services
-    this.#caller = caller
+  constructor(socket: Socket, options: DownstreamOptions, user: DownstreamUser<E>) {
+    const { limits, deadlines } = options
+    this.#options = options
+    this.#user = user
     this.#writer = new ResponseWriter(this)
     this.#scanner = new HeadScanner(limits.headerBytes, true)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines, false)
-    this.#wire = openWire(caller.accepted.socket, this)
-    this.outbox = new Outbox(this.#wire.socket)
-    this.#leave = connections.add(this)
+    this.#wire = openWire(socket, this)
+    this.outbox = new Outbox(socket)
     this.deadline = deadlines.after(limits.headerTimeoutMs)
     deadlines.watch(this)
   }
 
-  get port(): number {
-    return this.#caller.port
-  }
-
-  get plaintext(): boolean {
-    return this.#caller.plaintext
-  }
-
-  get peer(): Accepted["connection"]["peer"] {
-    return this.#caller.peer
-  }
-
-  get serial(): string | undefined {
-    return this.#caller.serial
-  }
-
-  get chain(): Caller["chain"] {
-    return this.#caller.chain
-  }
-
-  start(): void {
-    const { head, socket } = this.#caller.accepted
+  start(head: Buffer): void {
+    const { socket } = this.#wire
     if (head.length > 0) this.#feed(head, 0, head.length, false)
     if (socket.destroyed) this.onClose()
     else if (socket.readableEnded) this.onEnd()
     else this.resumeReading()
   }
 
-  drain(reason: DrainReason): void {
+  exchanges(): readonly E[] {
+    return this.#exchange === undefined ? [] : [this.#exchange]
+  }
+
+  drain(how: Drain): void {
     const isIdle = this.#phase === "head" && !this.#scanner.begun
-    if (reason === "termination") {
-      if (isIdle) this.deadline = this.#caller.services.deadlines.after(DRAIN_IDLE_MS)
+    if (how === "gradually") {
+      if (isIdle) this.deadline = this.#options.deadlines.after(DRAIN_IDLE_MS)
       return
     }
     this.#draining = true
-    if (reason === "mode") {
-      this.#unwelcome = true
+    if (how === "tunnels-too") {
+      this.#endsTunnels = true
       if (this.#phase === "tunnel") this.destroy()
     }
     if (isIdle) this.#close()
   }
 
-  judgeAgain(): void {
-    this.#exchange?.judgeAgain()
-  }
-
-  revoke(): void {
-    const { gate, meters } = this.#caller.services
-    const admission = gate.refuseRevoked()
-    if (this.#exchange !== undefined) this.#exchange.endByChange(admission)
-    else meters.endedByChange("http/1.1", admission.judgement.stage)
-    this.destroy()
-  }
-
-  /** All callers together hold too much, and this one most. */
+  /** All connections together hold too much, and this one most. */
   evict(): void {
-    this.#caller.services.meters.limitHit("unjudgedBytes")
+    this.#user.evicted()
     this.#scanner.reset()
     this.#backlog = undefined
     this.destroy()
@@ -162,7 +130,7 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
         // What it asked before it ended is answered once there is room.
         return
       case "tunnel":
-        this.#writer.tunnelEnd()
+        this.#endRequest()
         return
       case "body":
         this.destroy()
@@ -186,9 +154,10 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   onClose(): void {
     if (this.#phase === "closed") return
     this.#phase = "closed"
-    this.#caller.services.deadlines.unwatch(this)
-    this.#leave()
-    this.#caller.services.connections.unjudged.holds(this, 0)
+    const { deadlines, unread } = this.#options
+    deadlines.unwatch(this)
+    this.#user.closed()
+    unread.holds(this, 0)
     this.#exchange?.abort()
     this.#exchange = undefined
   }
@@ -199,13 +168,13 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   get mayGoOn(): boolean {
     if (this.#draining || this.#phase === "closed") return false
     // What was sent ahead of this response is answered too; the last response says that the connection ends.
-    if (this.#caller.services.connections.draining && this.#backlog === undefined) return false
+    if (this.#user.draining && this.#backlog === undefined) return false
     return !this.#peerEnded || this.#backlog !== undefined
   }
 
   /** Whether the rest of the request in hand is so little that it can be read past. */
   get canFinishRequest(): boolean {
-    if (this.#exchange === undefined || this.#exchange.requestDone) return true
+    if (this.#exchange === undefined || this.requestDone) return true
     // RFC 9110 section 10.1.1: who awaits 100 may or may not send the content after another answer.
     return !this.#exchange.head.expectsContinue && this.#reader.remaining <= MAX_DISCARD
   }
@@ -217,14 +186,13 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   exchangeOver(keepAlive: boolean): void {
-    const requestDone = this.#exchange?.requestDone ?? true
     this.#exchange = undefined
     if (!keepAlive || this.#draining) {
       this.#close()
       return
     }
     this.resumeReading()
-    if (requestDone) {
+    if (this.requestDone) {
       this.#awaitHead()
       this.#feedBacklog()
     } else {
@@ -235,8 +203,10 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
 
   beginTunnel(): void {
     this.#phase = "tunnel"
-    // Fail closed: asked for under the old mode, it would live on under the new one.
-    if (this.#unwelcome) {
+    // From here on the client sends again, until it ends its side.
+    this.requestDone = false
+    // Fail closed: asked for before the drain, it would live on after it.
+    if (this.#endsTunnels) {
       this.destroy()
       return
     }
@@ -245,10 +215,16 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
     const early = this.#backlog
     this.#backlog = undefined
     if (early !== undefined) this.#feed(early, 0, early.length, false)
-    if (this.#peerEnded) this.#writer.tunnelEnd()
+    if (this.#peerEnded) this.#endRequest()
   }
 
-  /** The application has said all it wants to. */
+  /** After an upgrade: the client has said all it wants to. */
+  #endRequest(): void {
+    this.requestDone = true
+    this.#writer.tunnelEnd()
+  }
+
+  /** The server has said all it wants to. */
   endTunnel(): void {
     this.outbox.flush()
     this.#wire.socket.end()
@@ -268,8 +244,7 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
 
   #countHeld(): void {
     const held = this.#scanner.held + this.#reader.held + (this.#backlog?.length ?? 0)
-    if (held !== this.heldBytes && this.#phase !== "closed")
-      this.#caller.services.connections.unjudged.holds(this, held)
+    if (held !== this.heldBytes && this.#phase !== "closed") this.#options.unread.holds(this, held)
   }
 
   /** Where to go on; -1 once there is nothing to go on with. */
@@ -312,7 +287,7 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   #readHead(bytes: Buffer, at: number, to: number): number {
-    const { limits, deadlines } = this.#caller.services
+    const { limits, deadlines } = this.#options
     const scanner = this.#scanner
     const fresh = !scanner.begun
     const after = scanner.scan(bytes, at, to)
@@ -325,8 +300,9 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
       this.#malformed(head)
       return -1
     }
-    const exchange = new Exchange(this.#caller, this.#writer, head)
+    const exchange = this.#user.exchange(head, this.#writer)
     this.#exchange = exchange
+    this.requestDone = false
     this.#writer.begin(exchange)
     this.#reader.begin(head.framing)
     switch (exchange.begin()) {
@@ -337,7 +313,7 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
       case "refused":
         return this.#refuse(exchange, bytes, after, to)
       case "closed":
-        // The mode no longer takes this connection: it ends as if it had never been accepted.
+        // It ends as if it had never been accepted.
         exchange.abort()
         this.#exchange = undefined
         this.destroy()
@@ -356,12 +332,13 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
     }
     if (step === STEP.done) {
       this.#phase = "waiting"
+      this.requestDone = true
       if (!exchange.responseStarted) this.deadline = 0
       exchange.requestEnd(this.#reader.trailers)
       return this.#reader.next
     }
     if (step === STEP.fault) {
-      // The application has been given half a request; it must not take it for a whole one.
+      // The server has been given half a request; it must not take it for a whole one.
       if (exchange.responseStarted) this.destroy()
       else exchange.refuseContent(this.#reader.fault)
     }
@@ -369,9 +346,9 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   /** Answers a request that is not forwarded, after what is here of its content. */
-  #refuse(exchange: Exchange, bytes: Buffer, from: number, to: number): number {
+  #refuse(exchange: E, bytes: Buffer, from: number, to: number): number {
     const next = this.#skip(bytes, from, to)
-    if (next >= 0) exchange.requestDone = true
+    this.requestDone = next >= 0
     exchange.refuse()
     return next
   }
@@ -398,14 +375,14 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   #keep(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    const { limits, meters } = this.#caller.services
+    const { limits } = this.#options
     const view = bytes.subarray(from, to)
     const part = shared ? Buffer.from(view) : view
     const backlog = this.#backlog === undefined ? part : Buffer.concat([this.#backlog, part])
     this.#backlog = backlog
-    // A caller that sends ahead without end waits in the kernel, not here.
+    // A client that sends ahead without end waits in the kernel, not here.
     if (backlog.length < limits.headerBytes && countHeads(backlog) < limits.pipelinedRequests) return
-    meters.limitHit("pipelinedRequests")
+    this.#user.limitHit("pipelinedRequests")
     this.#pauseReading()
   }
 
@@ -425,10 +402,9 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   #awaitHead(): void {
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     this.#phase = "head"
-    const { draining } = this.#caller.services.connections
-    this.deadline = deadlines.after(draining ? DRAIN_IDLE_MS : limits.keepAliveTimeoutMs)
+    this.deadline = deadlines.after(this.#user.draining ? DRAIN_IDLE_MS : limits.keepAliveTimeoutMs)
     if (this.#draining || (this.#peerEnded && this.#backlog === undefined)) this.#close()
   }
 
@@ -436,7 +412,7 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
 
   /** Something moved. */
   touch(): void {
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     // Who does not take what there is for it is not idle but in the way.
     const patient = this.#phase === "tunnel" && !this.outbox.full
     const limit = patient ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
@@ -444,7 +420,6 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   expire(): void {
-    const { meters } = this.#caller.services
     switch (this.#phase) {
       case "head":
         if (this.#scanner.begun) this.#tooSlow()
@@ -456,11 +431,11 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
       case "waiting":
       case "unread":
       case "discard":
-        meters.limitHit("bodyIdleTimeoutMs")
+        this.#user.limitHit("bodyIdleTimeoutMs")
         this.destroy()
         return
       case "tunnel":
-        meters.limitHit(this.outbox.full ? "bodyIdleTimeoutMs" : "tunnelIdleTimeoutMs")
+        this.#user.limitHit(this.outbox.full ? "bodyIdleTimeoutMs" : "tunnelIdleTimeoutMs")
         this.destroy()
         return
       case "linger":
@@ -471,43 +446,40 @@ export class Downstream implements WireUser, ClientConnection, ByteHolder, Expir
   }
 
   #tooSlow(): void {
-    this.#caller.services.meters.limitHit("headerTimeoutMs")
+    this.#user.limitHit("headerTimeoutMs")
     this.#answerUnread(408, "the request's headers took too long")
   }
 
   #stalled(): void {
-    this.#caller.services.meters.limitHit("bodyIdleTimeoutMs")
+    this.#user.limitHit("bodyIdleTimeoutMs")
     const exchange = this.#exchange
     if (exchange === undefined || exchange.responseStarted) {
       this.destroy()
       return
     }
     this.#draining = true
-    // Either the client does not send, or the application does not take it.
-    if (exchange.full) exchange.reply(UPSTREAM_REPLIES["response-timeout"])
-    else exchange.reply(TOO_SLOW)
+    exchange.timedOut(exchange.full ? "server" : "client")
   }
 
   // The end.
 
   #malformed(fault: HttpFault): void {
-    const { meters } = this.#caller.services
-    if (fault === "head-too-large") meters.limitHit("headerBytes")
-    if (fault === "too-many-headers") meters.limitHit("headerLines")
+    if (fault === "head-too-large") this.#user.limitHit("headerBytes")
+    if (fault === "too-many-headers") this.#user.limitHit("headerLines")
     const { status, text } = HTTP_FAULTS[fault]
     this.#answerUnread(status, text)
   }
 
   /** Answers something that could not be read as a request, and ends: where the next would begin nobody knows. */
   #answerUnread(status: number, body: string): void {
-    this.#writer.replyUnread(unreadable(this.#caller, "http/1.1", status, body))
+    this.#writer.replyUnread(this.#user.unreadable("http/1.1", status, body))
     this.#close()
   }
 
   #close(): void {
     if (this.#phase === "closed" || this.#phase === "linger") return
     const { socket } = this.#wire
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     this.#phase = "linger"
     this.#backlog = undefined
     this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)

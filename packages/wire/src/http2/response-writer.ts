@@ -2,69 +2,62 @@
 // One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It is
 // over with its stream, whatever happened.
 
-import {
-  HTTP2_ERROR as ERROR,
-  type Http2Field as Field,
-  isGrpc,
-  keepsTrailerKind,
-  type HeaderListFault as ListFault,
-  readHttp2Request,
-  readHttp2Trailers,
-  type Http2Stream as Stream,
-  type Http2StreamUser as StreamUser,
-  writeHttp2Reply,
-  writeHttp2Response,
-} from "@merlon/wire"
-import type { LocalReply, RequestHead, ResponseHead } from "@merlon/wire/http"
-import {
-  type Expiring,
-  type Fields,
-  HTTP_FAULTS,
-  type HttpFault,
-  keepsResponseTrailer,
-  pairsOf,
-  UNWATCHED,
-} from "@merlon/wire/http"
-import type { Admission, Judged } from "../enforcement/gate.js"
-import type { Caller } from "../http/caller.js"
-import { Exchange, type Responder, unreadable } from "../http/exchange.js"
-import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
+import { type Expiring, UNWATCHED } from "../http/deadlines.js"
+import type { DownstreamOptions, DownstreamUser, Exchange, Responder } from "../http/downstream.js"
+import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
+import { type Fields, pairsOf } from "../http/fields.js"
+import type { RequestHead, ResponseHead } from "../http/head.js"
+import type { LocalReply } from "../http/local-reply.js"
+import { keepsResponseTrailer } from "../http/response-fields.js"
+import type { Field } from "./field.js"
+import { ERROR } from "./frame.js"
+import type { ListFault } from "./hpack/decoder.js"
+import { readRequestHead, readTrailers } from "./request-head.js"
+import { isGrpc, keepsTrailerKind, writeLocalReply, writeResponseHead } from "./response-head.js"
+import type { Stream, StreamUser } from "./stream.js"
 
 /** What a request has to tell its connection. */
 export interface ClientConnection {
   flushSoon(): void
-  /** The mode no longer takes it: requests that are under way may end. */
+  /** It is no longer wanted: requests that are under way may end. */
   unwelcome(): void
   /** A request that could not be read, which costs like one that was thrown away. */
   wasted(): void
 }
 
-export class ResponseWriter implements Responder, StreamUser, Expiring {
+export class ResponseWriter<E extends Exchange> implements Responder, StreamUser, Expiring {
   readonly #connection: ClientConnection
-  readonly #caller: Caller
+  readonly #options: DownstreamOptions
+  readonly #user: DownstreamUser<E>
   readonly #stream: Stream
-  #exchange: Exchange | undefined
+  #exchange: E | undefined
   #trailers: Fields | undefined
   #grpc = false
   /** Content of the response still to come, where its length is known and nothing follows it. */
   #remaining = Number.POSITIVE_INFINITY
   /** All of the response has been given to the stream. */
   #complete = false
-  /** Came, and waits for the application to take it. */
+  /** Came, and waits for the server to take it. */
   #held = 0
   /** The client does not take what there is for it. */
   #stalled = false
   deadline = 0
   place = UNWATCHED
 
-  constructor(connection: ClientConnection, caller: Caller, stream: Stream) {
+  constructor(connection: ClientConnection, options: DownstreamOptions, user: DownstreamUser<E>, stream: Stream) {
     this.#connection = connection
-    this.#caller = caller
+    this.#options = options
+    this.#user = user
     this.#stream = stream
   }
 
+  /** Undefined where the request could not be read. */
+  get exchange(): E | undefined {
+    return this.#exchange
+  }
+
   begin(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
-    const head = fault ?? readHttp2Request(list, ended)
+    const head = fault ?? readRequestHead(list, ended)
     if (typeof head === "string") {
       this.#refuseUnread(head)
       return
@@ -72,9 +65,8 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
     const stream = this.#stream
     this.#grpc = isGrpc(head)
     if (head.framing.kind === "length") stream.expected = head.framing.length
-    const exchange = new Exchange(this.#caller, this, head)
+    const exchange = this.#user.exchange(head, this)
     this.#exchange = exchange
-    if (ended) exchange.requestDone = true
     switch (exchange.begin()) {
       case "forwarded":
         this.#forward(exchange, head, ended)
@@ -83,7 +75,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
         exchange.refuse()
         return
       case "closed":
-        // The mode no longer takes this connection. The client may try again on another one, with a certificate.
+        // The client may try again on another connection.
         stream.reset(ERROR.refused)
         this.#connection.unwelcome()
     }
@@ -92,9 +84,9 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   // From the stream.
 
   onFields(list: readonly Field[], fault: ListFault | undefined, _ended: boolean): void {
-    const trailers = fault ?? readHttp2Trailers(list)
+    const trailers = fault ?? readTrailers(list)
     if (typeof trailers !== "string") this.#trailers = trailers
-    // The application has been given half a request; it must not take it for a whole one.
+    // The server has been given half a request; it must not take it for a whole one.
     else this.#stream.reset(ERROR.protocol)
   }
 
@@ -135,18 +127,10 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   }
 
   onOver(): void {
-    this.#caller.services.deadlines.unwatch(this)
-    // Where the client has all of the response, the application is left to end it in its own time.
+    this.#options.deadlines.unwatch(this)
+    // Where the client has all of the response, the server is left to end it in its own time.
     if (this.#complete) this.#exchange?.finish()
     else this.#exchange?.abort()
-  }
-
-  judgeAgain(): void {
-    this.#exchange?.judgeAgain()
-  }
-
-  endByChange(admission: Admission<Judged>): void {
-    this.#exchange?.endByChange(admission)
   }
 
   // From the exchange.
@@ -221,33 +205,30 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   // Time.
 
   expire(): void {
-    const { meters } = this.#caller.services
     const exchange = this.#exchange
     const idle = this.#grpc
       ? "streamIdleTimeoutMs"
       : this.#exchange?.head.upgrade === undefined
         ? "bodyIdleTimeoutMs"
         : "tunnelIdleTimeoutMs"
-    meters.limitHit(this.#stalled ? "bodyIdleTimeoutMs" : idle)
+    this.#user.limitHit(this.#stalled ? "bodyIdleTimeoutMs" : idle)
     if (exchange === undefined || exchange.responseStarted) this.#stream.reset(ERROR.cancel)
-    // Either the client does not send, or the application does not take it.
-    else exchange.reply(exchange.full ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
+    else exchange.timedOut(exchange.full ? "server" : "client")
     this.#connection.flushSoon()
   }
 
-  #forward(exchange: Exchange, head: RequestHead, ended: boolean): void {
-    this.#caller.services.deadlines.watch(this)
+  #forward(exchange: E, head: RequestHead, ended: boolean): void {
+    this.#options.deadlines.watch(this)
     this.#touch()
     if (ended && head.upgrade === undefined) exchange.requestEnd(undefined)
     exchange.flush()
   }
 
   #refuseUnread(fault: HttpFault): void {
-    const { meters } = this.#caller.services
-    if (fault === "head-too-large") meters.limitHit("headerBytes")
-    if (fault === "too-many-headers") meters.limitHit("headerLines")
+    if (fault === "head-too-large") this.#user.limitHit("headerBytes")
+    if (fault === "too-many-headers") this.#user.limitHit("headerLines")
     const { status, text } = HTTP_FAULTS[fault]
-    this.#write(unreadable(this.#caller, "h2", status, text), "")
+    this.#write(this.#user.unreadable("h2", status, text), "")
     // RFC 9113 section 8.1.1: a malformed request is a stream error, and may be answered before.
     if (status === 400) this.#stream.connection.writeReset(this.#stream.id, ERROR.protocol)
     this.#connection.wasted()
@@ -256,7 +237,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   #write(reply: LocalReply, method: string): void {
     const stream = this.#stream
     const { encoder } = stream.connection
-    const follows = writeHttp2Reply(encoder, reply, method, this.#grpc)
+    const follows = writeLocalReply(encoder, reply, method, this.#grpc)
     stream.sendHeaders(encoder.finish(), !follows)
     if (follows) {
       const body = Buffer.from(reply.body, "latin1")
@@ -270,24 +251,24 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
     const { encoder } = this.#stream.connection
     if (this.#stream.over) return
     const known = encoder.blockOf(response)
-    if (known === undefined) writeHttp2Response(encoder, response)
+    if (known === undefined) writeResponseHead(encoder, response)
     this.#stream.sendHeaders(known ?? encoder.finish(response.written && response), ended)
   }
 
   #stall(): void {
     if (this.#stalled) return
-    const { deadlines, limits } = this.#caller.services
+    const { deadlines, limits } = this.#options
     this.#stalled = true
     deadlines.watch(this)
     this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
   }
 
-  /** A byte has moved, or the one to wait for has changed. Who only waits for the application is not hurried. */
+  /** A byte has moved, or the one to wait for has changed. Who only waits for the server is not hurried. */
   #touch(): void {
-    const { deadlines, limits } = this.#caller.services
-    const { head, requestDone } = this.#exchange ?? {}
+    const { deadlines, limits } = this.#options
+    const { head } = this.#exchange ?? {}
     if (this.#grpc) this.deadline = deadlines.after(limits.streamIdleTimeoutMs)
     else if (head?.upgrade !== undefined) this.deadline = deadlines.after(limits.tunnelIdleTimeoutMs)
-    else this.deadline = requestDone === true ? 0 : deadlines.after(limits.bodyIdleTimeoutMs)
+    else this.deadline = this.#stream.remoteEnded ? 0 : deadlines.after(limits.bodyIdleTimeoutMs)
   }
 }

@@ -2,25 +2,23 @@
 // Writes responses to an HTTP/1 client, one after the other: how each is framed, and whether the connection goes on after
 // it. One for the connection, begun anew with each request.
 
-import type { Outbox } from "@merlon/wire"
-import {
-  chunkStart,
-  connectionLine,
-  framingFor,
-  lastChunk,
-  localReplyText,
-  responseHeadText,
-  trailerLines,
-} from "@merlon/wire"
-import type { Fields, Framing, LocalReply, ResponseHead } from "@merlon/wire/http"
-import { keepsResponseTrailer } from "@merlon/wire/http"
-import type { Exchange, Responder } from "../http/exchange.js"
+import type { Exchange, Responder } from "../http/downstream.js"
+import type { Fields } from "../http/fields.js"
+import type { Framing } from "../http/framing.js"
+import type { ResponseHead } from "../http/head.js"
+import type { LocalReply } from "../http/local-reply.js"
+import { keepsResponseTrailer } from "../http/response-fields.js"
+import type { Outbox } from "../sockets/output-buffer.js"
+import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
+import { connectionLine, framingFor, localReplyText, responseHeadText } from "./response-head.js"
 
 /** What the writer has to ask and tell of the connection. */
 export interface ClientConnection {
   readonly outbox: Outbox
   /** Whether it may carry another request, for all that is not the request's own. */
   readonly mayGoOn: boolean
+  /** Whether the request in hand has been read to its end. */
+  readonly requestDone: boolean
   /** Whether the rest of the request in hand is so little that it can be read past. */
   readonly canFinishRequest: boolean
   /** Something moved. */
@@ -28,7 +26,7 @@ export interface ClientConnection {
   resumeReading(): void
   exchangeOver(keepAlive: boolean): void
   beginTunnel(): void
-  /** The application has said all it wants to. */
+  /** The server has said all it wants to. */
   endTunnel(): void
   destroy(): void
 }
@@ -68,16 +66,14 @@ export class ResponseWriter implements Responder {
     if (response.status === 101) {
       this.#tunnel = true
       this.#framing = "close"
-      // From here on the client sends again, until it ends its side.
-      exchange.requestDone = false
-      exchange.responseStarted = true
       outbox.text(responseHeadText(response, head, "none", "connection: upgrade\r\n"))
       this.#connection.beginTunnel()
       return true
     }
     this.#framing = framingFor(response, head.version)
     // Where the client still sends, it cannot know when to begin its next request; so there is none.
-    this.#keepAlive = head.keepAlive && exchange.requestDone && this.#connection.mayGoOn && this.#framing !== "close"
+    this.#keepAlive =
+      head.keepAlive && this.#connection.requestDone && this.#connection.mayGoOn && this.#framing !== "close"
     outbox.text(responseHeadText(response, head, this.#framing, connectionLine(this.#keepAlive, head.version)))
     this.#connection.touch()
     return true
@@ -106,13 +102,13 @@ export class ResponseWriter implements Responder {
     if (this.#tunnel) {
       this.#framing = "none"
       this.#connection.endTunnel()
-      if (exchange.requestDone) this.#tunnelOver(exchange)
+      if (this.#connection.requestDone) this.#tunnelOver(exchange)
       return
     }
     if (this.#framing === "chunked") outbox.text(lastChunk(trailerLines(trailers, keepsResponseTrailer)))
     outbox.flush()
     exchange.finish()
-    this.#connection.exchangeOver(this.#keepAlive && exchange.requestDone)
+    this.#connection.exchangeOver(this.#keepAlive && this.#connection.requestDone)
   }
 
   /** After an upgrade: the client has said all it wants to. */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP connection of a caller, of either version: what it carries is judged here, request by request, and a change of
+// policies, mode or trust reaches what stands open. How it is read and written is the protocol engine's to know.
+
+import type {
+  DownstreamConnection,
+  DownstreamLimits,
+  DownstreamOptions,
+  DownstreamUser,
+  Drain,
+  HttpVersion,
+  LocalReply,
+  RequestHead,
+  Responder,
+} from "@merlon/wire/http"
+import type { DrainReason, LiveConnection } from "../accept/connections.js"
+import type { Caller, HttpServices } from "./caller.js"
+import { Exchange, unreadable } from "./exchange.js"
+
+/** In a Pod that terminates the application still serves; a tunnel would outlive the mode that allowed it. */
+const DRAINS: { readonly [reason in DrainReason]: Drain } = {
+  termination: "gradually",
+  shutdown: "now",
+  mode: "tunnels-too",
+}
+
+export class CallerConnection implements DownstreamUser<Exchange>, LiveConnection {
+  readonly protocol = "http"
+  readonly #caller: Caller
+  readonly #version: HttpVersion
+  readonly #downstream: DownstreamConnection<Exchange>
+  readonly #leave: () => void
+
+  constructor(
+    caller: Caller,
+    version: HttpVersion,
+    open: (user: DownstreamUser<Exchange>) => DownstreamConnection<Exchange>,
+  ) {
+    this.#caller = caller
+    this.#version = version
+    this.#downstream = open(this)
+    this.#leave = caller.services.connections.add(this)
+  }
+
+  start(): void {
+    this.#downstream.start(this.#caller.accepted.head)
+  }
+
+  // For whoever ends connections.
+
+  get port(): number {
+    return this.#caller.port
+  }
+
+  get plaintext(): boolean {
+    return this.#caller.plaintext
+  }
+
+  get peer(): Caller["peer"] {
+    return this.#caller.peer
+  }
+
+  get serial(): string | undefined {
+    return this.#caller.serial
+  }
+
+  get chain(): Caller["chain"] {
+    return this.#caller.chain
+  }
+
+  drain(reason: DrainReason): void {
+    this.#downstream.drain(DRAINS[reason])
+  }
+
+  judgeAgain(): void {
+    for (const exchange of this.#downstream.exchanges()) exchange.judgeAgain()
+  }
+
+  revoke(): void {
+    const { gate, meters } = this.#caller.services
+    const admission = gate.refuseRevoked()
+    const exchanges = this.#downstream.exchanges()
+    if (exchanges.length === 0) meters.endedByChange(this.#version, admission.judgement.stage)
+    for (const exchange of exchanges) exchange.endByChange(admission)
+    this.destroy()
+  }
+
+  destroy(): void {
+    this.#downstream.destroy()
+  }
+
+  // For the protocol engine.
+
+  exchange(head: RequestHead, responder: Responder): Exchange {
+    return new Exchange(this.#caller, responder, head)
+  }
+
+  unreadable(version: HttpVersion, status: number, body: string): LocalReply {
+    return unreadable(this.#caller, version, status, body)
+  }
+
+  get draining(): boolean {
+    return this.#caller.services.connections.draining
+  }
+
+  limitHit(limit: keyof DownstreamLimits): void {
+    this.#caller.services.meters.limitHit(limit)
+  }
+
+  evicted(): void {
+    this.#caller.services.meters.limitHit("unjudgedBytes")
+  }
+
+  closed(): void {
+    this.#leave()
+  }
+}
+
+/** What all connections of a port have in common. */
+export function downstreamOptions({ limits, deadlines, connections }: HttpServices): DownstreamOptions {
+  return { limits, deadlines, unread: connections.unjudged }
+}
