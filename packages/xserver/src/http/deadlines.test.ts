@@ -75,7 +75,7 @@ describe("what comes and goes with every request", () => {
   const STREAM_TABLE = JSON.stringify("../../../wire/src/http2/stream-table.ts")
   const HOLDERS = {
     "the deadlines": `
-      import { Deadlines, UNWATCHED } from "@merlon/wire"
+      import { Deadlines, UNWATCHED } from "@merlon/wire/http"
       import { DEFAULT_LIMITS } from "../limits.ts"
       const deadlines = new Deadlines(DEFAULT_LIMITS)
       const make = () => ({ deadline: 0, place: UNWATCHED, expire() {}, held: new Array(40).fill(0.5) })
