@@ -140,15 +140,18 @@ function chartYaml(version: string): string {
   })
 }
 
+/** Helm reads YAML 1.1, where `off` is a boolean: such words need quotes. */
+const YAML_1_1 = { ...STYLE, version: "1.1" } as const
+
 function valuesYaml(version: string): string {
   const defaults = defaultValues(version)
   const about = new Map(valueTable(version).map(entry => [entry.path, entry.about]))
   const lines = Object.entries(defaults).flatMap(([name, value]) => {
     const own = about.get(name)
-    if (own !== undefined) return [`# ${own}`, stringify({ [name]: value }, STYLE).trimEnd(), ""]
+    if (own !== undefined) return [`# ${own}`, stringify({ [name]: value }, YAML_1_1).trimEnd(), ""]
     const inner = Object.entries(value as object).flatMap(([field, item]) => [
       `  # ${about.get(`${name}.${field}`)}`,
-      ...stringify({ [field]: item }, STYLE)
+      ...stringify({ [field]: item }, YAML_1_1)
         .trimEnd()
         .split("\n")
         .map(line => `  ${line}`),

@@ -33,6 +33,10 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "run the control plane",
     load: async () => (await import("./commands/serve.js")).serveCommand(),
   },
+  wait: {
+    summary: "wait until the proxy of this Pod is ready",
+    load: async () => (await import("./commands/wait.js")).waitCommand(),
+  },
   xclient: {
     summary: "show the routes of this workload, call by them, or let other programs do so",
     load: async () => (await import("./commands/xclient.js")).xclientCommand(),

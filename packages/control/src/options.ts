@@ -4,6 +4,7 @@
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Logger } from "pino"
+import type { Outbound } from "./admission/injection-options.js"
 import type { ProxyResources } from "./admission/proxy-resources.js"
 import type { KubernetesClient } from "./kubernetes/client.js"
 import type { Udp } from "./registry/udp.js"
@@ -66,6 +67,8 @@ export interface ControlPlaneOptions {
     readonly capture: "redirect" | "service"
     /** Whether captured Pods take datagrams, which no policy judges; `pass` where absent. */
     readonly udp?: Udp | undefined
+    /** What becomes of calls out of Pods that do not choose themselves; `off` where absent. */
+    readonly outbound?: Outbound | undefined
     /** Where injected proxies find the control plane, as `HOST:PORT`. */
     readonly controlPlane: string
     readonly nativeSidecar: boolean

@@ -141,6 +141,11 @@ export function serveCommand(): Command {
         .default("pass"),
     )
     .addOption(
+      option("--outbound <how>", "calls out of injected Pods: leave them alone or capture them in the Pod", "OUTBOUND")
+        .choices(["off", "capture"])
+        .default("off"),
+    )
+    .addOption(
       option(
         "--sidecar <kind>",
         "native: an init container that keeps running; auto: from Kubernetes 1.32 on",

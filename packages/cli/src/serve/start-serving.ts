@@ -69,6 +69,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly image: string
   readonly capture: "redirect" | "service"
   readonly udp: "pass" | "refuse"
+  readonly outbound: "off" | "capture"
   readonly sidecar: "auto" | "native" | "plain"
   readonly proxyResources?: ProxyResources
   readonly controlPlane?: string
@@ -295,6 +296,7 @@ function optionsOf(
       image: flags.image,
       capture: flags.capture,
       udp: flags.udp,
+      outbound: flags.outbound,
       controlPlane: flags.controlPlane ?? `${service}:15012`,
       nativeSidecar,
       resources: flags.proxyResources,

@@ -15,6 +15,7 @@ import {
   TEMPLATE_VERSION,
 } from "./injection-options.js"
 import { optIn } from "./opt-in.js"
+import { outboundOf } from "./outbound-choice.js"
 import { membersOf } from "./outbound-members.js"
 import {
   bootstrapDocument,
@@ -76,7 +77,9 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
   const { annotations: keys, captureLabel } = injectionNames(names)
   const notes = objectOf(metadata.annotations)
   const undeclared = notes[keys.undeclared] === "pass" ? "pass" : "refuse"
-  const callsOut = notes[keys.outbound] === "true"
+  const outbound = outboundOf(notes, spec, options)
+  if (typeof outbound === "string") return { outcome: "refused", because: outbound }
+  const callsOut = outbound.way === "proxy"
   const resources = resourcesOf(notes, options)
   if (typeof resources === "string") return { outcome: "refused", because: resources }
   const sized = { ...options, resources }
@@ -93,12 +96,16 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
     // `kubectl logs` and `exec` mean the application.
     ...(notes[DEFAULT_CONTAINER] === undefined ? defaultContainer(members.containers) : {}),
   }
-  const sidecars = [proxyContainer(sized, ports), ...(callsOut ? [outboundContainer(sized, ports)] : [])]
-  const first = [
-    ...(capture === "redirect" ? [captureContainer(sized, ports, undeclared)] : []),
+  const sidecars = [proxyContainer(sized, ports, outbound), ...(callsOut ? [outboundContainer(sized, ports)] : [])]
+  const rules = capture === "redirect" ? [captureContainer(sized, ports, undeclared, outbound)] : []
+  // A plain proxy starts after all init containers. Their calls would be redirected to a port where nothing listens yet.
+  const rulesLast = outbound.way === "capture" && !nativeSidecar
+  const inits = [
+    ...(rulesLast ? [] : rules),
     ...(nativeSidecar ? sidecars : []),
+    ...members.initContainers,
+    ...(rulesLast ? rules : []),
   ]
-  const inits = [...first, ...members.initContainers]
   const set = (path: string, value: unknown): PatchOperation => ({ op: "add", path, value })
   return {
     outcome: "injected",
@@ -114,6 +121,7 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       ...wish.warnings,
       ...warnings,
       ...members.warnings,
+      ...outbound.warnings,
       ...oddities(ports.length, spec, undeclared, options),
     ],
   }

@@ -12,6 +12,10 @@ import { question } from "./testing/requests.js"
 
 const REQUIRED = { namespace: "foo", namespaceOptedIn: true, required: true }
 const NATIVE = { nativeSidecar: true } as const
+const CALLING = pod(
+  { initContainers: [{ name: "setup" }] },
+  { annotations: { "outbound.merlon.dev/proxy": "capture", "outbound.merlon.dev/exclude-ports": "5432" } },
+)
 const PASS = { annotations: { "inbound.merlon.dev/undeclared": "pass" } }
 
 const refusal = (object: unknown, options: Partial<InjectionOptions> = {}): string | undefined => {
@@ -60,6 +64,10 @@ test.each<[string, TestPod, Partial<InjectionOptions>]>([
   ["captured by Service", pod(), { capture: "service" }],
   ["without a port", pod({ containers: [{ name: "app", image: "app" }] }), {}],
   ["with an xclient", pod({}, { annotations: { "outbound.merlon.dev/proxy": "true" } }), {}],
+  ["with captured calls", CALLING, {}],
+  ["with captured calls of a native sidecar", CALLING, NATIVE],
+  ["with captured calls by the mesh's setting", pod({ initContainers: [{ name: "setup" }] }), { outbound: "capture" }],
+  ["with calls that cannot be captured", CALLING, { capture: "service" }],
   ["with probes", pod({ containers: [app({ livenessProbe: { httpGet: { path: "/", port: 8080 } } })] }), {}],
 ])("takes what the injector wrote: %s", (_, before, options) => {
   expect(refusal(before, options)).toBe(undefined)
@@ -69,6 +77,9 @@ test.each<[string, TestPod, Partial<InjectionOptions>]>([
 })
 
 const { after: OURS } = injected(pod())
+const { after: CAPTURING } = injected(CALLING)
+const captureArgs = (...args: readonly string[]) => changed(CAPTURING, "merlon-init", { args })
+const OUTBOUND = ["--outbound", "15001", "--exclude-outbound-ports", "5432"]
 const { after: BY_NATIVE } = injected(pod(), NATIVE)
 const NAMED = { name: "merlon-xserver", image: "busybox" }
 const withEnv = (value: string) => ({ env: [{ name: "NODE_OPTIONS", value }] })
@@ -91,6 +102,57 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
   ["other volumes", { ...OURS, spec: { ...OURS.spec, volumes: [] } }, "`merlon-credentials`"],
   ["no capture", { ...OURS, spec: { ...OURS.spec, initContainers: [] } }, "`merlon-init` is not what injection writes"],
   ["a capture of other ports", changed(OURS, "merlon-init", { args: ["capture", "--map", ""] }), "`args[2]` differs"],
+  [
+    "captured calls that leave out inbound ports",
+    captureArgs("capture", "--map", "", ...OUTBOUND),
+    "`merlon-init` is not what injection writes: `args[2]` differs",
+  ],
+  [
+    "captured calls that open undeclared ports",
+    captureArgs("capture", "--map", "8080:15080", "--undeclared", "pass", ...OUTBOUND),
+    "`merlon-init` is not what injection writes: `args` differs",
+  ],
+  [
+    "captured calls with a second map",
+    captureArgs("capture", "--map", "8080:15080", ...OUTBOUND, "--map", ""),
+    "`args` differs",
+  ],
+  ["no captured calls where the Pod asks for them", captureArgs("capture", "--map", "8080:15080"), "`args` differs"],
+  [
+    "an inbound proxy alone where calls are captured",
+    changed(CAPTURING, "merlon-xserver", { args: OURS.spec.containers[0]?.args }),
+    "`merlon-xserver` is not what injection writes",
+  ],
+  [
+    "captured calls that the Pod does not ask for",
+    { ...CAPTURING, metadata: { ...CAPTURING.metadata, annotations: OURS.metadata.annotations ?? {} } },
+    "is not what injection writes",
+  ],
+  [
+    "a broken limit of captured calls",
+    {
+      ...CAPTURING,
+      metadata: {
+        ...CAPTURING.metadata,
+        annotations: { ...CAPTURING.metadata.annotations, "outbound.merlon.dev/exclude-ports": "--map" },
+      },
+    },
+    "`--map` is no port",
+  ],
+  [
+    "a native sidecar before a capture that comes last",
+    {
+      ...CAPTURING,
+      spec: {
+        ...CAPTURING.spec,
+        initContainers: [
+          app({ name: "early", ports: [], restartPolicy: "Always" }),
+          ...(CAPTURING.spec.initContainers ?? []),
+        ],
+      },
+    },
+    "is not what injection writes",
+  ],
   ["a capture by another program", changed(OURS, "merlon-init", { image: "busybox" }), "`image` differs"],
   [
     "another bootstrap",

@@ -8,6 +8,7 @@ import { applicationPorts, xserverContainer } from "../registry/application-port
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import { bypassingPrivilege } from "../registry/privileges.js"
 import { type InjectionOptions, injectionNames } from "./injection-options.js"
+import { outboundOf } from "./outbound-choice.js"
 import {
   bootstrapDocument,
   captureContainer,
@@ -29,12 +30,14 @@ export function injectionFault(pod: unknown, options: InjectionOptions): string 
   if (undeclared !== undefined) return undeclared
   const privilege = bypassingPrivilege(spec, names)
   if (privilege !== undefined) return privilege
+  const calls = outboundOf(notes, spec, options)
+  if (typeof calls === "string") return calls
   const inits = listOf(spec.initContainers).map(objectOf)
   const containers = listOf(spec.containers).map(objectOf)
   const sidecars = nativeSidecar ? inits : containers
   const expected: readonly (readonly [from: readonly Foreign[], wanted: Foreign])[] = [
-    [sidecars, proxyContainer(options, ports)],
-    ...(capture === "redirect" ? [[inits, captureContainer(options, ports, "refuse")] as const] : []),
+    [sidecars, proxyContainer(options, ports, calls)],
+    ...(capture === "redirect" ? [[inits, captureContainer(options, ports, "refuse", calls)] as const] : []),
     ...([...inits, ...containers].some(({ name }) => name === outbound)
       ? [[sidecars, outboundContainer(options, ports)] as const]
       : []),

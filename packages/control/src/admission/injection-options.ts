@@ -14,6 +14,8 @@ export interface InjectionOptions {
   readonly capture: "redirect" | "service"
   /** `refuse`: no datagram comes in that is no answer to the Pod's own, where rules in the Pod capture. Else `pass`. */
   readonly udp?: Udp | undefined
+  /** What becomes of calls out of Pods that do not choose themselves; `off` where absent. */
+  readonly outbound?: Outbound | undefined
   /** As an init container that keeps running (Kubernetes 1.29), so that it is there before and after the application. */
   readonly nativeSidecar: boolean
   readonly controlPlane: {
@@ -26,12 +28,15 @@ export interface InjectionOptions {
   readonly resources?: ProxyResources
 }
 
+/** `capture`: rules in the Pod redirect its TCP connections to its proxy. */
+export type Outbound = "off" | "capture"
+
 /** Grows when what is injected changes; pods say which one they have. */
 export const TEMPLATE_VERSION = "3"
 
 export const HEALTH_PORT = 15_021
 export const ADMIN_PORT = 15_000
-/** Where an injected xclient takes calls, for `http_proxy`. */
+/** Where calls out arrive: those that capture redirects, or those that take an `http_proxy`. */
 export const OUTBOUND_PORT = 15_001
 export const MAX_PORTS = 20
 
@@ -57,8 +62,17 @@ export interface InjectionNames {
     readonly originalTargetPorts: string
     /** The bootstrap of whoever calls out: without a folder for state, which is xserver's. */
     readonly outboundBootstrap: string
-    /** `"true"`: an xclient takes the calls of the application, which finds it by `http_proxy`. */
+    /**
+     * `capture`: rules in the Pod redirect calls out to its proxy. `"true"`: an xclient takes the calls of the application,
+     * which finds it by `http_proxy`. `"false"`: calls leave as they are, whatever the mesh's setting is.
+     */
     readonly outbound: string
+    /** Destination ports that capture leaves alone, as `5432,6379`. */
+    readonly excludePorts: string
+    /** Destinations that capture leaves alone, as `10.0.0.0/8,fd00::/8`. */
+    readonly excludeCidrs: string
+    /** Destinations that capture is limited to. */
+    readonly includeCidrs: string
     /** Containers that call through the mesh by themselves and so need the workload's credentials, as `a,b`. */
     readonly credentials: string
     /** What the injected containers of this Pod request and are limited to, as JSON over the mesh's values. */
@@ -90,6 +104,9 @@ export function injectionNames(names: MeshNames): InjectionNames {
       originalTargetPorts: `${domain}/original-target-ports`,
       outboundBootstrap: `${domain}/outbound-bootstrap`,
       outbound: `outbound.${domain}/proxy`,
+      excludePorts: `outbound.${domain}/exclude-ports`,
+      excludeCidrs: `outbound.${domain}/exclude-cidrs`,
+      includeCidrs: `outbound.${domain}/include-cidrs`,
       credentials: `outbound.${domain}/credentials`,
       resources: `sidecar.${domain}/resources`,
       undeclared: `inbound.${domain}/undeclared`,

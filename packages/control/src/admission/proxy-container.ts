@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The containers and volumes that injection adds: xserver with no privilege at all, and, where traffic is redirected, an
+// The containers and volumes that injection adds: the proxy with no privilege at all, and, where traffic is redirected, an
 // init container that may change the pod's own network and ends.
 
 import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
 import { type ApplicationPort, captureMap, xserverContainer } from "../registry/application-ports.js"
+import { captureArgs } from "../registry/capture-args.js"
 import { XSERVER_UID } from "../registry/privileges.js"
-import { UDP_REFUSED } from "../registry/udp.js"
 import type { Undeclared } from "./capture-rules.js"
 import { HEALTH_PORT, type InjectionOptions, injectionNames, OUTBOUND_PORT } from "./injection-options.js"
+import type { OutboundChoice } from "./outbound-choice.js"
 import { DEFAULT_RESOURCES } from "./proxy-resources.js"
 
 type Value = { readonly [field: string]: unknown }
@@ -29,7 +30,12 @@ const POD_VARIABLES = [
 /** The port where a proxy tells of itself, by its name in the Pod. */
 export const PROXY_METRICS = "xs-health"
 
-export function proxyContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
+/** Both directions in one process where calls out are captured, else the inbound one alone. */
+export function proxyContainer(
+  options: InjectionOptions,
+  ports: readonly ApplicationPort[],
+  { way }: Pick<OutboundChoice, "way">,
+): Value {
   const { names, image, imagePullPolicy, nativeSidecar, resources = DEFAULT_RESOURCES } = options
   const { credentialsVolume, credentialsFolder, stateVolume, stateFolder } = injectionNames(names)
   const answers = (path: string) => ({ httpGet: { path, port: HEALTH_PORT, scheme: "HTTP" } })
@@ -38,7 +44,12 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     name: xserverContainer(names),
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    args: ["xserver", "--bootstrap", `${credentialsFolder}/${BOOTSTRAP_FILE}`],
+    args: [
+      way === "capture" ? "proxy" : "xserver",
+      "--bootstrap",
+      `${credentialsFolder}/${BOOTSTRAP_FILE}`,
+      ...(way === "capture" ? ["--outbound", String(OUTBOUND_PORT)] : []),
+    ],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
     env: [...POD_VARIABLES, ...Object.entries(PROXY_ENVIRONMENT).map(([name, value]) => ({ name, value }))],
     ports: [
@@ -50,8 +61,13 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     readinessProbe: { ...ready, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
     // Patient: a proxy that hangs is started again, one on a busy node is not.
     livenessProbe: { ...live, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
-    // The kubelet runs it when the Pod begins to terminate, also in a native sidecar, which ends after the application.
-    lifecycle: preStop("--state", stateFolder, ...(nativeSidecar ? [] : untilClosed(ports))),
+    lifecycle: {
+      // A native sidecar's startup probe holds back what follows. A plain container needs a hook for that: the kubelet
+      // starts the next container when the hook has returned.
+      ...(way === "capture" && !nativeSidecar ? { postStart: { exec: { command: [PROGRAM, "wait"] } } } : {}),
+      // The kubelet runs it when the Pod begins to terminate, also in a native sidecar, which ends after the application.
+      ...preStop("--state", stateFolder, ...(nativeSidecar ? [] : untilClosed(ports))),
+    },
     resources,
     securityContext: unprivileged(),
     volumeMounts: [
@@ -107,14 +123,19 @@ export function captureContainer(
   options: InjectionOptions,
   ports: readonly ApplicationPort[],
   undeclared: Undeclared,
+  { flags }: Pick<OutboundChoice, "flags">,
 ): Value {
   const { names, image, imagePullPolicy, udp, resources = DEFAULT_RESOURCES } = options
-  const open = undeclared === "pass" ? ["--undeclared", "pass"] : []
   return {
     name: injectionNames(names).initContainer,
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    args: ["capture", "--map", captureMap(ports), ...open, ...(udp === "refuse" ? UDP_REFUSED : [])],
+    args: captureArgs({
+      "--map": captureMap(ports),
+      "--undeclared": undeclared === "pass" ? "pass" : undefined,
+      ...flags,
+      "--udp": udp === "refuse" ? "refuse" : undefined,
+    }),
     resources,
     // The network of the pod can only be changed by root with this one capability.
     securityContext: { runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, ...confined(["NET_ADMIN"]) },

@@ -197,6 +197,7 @@ function container(values: InstallValues, name: string) {
       `--image=${values.image}`,
       `--capture=${values.capture}`,
       `--udp=${values.udp}`,
+      `--outbound=${values.outbound}`,
       `--sidecar=${values.sidecar}`,
       `--trust-domain=${values.trustDomain}`,
       `--cluster-domain=${values.clusterDomain}`,

@@ -21,6 +21,7 @@ export interface InstallValues {
   readonly priorityClassName: string
   readonly capture: string
   readonly udp: string
+  readonly outbound: string
   readonly sidecar: string
   readonly proxy: { readonly resources: object }
   readonly trustDomain: string
@@ -98,6 +99,12 @@ export function valueTable(version: string): readonly ValueEntry[] {
       "no policy judges UDP: pass it to injected Pods, or refuse it there (replies to their own requests still arrive). Pods follow when they are restarted, and only where capture is redirect",
       "pass",
       oneOf("pass", "refuse"),
+    ),
+    value(
+      "outbound",
+      'calls out of injected Pods: "off" (they leave as they are; in YAML it needs the quotes) or capture (rules in the Pod redirect its TCP connections to its proxy; needs capture: redirect). A Pod\'s annotation `outbound.<domain>/proxy` overrides it. Pods follow when they are restarted',
+      "off",
+      oneOf("off", "capture"),
     ),
     value(
       "sidecar",

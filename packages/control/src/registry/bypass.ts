@@ -5,6 +5,7 @@
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { applicationPorts, captureMap, isDeclared } from "./application-ports.js"
+import { readCaptureArgs } from "./capture-args.js"
 import { capturedConditionOf } from "./captured.js"
 import { type Foreign, listOf, objectOf } from "./foreign.js"
 import { bypassingPrivilege, initContainer, isCapture } from "./privileges.js"
@@ -39,9 +40,9 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
 
 /** The annotation can be removed later; what the container was started with decides. */
 function redirectFault(capture: Foreign, { spec }: KubernetesObject, names: MeshNames): string | undefined {
-  const args = listOf(capture.args)
-  if (args.includes("--undeclared")) return PASSES
+  const flags = readCaptureArgs(capture.args)
+  if (flags?.["--undeclared"] === "pass") return PASSES
   const map = captureMap(applicationPorts(spec, names))
-  if (isCapture(capture, names) && args[args.indexOf("--map") + 1] === map) return undefined
+  if (isCapture(capture, names) && flags?.["--map"] === map) return undefined
   return `\`${initContainer(names)}\` does not lead the ports that the Pod declares to xserver`
 }

@@ -90,6 +90,26 @@ describe("a workload", () => {
       { bypass: "ports that it does not declare pass unjudged" },
     ],
     [
+      "can be bypassed where the capture lets them pass in one word",
+      { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared=pass") },
+      { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
+    ],
+    [
+      "can be bypassed where the capture takes its map back",
+      { ...REDIRECTED, ports: [PORT], spec: captureWith("capture", "--map", "8080:15080", "--map", "") },
+      { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
+    ],
+    [
+      "cannot where the capture refuses undeclared ports in words",
+      { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "refuse") },
+      { bypass: undefined },
+    ],
+    [
+      "cannot where its calls out are captured too",
+      { ...REDIRECTED, ports: [PORT], spec: captureWith("capture", "--map", "8080:15080", "--outbound", "15001") },
+      { bypass: undefined },
+    ],
+    [
       "can be bypassed where the proxy of a declared one says so",
       { annotations: { "merlon.dev/workload": "declared" }, status: EXPOSED },
       { bypass: "its application answers past xserver at port 8080; let it listen on 127.0.0.1" },

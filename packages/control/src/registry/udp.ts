@@ -5,6 +5,7 @@
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { isDeclared, lastingContainers } from "./application-ports.js"
+import { readCaptureArgs } from "./capture-args.js"
 import { listOf, objectOf, portOf } from "./foreign.js"
 import { isCapture } from "./privileges.js"
 
@@ -13,9 +14,6 @@ export type Udp = "refuse" | "pass"
 
 /** `unrefusable`: no rules in the Pod capture its traffic, so nothing of ours can refuse UDP to it. */
 export type UdpHandling = "passed" | "refused" | "unrefusable"
-
-/** How the capture container is started where the mesh refuses UDP. They stand last: of an option given twice, the last counts. */
-export const UDP_REFUSED = ["--udp", "refuse"] as const
 
 /** Of the containers that keep running, in ascending order. */
 export function udpPorts(podSpec: unknown): readonly number[] {
@@ -32,8 +30,7 @@ export function udpHandling(pod: KubernetesObject, names: MeshNames): UdpHandlin
     .find(container => isCapture(container, names))
   // No orchestrator runs what an administrator declared, so no container of it has set up anything.
   if (capture === undefined || isDeclared(pod, names)) return "unrefusable"
-  const last = listOf(capture.args).slice(-UDP_REFUSED.length)
-  return UDP_REFUSED.every((word, at) => last[at] === word) ? "refused" : "passed"
+  return readCaptureArgs(capture.args)?.["--udp"] === "refuse" ? "refused" : "passed"
 }
 
 export function ascending(ports: readonly (number | undefined)[]): readonly number[] {

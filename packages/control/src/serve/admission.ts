@@ -168,6 +168,7 @@ function handlerOptions({ options, policies, prover, reflectors, registry, answe
       image: injection.image,
       capture: injection.capture,
       udp: injection.udp,
+      outbound: injection.outbound,
       nativeSidecar: injection.nativeSidecar,
       ...(injection.resources && { resources: injection.resources }),
       controlPlane: { address: injection.controlPlane, serverName },

@@ -20,6 +20,7 @@ interface Flags {
   readonly image: string
   readonly capture: "redirect" | "service"
   readonly udp: "pass" | "refuse"
+  readonly outbound: "off" | "capture"
   readonly sidecar: "native" | "plain"
   readonly controlPlane?: string
   readonly mesh: string
@@ -36,6 +37,11 @@ export function injectCommand(): Command {
     )
     .addOption(
       new Option("--udp <how>", "pass UDP to the Pods, or refuse it there").choices(["pass", "refuse"]).default("pass"),
+    )
+    .addOption(
+      new Option("--outbound <how>", "leave calls out of the Pods alone, or capture them in the Pod")
+        .choices(["off", "capture"])
+        .default("off"),
     )
     .addOption(
       new Option("--sidecar <kind>", "as the cluster knows them").choices(["native", "plain"]).default("native"),
@@ -84,7 +90,7 @@ function injected(document: unknown, { name: source }: SourceText, flags: Flags)
   return object
 }
 
-function optionsOf({ image, capture, udp, sidecar, controlPlane, mesh, domain }: Flags): InjectionOptions {
+function optionsOf({ image, capture, udp, outbound, sidecar, controlPlane, mesh, domain }: Flags): InjectionOptions {
   const names = meshNames({ mesh, domain })
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
   return {
@@ -92,6 +98,7 @@ function optionsOf({ image, capture, udp, sidecar, controlPlane, mesh, domain }:
     image,
     capture,
     udp,
+    outbound,
     nativeSidecar: sidecar === "native",
     controlPlane: { address: controlPlane ?? `${serverName}:15012`, serverName },
   }
