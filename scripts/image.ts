@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { imageConfig, programFiles, sampleFiles, systemFiles } from "./image/contents.js"
+import { imageConfig, libraryFiles, programFiles, sampleFiles, systemFiles } from "./image/contents.js"
 import { builtFor } from "./image/machine.js"
 import { type Layer, layer, ociArchive, type Platform } from "./image/oci.js"
 import { type Architecture, debianFiles, nodeFiles, readParts } from "./image/parts.js"
@@ -34,7 +34,8 @@ const platforms: Platform[] = []
 for (const architecture of chosen) {
   const libraries = builtFor(architecture, await debianFiles(architecture, parts))
   const node = builtFor(architecture, nodeFiles(architecture, parts))
-  const base = layer("the system", [...systemFiles(), ...libraries])
+  const own = builtFor(architecture, libraryFiles(BUNDLE, architecture))
+  const base = layer("the system", [...systemFiles(), ...libraries, ...own])
   platforms.push({ architecture, layers: [base, layer("Node", node), programs] })
 }
 

@@ -4,7 +4,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
-import { SERVE_ENVIRONMENT } from "@merlon/control/serve-environment"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
 /** Of this build, as it is shipped: `bin` may start what was compiled ahead, under flags for processes of tests. */
@@ -36,8 +35,6 @@ export class Program {
   ): Promise<Program> {
     const child = spawn(process.execPath, [...COLLECTING, ...flags, file, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
-      // As installations start it.
-      env: { ...process.env, ...SERVE_ENVIRONMENT },
     })
     let said = ""
     for await (const line of createInterface({ input: child.stdout })) {

@@ -4,7 +4,6 @@
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { nodeFolder } from "../../scripts/node-binaries.js"
 import { envoyConfiguration } from "./envoy.js"
@@ -69,8 +68,6 @@ function xserverOn(name: string, node: string | undefined): Peer {
         [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`],
         {
           stdio: ["ignore", "ignore", "inherit"],
-          // As wherever we start one.
-          env: { ...process.env, ...PROXY_ENVIRONMENT },
         },
       )
       return listening(child, port)

@@ -7,7 +7,6 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { get } from "node:http"
 import { join } from "node:path"
 import { encodeProxyResource, type ProxyResource } from "@merlon/xds"
-import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { HeldResources } from "../../packages/xserver/src/mesh/held-resources.js"
 import { keepState } from "../../packages/xserver/src/mesh/kept-state.js"
@@ -57,8 +56,7 @@ export async function measureReadiness(folder: string): Promise<Readiness> {
 
 async function start(args: readonly string[], health: number) {
   const started = performance.now()
-  const env = { ...process.env, ...PROXY_ENVIRONMENT }
-  const child = spawn("node", args, { stdio: ["ignore", "ignore", "inherit"], env })
+  const child = spawn("node", args, { stdio: ["ignore", "ignore", "inherit"] })
   const ended = once(child, "exit")
   try {
     while (!(await isReady(health))) {

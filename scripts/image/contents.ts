@@ -3,7 +3,9 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { koffiBinary } from "../release/koffi-beside.js"
 import type { ImageConfig } from "./oci.js"
+import type { Architecture } from "./parts.js"
 import type { Entry } from "./tar.js"
 
 /** The same as injected proxies run as. */
@@ -53,6 +55,12 @@ export function programFiles(bundle: string, version: string): readonly Entry[] 
     // What the mission's commands call it by.
     program("xclient", `process.argv.splice(2, 0, "xclient")\nimport("/${PROGRAMS_FOLDER}/merlond.js")`),
   ]
+}
+
+/** What the programs load that is built for one kind of machine. */
+export function libraryFiles(bundle: string, architecture: Architecture): readonly Entry[] {
+  const { path } = koffiBinary(architecture === "amd64" ? "x64" : "arm64")
+  return [text(`${PROGRAMS_FOLDER}/${path}`, readFileSync(join(bundle, path)))]
 }
 
 export function sampleFiles(folder: string): readonly Entry[] {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our programs as bundles: a folder that needs nothing beside it but Node, and one script that holds everything, for
-// executables. One dependency is not JavaScript; its binaries come along.
+// executables. Two dependencies are not JavaScript; their binaries come along.
 
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
+import { copyKoffi, KOFFI, koffiBeside, koffiFromAsset } from "./koffi-beside.js"
 import { leanBuiltins } from "./lean-builtins.js"
 import { loadedLater } from "./loaded-later.js"
 import { buildPage, pageInputs } from "./page.js"
@@ -42,7 +43,7 @@ const SYSTEMS = /^(linux|darwin)-/
 
 export async function bundlePrograms(outdir: string): Promise<Metafile> {
   await buildPage()
-  const plugins = [tablesInside, pageInside, partsOfDependencies, loadedLater, leanBuiltins]
+  const plugins = [tablesInside, pageInside, partsOfDependencies, koffiBeside, loadedLater, leanBuiltins]
   const common = {
     ...COMMON,
     outdir,
@@ -70,8 +71,9 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
   for (const name of readdirSync(PREBUILDS).filter(folder => SYSTEMS.test(folder))) {
     cpSync(join(PREBUILDS, name), join(outdir, "prebuilds", name), { recursive: true })
   }
-  // Made by another tool, and in there all the same.
-  const inputs = Object.fromEntries(pageInputs().map(path => [path, { bytesInOutput: 0 }]))
+  copyKoffi(outdir)
+  // The page is made by another tool and koffi is copied; both are in there all the same.
+  const inputs = Object.fromEntries([...pageInputs(), KOFFI].map(path => [path, { bytesInOutput: 0 }]))
   const page = { bytes: 0, imports: [], exports: [], inputs }
   return {
     inputs: { ...metafile.inputs, ...proxy.metafile.inputs },
@@ -81,6 +83,9 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
 
 /** The name under which an executable holds the binary of its store. */
 export const STORE_ASSET = "classic-level.node"
+
+/** The same of what calls the C library. */
+export const KOFFI_ASSET = "koffi.node"
 
 /** The same of the code that runs in a thread of its own. */
 export const PROOF_THREAD_ASSET = "proof-thread.cjs"
@@ -109,7 +114,7 @@ export async function bundleScript(outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset, tablesInside, pageInside, partsOfDependencies, loadedLater],
+    plugins: [storeFromAsset, koffiFromAsset, tablesInside, pageInside, partsOfDependencies, loadedLater],
   })
 }
 

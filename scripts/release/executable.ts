@@ -16,7 +16,15 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { bundleProofThread, bundleScript, PROOF_THREAD_ASSET, STORE_ASSET, storeBinary } from "./bundling.js"
+import {
+  bundleProofThread,
+  bundleScript,
+  KOFFI_ASSET,
+  PROOF_THREAD_ASSET,
+  STORE_ASSET,
+  storeBinary,
+} from "./bundling.js"
+import { koffiBinary } from "./koffi-beside.js"
 
 export type Arch = "x64" | "arm64"
 
@@ -71,7 +79,11 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableWish)
     const config = join(folder, "sea.json")
     await bundleScript(script)
     await bundleProofThread(join(folder, PROOF_THREAD_ASSET))
-    const assets = { [STORE_ASSET]: resolve(storeBinary(arch)), [PROOF_THREAD_ASSET]: PROOF_THREAD_ASSET }
+    const assets = {
+      [STORE_ASSET]: resolve(storeBinary(arch)),
+      [KOFFI_ASSET]: resolve(koffiBinary(arch).file),
+      [PROOF_THREAD_ASSET]: PROOF_THREAD_ASSET,
+    }
     // By name alone: a path would be written into the executable, and it is another one each time.
     const settings = {
       main: "merlon.cjs",

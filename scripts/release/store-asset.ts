@@ -1,26 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded store's binary inside of an executable. The system loads such code from files only, so it is written to a
-// folder of our own, loaded, and taken away again.
+// The embedded store's binary inside of an executable.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { getRawAsset } from "node:sea"
+import { loadAddon } from "./addon-asset.js"
 
-const folder = mkdtempSync(join(tmpdir(), "merlon-store-"))
-const file = join(folder, "classic-level.node")
-let binding: unknown
-try {
-  writeFileSync(file, Buffer.from(getRawAsset("classic-level.node") as ArrayBuffer), { mode: 0o500 }) // as documented
-  binding = createRequire(file)(file)
-} catch (error) {
-  const why = error instanceof Error ? error.message : String(error)
-  throw new Error(
-    `the store's library cannot be loaded from \`${folder}\`: ${why}; set TMPDIR to a folder that may hold programs`,
-  )
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
-
-module.exports = binding
+module.exports = loadAddon("classic-level.node")

@@ -8,7 +8,8 @@ import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { programFiles, systemFiles } from "../../scripts/image/contents.js"
+import { libraryFiles, programFiles, systemFiles } from "../../scripts/image/contents.js"
+import { builtFor } from "../../scripts/image/machine.js"
 import { layer, ociArchive } from "../../scripts/image/oci.js"
 import { readParts } from "../../scripts/image/parts.js"
 import { sbom } from "../../scripts/image/sbom.js"
@@ -98,6 +99,14 @@ describe("the image", () => {
     const paths = [...readTar(gunzipSync(content(`blobs/sha256/${layers[0].digest.slice(7)}`)))].map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining(["usr/local/bin/merlond", "usr/local/bin/xclient", "etc/passwd"]))
     expect(paths.filter(path => /\.(node|map)$/.test(path))).toEqual([])
+  })
+
+  it.each(["amd64", "arm64"] as const)("brings what calls the C library, built for %s", architecture => {
+    const [library, ...others] = builtFor(architecture, libraryFiles(BUNDLE, architecture))
+    expect([library?.path, others]).toEqual([
+      `opt/merlon/koffi/linux_${architecture === "amd64" ? "x64" : "arm64"}/koffi.node`,
+      [],
+    ])
   })
 
   it("has a list of what is in it that names each thing once", () => {

@@ -16,6 +16,8 @@ export interface Tried {
   readonly status: string
   /** What only the thread for proofs can tell: that a policy selects nothing that runs. */
   readonly compared: string
+  /** Of processes that could not call the C library. */
+  readonly warnings: readonly string[]
 }
 
 /** `bin` holds `merlond` and `merlonctl`; nothing of the repository is within reach from `home`. */
@@ -33,7 +35,16 @@ export async function tryMesh(bin: string, home: string, path = process.env.PATH
     const { status: called } = await fetch(`http://127.0.0.1:${port}/headers`)
     const routed = await ctl("exec", "consumer", "-n", "app", "--", "xclient", "--print-route")
     const compared = await comparedIn(home, file => ctl("apply", "-f", file))
-    return { versions: versions.map(text => text.trim()), called, routed, status: await ctl("status"), compared }
+    const logs = [await ctl("logs", "control-plane"), await ctl("logs", "httpbin", "-n", "foo")].join("").split("\n")
+    const warnings = logs.filter(line => line.includes("cannot call the C library"))
+    return {
+      versions: versions.map(text => text.trim()),
+      called,
+      routed,
+      status: await ctl("status"),
+      compared,
+      warnings,
+    }
   } finally {
     await ctl("down")
   }

@@ -22,8 +22,8 @@ export async function bundle(program: URL, more: BuildOptions = {}): Promise<str
     platform: "node",
     format: "esm",
     target: "node20",
-    // Its binary stands beside its own files.
-    external: ["classic-level"],
+    // Their binaries stand beside their own files.
+    external: ["classic-level", "koffi"],
     // What CommonJS dependencies expect to find.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     plugins: [tablesInside],

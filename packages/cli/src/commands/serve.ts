@@ -4,6 +4,7 @@
 import { type ProxyResources, proxyResources } from "@merlon/control/admission"
 import { PROOF_BUDGET_MS } from "@merlon/control/proofs"
 import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
+import { CONTROL_PLANE_BUFFERS, mapLargeBuffers } from "@merlon/wire/native"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { pino } from "pino"
 import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"
@@ -181,6 +182,8 @@ async function run({ config }: { config?: string }, command: Command): Promise<v
   if (config !== undefined) applyConfigFile(command, config)
   const flags = command.opts<ServeFlags & { logLevel: string }>()
   const logger = pino({ level: flags.logLevel, base: null }, logDestination())
+  const reason = await mapLargeBuffers(CONTROL_PLANE_BUFFERS)
+  if (reason !== undefined) logger.warn({ reason }, "memory taken under load may be kept: cannot call the C library")
   let running: Serving | undefined
   let stopping = false
   const stop = (signal: string): void => {

@@ -2,13 +2,13 @@
 // `merlond xserver`: the inbound proxy of one workload.
 
 import { readBootstrap } from "@merlon/xds/member"
-import { messageOf, PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
+import { messageOf } from "@merlon/xds/runtime"
 import {
   type AccessLogFormat,
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
-  keepYoungGenerationSmall,
+  keepMemorySmall,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
@@ -115,13 +115,9 @@ export function xserverCommand(): Command {
 }
 
 async function run(flags: Flags, command: Command): Promise<void> {
-  keepYoungGenerationSmall()
+  const reason = await keepMemorySmall()
   const logger = pino({ level: flags.logLevel, base: null }, logDestination())
-  if (process.platform === "linux" && process.env.MALLOC_MMAP_THRESHOLD_ === undefined) {
-    // The C library reads these before a line of ours runs, so they cannot be set from here.
-    const missing = Object.entries(PROXY_ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
-    logger.warn(`memory taken under load is kept; to give it back, start xserver with ${missing.join(" ")}`)
-  }
+  if (reason !== undefined) logger.warn({ reason }, "memory taken under load may be kept: cannot call the C library")
   const entry = { exec: process.argv[1] ?? "", args: [] }
   const { source, probe, admin, health, state } = sourceOf(flags, logger)
   // What is typed wins over what the bootstrap says, and that over what is usual.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { meshNames } from "@merlon/policy/mesh"
-import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { readPod } from "../registry/pod-reading.js"
@@ -125,7 +124,7 @@ describe("what is injected", () => {
     })
     const env = after.spec.containers[0]?.env as readonly { readonly name: string }[] // as we write it
     const ofPod = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "POD_IPS", "SERVICE_ACCOUNT"]
-    expect(env.map(({ name }) => name)).toEqual([...ofPod, ...Object.keys(PROXY_ENVIRONMENT)])
+    expect(env.map(({ name }) => name)).toEqual(ofPod)
   })
 
   it("may be a native sidecar, and redirects before anything else starts", () => {

@@ -2,7 +2,6 @@
 // The containers and volumes that injection adds: the proxy with no privilege at all, and, where traffic is redirected, an
 // init container that may change the pod's own network and ends.
 
-import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
 import { type ApplicationPort, captureMap, xserverContainer } from "../registry/application-ports.js"
@@ -51,7 +50,7 @@ export function proxyContainer(
       ...(way === "capture" ? ["--outbound", String(OUTBOUND_PORT)] : []),
     ],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
-    env: [...POD_VARIABLES, ...Object.entries(PROXY_ENVIRONMENT).map(([name, value]) => ({ name, value }))],
+    env: POD_VARIABLES,
     ports: [
       ...ports.map(({ listen }) => ({ name: `xs-${listen}`, containerPort: listen, protocol: "TCP" })),
       { name: PROXY_METRICS, containerPort: HEALTH_PORT, protocol: "TCP" },

@@ -11,7 +11,6 @@ import { alertManifest } from "./alerts.js"
 import { componentNames } from "./component-names.js"
 import { dashboardManifest } from "./dashboards.js"
 import { accessManifests, partOf } from "./manifests.js"
-import { SERVE_ENVIRONMENT } from "./serve-environment.js"
 import type { InstallValues } from "./values.js"
 import { webhookManifests } from "./webhook-manifests.js"
 
@@ -208,7 +207,6 @@ function container(values: InstallValues, name: string) {
       { name: "MERLON_REPLICA", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "MERLON_REPLICA_ADDRESS", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
       { name: "MERLON_PROXY_RESOURCES", value: canonicalJson(values.proxy.resources) },
-      ...Object.entries(SERVE_ENVIRONMENT).map(([name, value]) => ({ name, value })),
     ],
     ports: [
       { name: "grpc-mesh", containerPort: MESH_PORT, protocol: "TCP" },

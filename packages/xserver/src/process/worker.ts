@@ -4,8 +4,8 @@
 import { messageOf } from "@merlon/xds/runtime"
 import type { DataPath } from "./data-path.js"
 import { LocalDataPath } from "./local-data-path.js"
+import { keepMemorySmall } from "./process-memory.js"
 import { type Answered, type Asked, HELLO, type Question } from "./worker-messages.js"
-import { keepYoungGenerationSmall } from "./young-generation.js"
 
 export function runWorker(): void {
   let path: DataPath | undefined
@@ -13,8 +13,8 @@ export function runWorker(): void {
     if (question.ask === "start") {
       path = new LocalDataPath(question.options)
       path.onUnknownKeys(unknownKeys => reply({ unknownKeys }))
-      keepYoungGenerationSmall()
-      return Promise.resolve(undefined)
+      // The primary has logged the reason where it cannot be.
+      return keepMemorySmall()
     }
     if (path === undefined) return Promise.reject(new Error("the worker was not started"))
     return ask(path, question)

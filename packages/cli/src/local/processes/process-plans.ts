@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program each process of a local mesh is, with which arguments.
 
-import { SERVE_ENVIRONMENT } from "@merlon/control/serve-environment"
-import { PROXY_ENVIRONMENT } from "@merlon/xds/runtime"
 import { serviceEnvironment } from "../layout/service-environment.js"
 import { type ControlPlanePorts, logPath } from "../record/mesh-record.js"
 import type { Membership } from "../runs/join-workload.js"
@@ -45,7 +43,7 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports, meshList
       ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],
       ...(ports.console === undefined ? ["--no-console"] : ["--console-port", String(ports.console)]),
     ]),
-    env: childEnvironment(process.env, SERVE_ENVIRONMENT),
+    env: childEnvironment(process.env),
     log: logPath(data, CONTROL_PLANE),
   }
 }
@@ -92,7 +90,7 @@ export function proxyPlan({ instance, place, bootstrap, data, programs }: Member
       ...["--bootstrap", bootstrap],
       ...["--admin", `${place.address}:${place.admin}`, "--health", `${place.address}:${place.health}`],
     ]),
-    env: childEnvironment(process.env, PROXY_ENVIRONMENT),
+    env: childEnvironment(process.env),
     log: logPath(data, name),
   }
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Callers choose how many large buffers a process holds: the kernel gives a process 65,530 mappings, and V8 aborts one that gets no
+// further one.
+// @module-tag needs/linux
+
+import { execFileSync } from "node:child_process"
+import { expect, it } from "vitest"
+import { CONTROL_PLANE_BUFFERS, type LargeBuffers, PROXY_BUFFERS } from "./large-buffers.js"
+
+const MODULE = JSON.stringify(new URL("./large-buffers.ts", import.meta.url))
+
+/** Holds many buffers, frees all but one of every few, and prints what the process has left. */
+const HOLDER = `
+  import { readFileSync } from "node:fs"
+  const { setting, bytes, count, every } = JSON.parse(process.argv[1])
+  const { mapLargeBuffers } = await import(${MODULE})
+  if (setting !== undefined) await mapLargeBuffers(setting)
+  // Global: V8 collects what the rest of a function does not use.
+  const kept = (globalThis.kept = [])
+  for (let n = 0; n < count; n++) kept.push(Buffer.allocUnsafeSlow(bytes).fill(1))
+  for (let n = 0; n < count; n++) if (n % every !== 0) kept[n] = undefined
+  // A thread of V8 frees what a collection has found.
+  while (process.memoryUsage().arrayBuffers > (1.1 * bytes * count) / every) {
+    gc()
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  const mappings = readFileSync("/proc/self/maps", "latin1").split("\\n").length
+  console.log(JSON.stringify({ mappings, resident: process.memoryUsage.rss() }))
+`
+
+interface Held {
+  readonly setting?: LargeBuffers
+  readonly bytes: number
+  readonly count: number
+  readonly every: number
+}
+
+function hold(held: Held): { readonly mappings: number; readonly resident: number } {
+  const args = ["--import", "tsx", "--expose-gc", "--input-type=module", "-e", HOLDER, JSON.stringify(held)]
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" }))
+}
+
+it("gives large buffers between others back to the system", () => {
+  const { threshold } = PROXY_BUFFERS
+  const held = { bytes: threshold + 1_024, count: 4_000, every: 64 }
+  const half = (held.bytes * held.count) / 2
+  // Without the setting glibc keeps them.
+  expect(hold(held).resident - hold({ ...held, setting: PROXY_BUFFERS }).resident).toBeGreaterThan(half)
+})
+
+it.each([
+  ["a proxy", PROXY_BUFFERS],
+  ["a control plane", CONTROL_PLANE_BUFFERS],
+] as const)("%s has at most so many mappings, however many buffers it holds", (_, setting) => {
+  const { threshold, most } = setting
+  // Half of them stay: more than may be mapped, and fewer than the kernel would refuse.
+  const held = { bytes: threshold + 1_024, count: Math.ceil(2.4 * most), every: 2 }
+  expect(hold({ ...held, setting: { threshold, most: 60_000 } }).mappings).toBeGreaterThan(most)
+  expect(hold({ ...held, setting }).mappings).toBeLessThan(most)
+})
