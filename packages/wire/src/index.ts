@@ -48,9 +48,15 @@ export { HpackEncoder } from "./http2/hpack/encoder.js"
 export type { ConnectionUser as Http2ConnectionUser } from "./http2/multiplexer.js"
 export { Http2Pool } from "./http2/pool.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
+export {
+  type BorrowedBytes,
+  canShareReads,
+  copyOf,
+  openWire,
+  readIntoShared,
+  type Wire,
+  type WireUser,
+} from "./sockets/borrowed-reads.js"
 export { ByteQueue } from "./sockets/byte-queue.js"
 export { connectTcp, type TcpAddress } from "./sockets/connect.js"
 export { Outbox } from "./sockets/output-buffer.js"
-export { READ_BUFFER } from "./sockets/read-buffer.js"
-export { canShareReads, readIntoShared } from "./sockets/shared-reads.js"
-export { openWire, type Wire, type WireUser } from "./sockets/socket-reads.js"

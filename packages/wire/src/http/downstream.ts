@@ -3,6 +3,7 @@
 // answers. What is done with a request (judge, route, answer) is the exchange's to know, and not visible from here.
 
 import type { ByteBudget } from "../limits/byte-budget.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Deadlines } from "./deadlines.js"
 import type { HttpFault } from "./fault.js"
 import type { Fields } from "./fields.js"
@@ -18,7 +19,7 @@ export interface Responder {
   /** The response begins. False where this client cannot be given such a one; nothing was written then. */
   respond(head: ResponseHead): boolean
   /** The bytes are the responder's only until it returns. */
-  content(bytes: Buffer, from: number, to: number): void
+  content(bytes: BorrowedBytes, from: number, to: number): void
   end(trailers: Fields | undefined): void
   /** All that came at once has been told. */
   flush(): void
@@ -43,8 +44,7 @@ export interface Exchange {
   begin(): Beginning
   /** Writes the answer that `begin` found, where it said `refused`. */
   refuse(): void
-  /** `shared` bytes may be overwritten once this returns. */
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void
+  content(bytes: BorrowedBytes, from: number, to: number): void
   /** The request is complete. After an upgrade: the client has said all it wants to. */
   requestEnd(trailers: Fields | undefined): void
   /** All that came at once has been told. */

@@ -3,6 +3,7 @@
 // endpoint, owned by whoever knows endpoints; which version of HTTP it speaks is not visible from here.
 
 import type { Socket } from "node:net"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Deadlines } from "./deadlines.js"
 import type { FieldPairs, Fields } from "./fields.js"
 import type { ResponseHead } from "./head.js"
@@ -44,7 +45,7 @@ export interface UpstreamListener {
   onInformational(head: ResponseHead): void
   onResponse(head: ResponseHead): void
   /** The bytes are the listener's only until it returns. */
-  onContent(bytes: Buffer, from: number, to: number): void
+  onContent(bytes: BorrowedBytes, from: number, to: number): void
   onEnd(trailers: Fields | undefined): void
   onFailure(failure: UpstreamFailure): void
   /** All that came at once has been told: the time to write what was gathered. */
@@ -55,8 +56,7 @@ export interface UpstreamListener {
 
 /** One request on its way. */
 export interface UpstreamCall {
-  /** `shared` bytes may be overwritten once this returns. */
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void
+  content(bytes: BorrowedBytes, from: number, to: number): void
   /** The request is complete, with these header lines after its content. Where it was switched, our side has ended. */
   finishRequest(trailers: FieldPairs): void
   /** What was written may go. */

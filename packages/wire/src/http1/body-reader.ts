@@ -4,6 +4,7 @@
 
 import type { HttpFault } from "../http/fault.js"
 import type { Framing } from "../http/framing.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ChunkedDecoder } from "./chunked-decoder.js"
 import type { HeaderBlock } from "./header-block.js"
 import { STEP, type Step } from "./step.js"
@@ -57,7 +58,7 @@ export class BodyReader {
     return this.#kind === "close"
   }
 
-  read(bytes: Buffer, from: number, to: number): Step {
+  read(bytes: BorrowedBytes, from: number, to: number): Step {
     switch (this.#kind) {
       case "none":
         this.next = from

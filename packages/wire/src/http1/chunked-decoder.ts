@@ -7,6 +7,7 @@
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { HeadScanner } from "./head-scanner.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 import { STEP, type Step } from "./step.js"
@@ -80,7 +81,7 @@ export class ChunkedDecoder {
     this.#scanner.reset()
   }
 
-  read(bytes: Buffer, from: number, to: number): Step {
+  read(bytes: BorrowedBytes, from: number, to: number): Step {
     let at = from
     while (at < to) {
       if (this.#state === "data") return this.#content(at, to)
@@ -102,7 +103,7 @@ export class ChunkedDecoder {
     return STEP.data
   }
 
-  #trailerSection(bytes: Buffer, at: number, to: number): Step {
+  #trailerSection(bytes: BorrowedBytes, at: number, to: number): Step {
     // Almost always there are none, and the section is the empty line alone.
     if (!this.#begun && bytes[at] === CR && at + 1 < to && bytes[at + 1] === LF) {
       this.next = at + 2

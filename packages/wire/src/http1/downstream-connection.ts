@@ -8,8 +8,8 @@ import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { DownstreamConnection, DownstreamOptions, DownstreamUser, Drain, Exchange } from "../http/downstream.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import type { ByteHolder } from "../limits/byte-budget.js"
+import { type BorrowedBytes, copyOf, openWire, type Wire, type WireUser } from "../sockets/borrowed-reads.js"
 import { Outbox } from "../sockets/output-buffer.js"
-import { openWire, type Wire, type WireUser } from "../sockets/socket-reads.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"
 import { parseRequestHead } from "./request-head.js"
@@ -73,7 +73,7 @@ export class Http1Downstream<E extends Exchange>
 
   start(head: Buffer): void {
     const { socket } = this.#wire
-    if (head.length > 0) this.#feed(head, 0, head.length, false)
+    if (head.length > 0) this.#feed(head, 0, head.length)
     if (socket.destroyed) this.onClose()
     else if (socket.readableEnded) this.onEnd()
     else this.resumeReading()
@@ -111,8 +111,8 @@ export class Http1Downstream<E extends Exchange>
 
   // From the wire.
 
-  onBytes(bytes: Buffer, length: number): void {
-    this.#feed(bytes, 0, length, this.#wire.shared)
+  onBytes(bytes: BorrowedBytes, length: number): void {
+    this.#feed(bytes, 0, length)
   }
 
   onEnd(): void {
@@ -214,7 +214,7 @@ export class Http1Downstream<E extends Exchange>
     this.resumeReading()
     const early = this.#backlog
     this.#backlog = undefined
-    if (early !== undefined) this.#feed(early, 0, early.length, false)
+    if (early !== undefined) this.#feed(early, 0, early.length)
     if (this.#peerEnded) this.#endRequest()
   }
 
@@ -232,9 +232,9 @@ export class Http1Downstream<E extends Exchange>
 
   // Reading.
 
-  #feed(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  #feed(bytes: BorrowedBytes, from: number, to: number): void {
     let at = from
-    while (at >= 0) at = this.#step(bytes, at, to, shared)
+    while (at >= 0) at = this.#step(bytes, at, to)
     this.#countHeld()
     const exchange = this.#exchange
     if (exchange === undefined) return
@@ -248,21 +248,21 @@ export class Http1Downstream<E extends Exchange>
   }
 
   /** Where to go on; -1 once there is nothing to go on with. */
-  #step(bytes: Buffer, at: number, to: number, shared: boolean): number {
+  #step(bytes: BorrowedBytes, at: number, to: number): number {
     switch (this.#phase) {
       case "head":
         if (at < to && this.outbox.full) return this.#awaitReader(at)
         return at < to ? this.#readHead(bytes, at, to) : -1
       case "body":
-        return this.#readBody(bytes, at, to, shared)
+        return this.#readBody(bytes, at, to)
       case "waiting":
       case "unread":
-        if (at < to) this.#keep(bytes, at, to, shared)
+        if (at < to) this.#keep(bytes, at, to)
         return -1
       case "discard":
         return this.#discard(bytes, at, to)
       case "tunnel":
-        this.#exchange?.content(bytes, at, to, shared)
+        this.#exchange?.content(bytes, at, to)
         this.touch()
         return -1
       case "linger":
@@ -286,7 +286,7 @@ export class Http1Downstream<E extends Exchange>
     this.#feedBacklog()
   }
 
-  #readHead(bytes: Buffer, at: number, to: number): number {
+  #readHead(bytes: BorrowedBytes, at: number, to: number): number {
     const { limits, deadlines } = this.#options
     const scanner = this.#scanner
     const fresh = !scanner.begun
@@ -321,12 +321,12 @@ export class Http1Downstream<E extends Exchange>
     }
   }
 
-  #readBody(bytes: Buffer, at: number, to: number, shared: boolean): number {
+  #readBody(bytes: BorrowedBytes, at: number, to: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
     const step = this.#reader.read(bytes, at, to)
     if (step === STEP.data) {
-      exchange.content(bytes, this.#reader.start, this.#reader.end, shared)
+      exchange.content(bytes, this.#reader.start, this.#reader.end)
       this.touch()
       return this.#reader.next
     }
@@ -346,14 +346,14 @@ export class Http1Downstream<E extends Exchange>
   }
 
   /** Answers a request that is not forwarded, after what is here of its content. */
-  #refuse(exchange: E, bytes: Buffer, from: number, to: number): number {
+  #refuse(exchange: E, bytes: BorrowedBytes, from: number, to: number): number {
     const next = this.#skip(bytes, from, to)
     this.requestDone = next >= 0
     exchange.refuse()
     return next
   }
 
-  #discard(bytes: Buffer, at: number, to: number): number {
+  #discard(bytes: BorrowedBytes, at: number, to: number): number {
     const next = this.#skip(bytes, at, to)
     if (next < 0) {
       this.touch()
@@ -364,7 +364,7 @@ export class Http1Downstream<E extends Exchange>
   }
 
   /** Where the request ends; -1 where it does not end here. */
-  #skip(bytes: Buffer, from: number, to: number): number {
+  #skip(bytes: BorrowedBytes, from: number, to: number): number {
     let at = from
     for (;;) {
       const step = this.#reader.read(bytes, at, to)
@@ -374,10 +374,9 @@ export class Http1Downstream<E extends Exchange>
     }
   }
 
-  #keep(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  #keep(bytes: BorrowedBytes, from: number, to: number): void {
     const { limits } = this.#options
-    const view = bytes.subarray(from, to)
-    const part = shared ? Buffer.from(view) : view
+    const part = copyOf(bytes, from, to)
     const backlog = this.#backlog === undefined ? part : Buffer.concat([this.#backlog, part])
     this.#backlog = backlog
     // A client that sends ahead without end waits in the kernel, not here.
@@ -390,7 +389,7 @@ export class Http1Downstream<E extends Exchange>
     const backlog = this.#backlog
     if (backlog === undefined) return
     this.#backlog = undefined
-    this.#feed(backlog, 0, backlog.length, false)
+    this.#feed(backlog, 0, backlog.length)
     // What is still missing will not come.
     if (this.#peerEnded) this.onEnd()
   }

@@ -5,10 +5,9 @@
 
 import { CR, DEL, HT, LF, SP } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
-import { READ_BUFFER, READ_VIEW } from "../sockets/read-buffer.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 
 const FIRST_CAPACITY = 1_024
-const WORD = 4
 const EMPTY_LINE = 2
 
 export class HeadScanner {
@@ -55,12 +54,11 @@ export class HeadScanner {
   }
 
   /** Where the bytes after the head begin; -1 where more is needed, -2 where there is a fault. */
-  scan(bytes: Buffer, first: number, to: number): number {
+  scan(bytes: BorrowedBytes, first: number, to: number): number {
     let from = first
     let limit = Math.min(to, from + this.#maxBytes - this.#length)
     let afterCr = this.#afterCr
     let lineEmpty = this.#lineEmpty
-    const inReadBuffer = bytes === READ_BUFFER
     for (let at = from; at < limit; at++) {
       const byte = bytes[at] ?? 0
       if (byte === LF) {
@@ -79,8 +77,6 @@ export class HeadScanner {
       } else {
         lineEmpty = false
         if ((byte < SP && byte !== HT) || byte === DEL) this.#controls = true
-        // Most bytes end nothing, tokens least of all: those that need no look are passed over four at a time.
-        else if (inReadBuffer) at = passOver(at + 1, limit) - 1
       }
     }
     if (limit < to) return this.#refuse("head-too-large")
@@ -106,7 +102,7 @@ export class HeadScanner {
     return true
   }
 
-  #finish(bytes: Buffer, from: number, end: number): number {
+  #finish(bytes: BorrowedBytes, from: number, end: number): number {
     if (this.#kept === undefined) {
       this.#text = bytes.toString("latin1", from, end)
     } else {
@@ -124,7 +120,7 @@ export class HeadScanner {
     return -2
   }
 
-  #keep(bytes: Buffer, from: number, to: number): void {
+  #keep(bytes: BorrowedBytes, from: number, to: number): void {
     if (from === to) return
     const needed = this.#length + to - from
     if (this.#kept === undefined || this.#kept.length < needed) {
@@ -137,19 +133,4 @@ export class HeadScanner {
     bytes.copy(this.#kept, this.#length, from, to)
     this.#length = needed
   }
-}
-
-/** In the read buffer: where the next byte may be one to look at, a control character or one of the last few. */
-function passOver(from: number, limit: number): number {
-  let at = from
-  while (at + WORD <= limit) {
-    const word = READ_VIEW.getInt32(at, true)
-    const flipped = word ^ 0x7f7f7f7f
-    // The highest bit of each byte tells: below space in the first, DEL in the second.
-    const low = (word - 0x20202020) & ~word
-    const del = (flipped - 0x01010101) & ~flipped
-    if (((low | del) & 0x80808080) !== 0) break
-    at += WORD
-  }
-  return at
 }

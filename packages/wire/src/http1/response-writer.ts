@@ -8,6 +8,7 @@ import type { Framing } from "../http/framing.js"
 import type { ResponseHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { keepsResponseTrailer } from "../http/response-fields.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Outbox } from "../sockets/output-buffer.js"
 import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import { connectionLine, framingFor, localReplyText, responseHeadText } from "./response-head.js"
@@ -79,14 +80,14 @@ export class ResponseWriter implements Responder {
     return true
   }
 
-  content(bytes: Buffer, from: number, to: number): void {
+  content(bytes: BorrowedBytes, from: number, to: number): void {
     const { outbox } = this.#connection
     if (this.#framing === "chunked") {
       outbox.text(chunkStart(to - from))
-      outbox.bytes(bytes, from, to, true)
+      outbox.bytes(bytes, from, to)
       outbox.text("\r\n")
     } else {
-      outbox.bytes(bytes, from, to, true)
+      outbox.bytes(bytes, from, to)
     }
     this.#connection.touch()
   }

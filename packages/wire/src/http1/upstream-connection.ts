@@ -7,9 +7,9 @@ import type { Fields } from "../http/fields.js"
 import { UNTIL_CLOSE } from "../http/framing.js"
 import { isSwitchedAsAsked } from "../http/upgrade.js"
 import type { Connect, UpstreamFailure, UpstreamLimits, UpstreamObserver } from "../http/upstream.js"
+import { type BorrowedBytes, openWire, type WireUser } from "../sockets/borrowed-reads.js"
 import { Outbox } from "../sockets/output-buffer.js"
 import { whenReady } from "../sockets/ready.js"
-import { openWire, type WireUser } from "../sockets/socket-reads.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"
 import type { Http1ResponseHead, ResponseHeads } from "./response-head.js"
@@ -147,7 +147,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     this.#exchange?.listener.onWritable()
   }
 
-  onBytes(bytes: Buffer, length: number): void {
+  onBytes(bytes: BorrowedBytes, length: number): void {
     let at = 0
     const { listener } = this.#exchange ?? {}
     // Bytes nobody asked for: whatever they are, the next response must not be read out of them.
@@ -165,7 +165,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   }
 
   /** Where to go on; -1 where there is nothing to go on with. */
-  #readHead(bytes: Buffer, at: number, length: number): number {
+  #readHead(bytes: BorrowedBytes, at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
     const after = this.#scanner.scan(bytes, at, length)
@@ -198,7 +198,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     return after
   }
 
-  #readContent(bytes: Buffer, at: number, length: number): number {
+  #readContent(bytes: BorrowedBytes, at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
     const step = this.#reader.read(bytes, at, length)

@@ -7,6 +7,7 @@ import type { FieldPairs } from "../http/fields.js"
 import { hasContent } from "../http/framing.js"
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
+import { type BorrowedBytes, copyOf } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
 import type { Outbox } from "../sockets/output-buffer.js"
 import { chunkStart, lastChunk, pairLines } from "./chunk.js"
@@ -71,13 +72,12 @@ export class UpstreamExchange implements UpstreamCall {
     else if (!this.#over) this.#waiting.push(part)
   }
 
-  /** `shared` bytes may be overwritten once this returns. */
-  bytes(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    if (this.#connection !== undefined) this.#connection.outbox.bytes(bytes, from, to, shared)
-    else if (!this.#over) this.#waiting.push(shared ? Buffer.from(bytes.subarray(from, to)) : bytes.subarray(from, to))
+  bytes(bytes: BorrowedBytes, from: number, to: number): void {
+    if (this.#connection !== undefined) this.#connection.outbox.bytes(bytes, from, to)
+    else if (!this.#over) this.#waiting.push(copyOf(bytes, from, to))
   }
 
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  content(bytes: BorrowedBytes, from: number, to: number): void {
     // INVARIANT: a server that does not switch gets none of these, which it would read as its next request.
     if (this.#bare) {
       if (this.#over) return
@@ -86,11 +86,11 @@ export class UpstreamExchange implements UpstreamCall {
       return
     }
     if (!this.#chunked) {
-      this.bytes(bytes, from, to, shared)
+      this.bytes(bytes, from, to)
       return
     }
     this.text(chunkStart(to - from))
-    this.bytes(bytes, from, to, shared)
+    this.bytes(bytes, from, to)
     this.text("\r\n")
   }
 
@@ -143,7 +143,7 @@ export class UpstreamExchange implements UpstreamCall {
     connection.outbox.text(requestHeadText(this.request))
     for (const part of this.#waiting) {
       if (typeof part === "string") connection.outbox.text(part)
-      else connection.outbox.bytes(part, 0, part.length, false)
+      else connection.outbox.bytes(part, 0, part.length)
     }
     this.#waiting = []
     if (this.asked) connection.requestEnded()
@@ -156,7 +156,7 @@ export class UpstreamExchange implements UpstreamCall {
     this.#bare = false
     this.#early = undefined
     for (let part = early?.take(MAX_PART); part !== undefined; part = early?.take(MAX_PART)) {
-      this.bytes(part, 0, part.length, false)
+      this.bytes(part, 0, part.length)
     }
     this.flush()
     return early !== undefined

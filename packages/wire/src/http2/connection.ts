@@ -3,6 +3,7 @@
 // answered, and what a peer makes us do for nothing is counted. What a new stream is, and when a connection has lived long
 // enough, is for its user to say.
 
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Field } from "./field.js"
 import { ERROR, FLAG, FRAME, MAX_WINDOW } from "./frame.js"
 import { FOUND, FrameReader } from "./frame-reader.js"
@@ -46,14 +47,14 @@ export class Connection extends Multiplexer {
 
   // Reading.
 
-  receive(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  receive(bytes: BorrowedBytes, from: number, to: number): void {
     const reader = this.#reader
     let at = from
     while (!this.failed) {
       const found = reader.read(bytes, at, to)
       at = reader.next
       if (found === FOUND.nothing) break
-      if (found === FOUND.data) this.#content(shared)
+      if (found === FOUND.data) this.#content()
       else this.#take(found)
     }
     const { length } = this.#touched
@@ -239,7 +240,7 @@ export class Connection extends Multiplexer {
     else if (length === 0) this.chore(1)
   }
 
-  #content(shared: boolean): void {
+  #content(): void {
     const { bytes, start, end } = this.#reader
     const stream = this.#data
     if (stream === undefined || stream.over) return
@@ -253,7 +254,7 @@ export class Connection extends Multiplexer {
     }
     // A frame may have begun in an earlier read.
     this.#touch(stream)
-    stream.user?.onContent(bytes, start, end, shared)
+    stream.user?.onContent(bytes, start, end)
   }
 
   #dataEnds(): void {

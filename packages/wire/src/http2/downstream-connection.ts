@@ -7,7 +7,7 @@ import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { DownstreamConnection, DownstreamOptions, DownstreamUser, Drain, Exchange } from "../http/downstream.js"
 import type { ByteHolder } from "../limits/byte-budget.js"
 import type { TokenBucket } from "../limits/token-bucket.js"
-import { openWire, type Wire, type WireUser } from "../sockets/socket-reads.js"
+import { type BorrowedBytes, openWire, type WireUser } from "../sockets/borrowed-reads.js"
 import { Connection } from "./connection.js"
 import type { Field } from "./field.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, PREFACE, SETTING } from "./frame.js"
@@ -34,7 +34,6 @@ export class Http2Downstream<E extends Exchange>
   readonly #options: DownstreamOptions
   readonly #user: DownstreamUser<E>
   readonly #resets: TokenBucket
-  readonly #wire: Wire
   /** How much of the preface has come. */
   #preface = 0
   /** Asked whether it is still there, and not answered yet. */
@@ -68,7 +67,7 @@ export class Http2Downstream<E extends Exchange>
     this.#options = options
     this.#user = user
     this.#resets = resets
-    this.#wire = openWire(socket, this)
+    openWire(socket, this)
     deadlines.watch(this)
     this.#rest()
   }
@@ -84,7 +83,7 @@ export class Http2Downstream<E extends Exchange>
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
     this.#http2.outbox.flush()
-    if (head.length > 0) this.#feed(head, head.length, false)
+    if (head.length > 0) this.#feed(head, head.length)
     if (this.#http2.socket.destroyed) this.onClose()
     else if (this.#http2.socket.readableEnded) this.onEnd()
     else if (!this.#deaf) this.#http2.socket.resume()
@@ -92,8 +91,8 @@ export class Http2Downstream<E extends Exchange>
 
   // From the wire.
 
-  onBytes(bytes: Buffer, length: number): void {
-    this.#feed(bytes, length, this.#wire.shared)
+  onBytes(bytes: BorrowedBytes, length: number): void {
+    this.#feed(bytes, length)
   }
 
   /** A client that has ended can acknowledge nothing either. */
@@ -253,7 +252,7 @@ export class Http2Downstream<E extends Exchange>
     return true
   }
 
-  #feed(bytes: Buffer, length: number, shared: boolean): void {
+  #feed(bytes: BorrowedBytes, length: number): void {
     if (this.#http2.failed) {
       if (this.#deaf) this.destroy()
       return
@@ -268,7 +267,7 @@ export class Http2Downstream<E extends Exchange>
       from++
     }
     if (this.#http2.streams.size > 0) this.#alive()
-    this.#http2.receive(bytes, from, length, shared)
+    this.#http2.receive(bytes, from, length)
     const { held } = this.#http2
     if (held !== this.heldBytes && !this.#http2.failed) this.#options.unread.holds(this, held)
   }

@@ -3,6 +3,7 @@
 // frames the payload is told whole, and kept only where it comes in pieces. What is of no use is passed over. A length
 // that cannot be is told with the header, before anything is kept for it.
 
+import { type BorrowedBytes, NO_BYTES } from "../sockets/borrowed-reads.js"
 import { ERROR, type ErrorCode, FLAG, FRAME, FRAME_HEADER, MAX_FRAME_SIZE } from "./frame.js"
 
 export const FOUND = {
@@ -34,8 +35,6 @@ const FIXED: Readonly<Record<number, number>> = {
   [FRAME.windowUpdate]: 4,
 }
 
-const NOTHING = Buffer.alloc(0)
-
 export class FrameReader {
   #state: State = "header"
   /** Of a header that comes in pieces, which is seldom. */
@@ -49,7 +48,7 @@ export class FrameReader {
   stream = 0
   /** Of the payload. */
   length = 0
-  bytes: Buffer = NOTHING
+  bytes: BorrowedBytes = NO_BYTES
   start = 0
   end = 0
   /** Where to go on. */
@@ -73,10 +72,10 @@ export class FrameReader {
 
   /** The piece in hand is used up, and nothing of it is kept alive. */
   letGo(): void {
-    this.bytes = NOTHING
+    this.bytes = NO_BYTES
   }
 
-  read(bytes: Buffer, from: number, to: number): Found {
+  read(bytes: BorrowedBytes, from: number, to: number): Found {
     this.next = from
     for (;;) {
       switch (this.#state) {
@@ -122,7 +121,7 @@ export class FrameReader {
     }
   }
 
-  #readHeader(bytes: Buffer, to: number): boolean {
+  #readHeader(bytes: BorrowedBytes, to: number): boolean {
     if (this.#filled === 0 && to - this.next >= FRAME_HEADER) {
       this.#parseHeader(bytes, this.next)
       this.next += FRAME_HEADER
@@ -139,7 +138,7 @@ export class FrameReader {
     return true
   }
 
-  #parseHeader(bytes: Buffer, at: number): void {
+  #parseHeader(bytes: BorrowedBytes, at: number): void {
     this.length = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
     this.type = bytes[at + 3] ?? 0
     this.flags = bytes[at + 4] ?? 0
@@ -176,7 +175,7 @@ export class FrameReader {
     return FOUND.nothing
   }
 
-  #readPayload(bytes: Buffer, to: number): boolean {
+  #readPayload(bytes: BorrowedBytes, to: number): boolean {
     const here = Math.min(to - this.next, this.#remaining)
     if (this.#kept === undefined && here === this.#remaining) {
       this.bytes = bytes

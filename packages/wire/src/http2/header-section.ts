@@ -2,6 +2,7 @@
 // The header block of HEADERS and the CONTINUATION frames after it (RFC 9113 section 4.3). In one frame it is read where
 // it lies; in several it is gathered, as far as any list that we take could need.
 
+import { type BorrowedBytes, copyOf, NO_BYTES } from "../sockets/borrowed-reads.js"
 import { ERROR, type ErrorCode, FLAG } from "./frame.js"
 import type { FrameReader } from "./frame-reader.js"
 
@@ -9,8 +10,6 @@ import type { FrameReader } from "./frame-reader.js"
 const SLACK = 32 * 1024
 /** Whoever needs more has made them small on purpose. */
 const MAX_CONTINUATIONS = 128
-
-const NOTHING = Buffer.alloc(0)
 
 export class HeaderSection {
   readonly #maxBytes: number
@@ -21,7 +20,7 @@ export class HeaderSection {
   open = false
   stream = 0
   ended = false
-  bytes: Buffer = NOTHING
+  bytes: BorrowedBytes = NO_BYTES
   start = 0
   end = 0
 
@@ -36,7 +35,7 @@ export class HeaderSection {
 
   /** It has been read, and nothing of its bytes is kept alive. */
   letGo(): void {
-    this.bytes = NOTHING
+    this.bytes = NO_BYTES
   }
 
   begin(reader: FrameReader): ErrorCode {
@@ -62,7 +61,7 @@ export class HeaderSection {
     this.end = end
     if ((flags & FLAG.endHeaders) !== 0) return ERROR.none
     this.open = true
-    this.#gathered = [Buffer.from(bytes.subarray(start, end))]
+    this.#gathered = [copyOf(bytes, start, end)]
     this.#size = end - start
     this.#continuations = 0
     return ERROR.none
@@ -73,7 +72,7 @@ export class HeaderSection {
     this.#size += end - start
     // Fail closed: a section without end would fill the memory before anybody could refuse it (CVE-2024-27316).
     if (this.#size > this.#maxBytes || ++this.#continuations > MAX_CONTINUATIONS) return ERROR.calm
-    if (end > start) this.#gathered.push(Buffer.from(bytes.subarray(start, end)))
+    if (end > start) this.#gathered.push(copyOf(bytes, start, end))
     if ((flags & FLAG.endHeaders) === 0) return ERROR.none
     this.open = false
     this.bytes = Buffer.concat(this.#gathered)

@@ -9,6 +9,7 @@ import { type Fields, pairsOf } from "../http/fields.js"
 import type { RequestHead, ResponseHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { keepsResponseTrailer } from "../http/response-fields.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Field } from "./field.js"
 import { ERROR } from "./frame.js"
 import type { ListFault } from "./hpack/decoder.js"
@@ -90,13 +91,13 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     else this.#stream.reset(ERROR.protocol)
   }
 
-  onContent(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
     const exchange = this.#exchange
     if (exchange === undefined || exchange.over) {
       this.#stream.consumed(to - from)
       return
     }
-    exchange.content(bytes, from, to, shared)
+    exchange.content(bytes, from, to)
     if (exchange.full) this.#held += to - from
     else this.#stream.consumed(to - from)
     if (!this.#stalled) this.#touch()
@@ -159,11 +160,11 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     return true
   }
 
-  content(bytes: Buffer, from: number, to: number): void {
+  content(bytes: BorrowedBytes, from: number, to: number): void {
     const stream = this.#stream
     this.#remaining -= to - from
     this.#complete = this.#remaining <= 0
-    stream.sendContent(bytes, from, to, true, this.#complete)
+    stream.sendContent(bytes, from, to, this.#complete)
     if (stream.full) this.#stall()
     else this.#touch()
   }
@@ -241,7 +242,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     stream.sendHeaders(encoder.finish(), !follows)
     if (follows) {
       const body = Buffer.from(reply.body, "latin1")
-      stream.sendContent(body, 0, body.length, false, true)
+      stream.sendContent(body, 0, body.length, true)
     }
     this.#connection.flushSoon()
     if (!stream.over) this.#stall()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the peer says it can take (RFC 9113 section 6.5), with the values that hold until it does.
 
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW, SETTING } from "./frame.js"
 import { DEFAULT_TABLE_SIZE } from "./hpack/table.js"
 
@@ -30,7 +31,7 @@ const MAX_FRAME_SIZE = 2 ** 24 - 1
 /** Reads a payload into `settings`; an error is one of the connection. `ours` says whether the peer is a server. */
 export function readSettings(
   settings: PeerSettings,
-  bytes: Buffer,
+  bytes: BorrowedBytes,
   from: number,
   to: number,
   peerIsServer: boolean,

@@ -5,6 +5,7 @@
 // A stream is open, or one of its sides has ended (`remoteEnded`, `localEnded`), or it is over: both have, or somebody
 // has reset it. Once it is over the connection knows it no more, and its user is told nothing further.
 
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
 import type { Outbox } from "../sockets/output-buffer.js"
 import type { Field } from "./field.js"
@@ -21,7 +22,7 @@ export interface StreamUser {
   /** A response's head, an informational one, or trailers. */
   onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void
   /** The bytes are the user's until it returns. It says when they are used up: `Stream.consumed`. */
-  onContent(bytes: Buffer, from: number, to: number, shared: boolean): void
+  onContent(bytes: BorrowedBytes, from: number, to: number): void
   /** The peer has said all, in order. */
   onEnd(): void
   /** Over before its end: by the peer, by an error of it, or with the connection. `onOver` has come. */
@@ -118,15 +119,15 @@ export class Stream {
     if (ended) this.#endLocal()
   }
 
-  /** `shared` bytes may be overwritten once this returns. With `last`, nothing follows. */
-  sendContent(bytes: Buffer, from: number, to: number, shared: boolean, last = false): void {
+  /** With `last`, nothing follows. */
+  sendContent(bytes: BorrowedBytes, from: number, to: number, last = false): void {
     if (this.over || this.localEnded || this.#ending !== undefined) return
     const { connection } = this
     let at = from
     while (at < to && this.waiting === 0) {
       const size = Math.min(to - at, MAX_FRAME_SIZE, this.sendWindow, connection.sendWindow)
       if (size <= 0) break
-      this.#writeData(bytes, at, at + size, shared, last && at + size === to, at + size < to)
+      this.#writeData(bytes, at, at + size, last && at + size === to, at + size < to)
       at += size
     }
     if (at === to) {
@@ -152,7 +153,7 @@ export class Stream {
     const part = waiting.take(Math.min(MAX_FRAME_SIZE, this.sendWindow, this.connection.sendWindow))
     const more = waiting.length > 0
     const last = !more && this.#ending !== undefined && this.#ending.trailers === undefined
-    if (part !== undefined) this.#writeData(part, 0, part.length, false, last, more)
+    if (part !== undefined) this.#writeData(part, 0, part.length, last, more)
     if (more) return this.sendWindow > 0
     if (this.#ending !== undefined && !this.localEnded) this.#writeEnd(this.#ending.trailers)
     return false
@@ -214,12 +215,12 @@ export class Stream {
     else this.user?.onSent()
   }
 
-  #writeData(bytes: Buffer, from: number, to: number, shared: boolean, last: boolean, more: boolean): void {
+  #writeData(bytes: BorrowedBytes, from: number, to: number, last: boolean, more: boolean): void {
     const { connection } = this
     this.sendWindow -= to - from
     connection.sendWindow -= to - from
     connection.outbox.text(frameHeader(to - from, FRAME.data, last ? FLAG.endStream : 0, this.id))
-    connection.outbox.bytes(bytes, from, to, shared)
+    connection.outbox.bytes(bytes, from, to)
     if (!more || to - from >= WORTHWHILE) connection.earn(FOR_DATA)
     else connection.chore(1)
     if (last) this.#endLocal()

@@ -67,7 +67,7 @@ const PING_ACK = `${frameHeader(8, FRAME.ping, 1, 0)}12345678`
 
 function feed({ connection }: Answering, text: string): void {
   const bytes = Buffer.from(text, "latin1")
-  connection.receive(bytes, 0, bytes.length, false)
+  connection.receive(bytes, 0, bytes.length)
 }
 
 test("who asks and does not read is not read either, until it has taken what waits for it", async () => {

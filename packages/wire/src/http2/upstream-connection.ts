@@ -5,8 +5,8 @@
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { UpstreamOptions } from "../http/upstream.js"
+import { type BorrowedBytes, openWire, type WireUser } from "../sockets/borrowed-reads.js"
 import { whenReady } from "../sockets/ready.js"
-import { openWire, type Wire, type WireUser } from "../sockets/socket-reads.js"
 import { Connection } from "./connection.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, MAX_WINDOW, PREFACE, SETTING } from "./frame.js"
 import { settingsText, windowUpdateText } from "./frame-writer.js"
@@ -23,7 +23,6 @@ const CHORES = { burst: 100_000, perSecond: 10_000 }
 
 export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   readonly #http2: Connection
-  readonly #wire: Wire
   readonly #options: UpstreamOptions
   readonly #gone: (connection: UpstreamConnection) => void
   #nextStream = 1
@@ -55,7 +54,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     )
     this.#options = options
     this.#gone = gone
-    this.#wire = openWire(socket, this)
+    openWire(socket, this)
     socket.setNoDelay(true)
     socket.once("error", error => {
       this.#error = error
@@ -141,8 +140,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
 
   // From the wire.
 
-  onBytes(bytes: Buffer, length: number): void {
-    this.#http2.receive(bytes, 0, length, this.#wire.shared)
+  onBytes(bytes: BorrowedBytes, length: number): void {
+    this.#http2.receive(bytes, 0, length)
   }
 
   onEnd(): void {

@@ -14,6 +14,7 @@ import type {
   UpstreamObserver,
 } from "../http/upstream.js"
 import type { FairShares } from "../limits/fair-shares.js"
+import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
 import type { Field } from "./field.js"
 import { ERROR } from "./frame.js"
@@ -80,9 +81,9 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   // For whoever forwards.
 
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  content(bytes: BorrowedBytes, from: number, to: number): void {
     if (this.#early !== undefined) this.#early.add(bytes, from, to)
-    else this.#stream?.sendContent(bytes, from, to, shared)
+    else this.#stream?.sendContent(bytes, from, to)
   }
 
   finishRequest(trailers: FieldPairs): void {
@@ -164,7 +165,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (!ended && head.framing.kind === "none") this.#endsWithHead()
   }
 
-  onContent(bytes: Buffer, from: number, to: number): void {
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
     if (this.#over) return
     // RFC 9113 section 8.1: content before its head.
     if (!this.#responded) {
@@ -264,7 +265,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     const stream = this.#begin(connection)
     if (early === undefined) return
     for (let part = early.take(MAX_PART); part !== undefined; part = early.take(MAX_PART)) {
-      stream.sendContent(part, 0, part.length, false)
+      stream.sendContent(part, 0, part.length)
     }
     connection.flushSoon()
     this.#listener.onWritable()

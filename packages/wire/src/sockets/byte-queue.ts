@@ -2,6 +2,8 @@
 // Content that has to wait, in few large buffers however small the pieces it came in: a peer that sends single bytes must
 // not make us hold an object for each.
 
+import type { BorrowedBytes } from "./borrowed-reads.js"
+
 const MIN_CHUNK = 4 * 1024
 
 export class ByteQueue {
@@ -12,7 +14,7 @@ export class ByteQueue {
   length = 0
 
   /** Copies. */
-  add(bytes: Buffer, from: number, to: number): void {
+  add(bytes: BorrowedBytes, from: number, to: number): void {
     let at = from
     const last = this.#chunks.at(-1)
     if (last !== undefined && this.#used < last.length) {

@@ -4,8 +4,7 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { lentChunks } from "./chunk-pool.js"
-import { Outbox } from "./output-buffer.js"
+import { lentChunks, Outbox } from "./output-buffer.js"
 
 let server: Server
 let accepted: (socket: Socket) => void = () => undefined
@@ -35,7 +34,7 @@ async function untilNoneIsLent(): Promise<void> {
 
 describe("what is gathered for a socket", () => {
   const size = fc.oneof(fc.nat(20), fc.integer({ min: 4_090, max: 4_100 }), fc.nat(90_000))
-  const step = fc.record({ what: fc.constantFrom("text", "shared", "own", "flush"), size })
+  const step = fc.record({ what: fc.constantFrom("text", "bytes", "flush"), size })
 
   it("arrives whole and in order, whatever it is made of", async () => {
     await fc.assert(
@@ -45,17 +44,16 @@ describe("what is gathered for a socket", () => {
         far.on("data", part => arrived.push(part))
         const outbox = new Outbox(near)
         const sent: Buffer[] = []
-        const shared = Buffer.alloc(100_000)
+        const borrowed = Buffer.alloc(100_000)
         for (const [n, { what, size: length }] of steps.entries()) {
           const bytes = Buffer.alloc(length, n + 1)
           if (what === "flush") outbox.flush()
           else sent.push(bytes)
           if (what === "text") outbox.text(bytes.toString("latin1"))
-          if (what === "own") outbox.bytes(bytes, 0, length, false)
-          if (what !== "shared") continue
-          bytes.copy(shared, 7)
-          outbox.bytes(shared, 7, 7 + length, true)
-          shared.fill(0)
+          if (what !== "bytes") continue
+          bytes.copy(borrowed, 7)
+          outbox.bytes(borrowed, 7, 7 + length)
+          borrowed.fill(0)
         }
         outbox.flush()
         near.end()
@@ -77,7 +75,7 @@ describe("what is gathered for a socket", () => {
       const outbox = new Outbox(near)
       // More than the system takes for a peer that does not read.
       for (let n = 0; n < 200 && near.writableLength < 100_000; n++) {
-        outbox.bytes(content, 0, content.length, true)
+        outbox.bytes(content, 0, content.length)
         outbox.flush()
       }
       expect(near.writableLength).toBeGreaterThan(0)

@@ -4,14 +4,18 @@
 // everything goes into a chunk that is given back when the socket has let go of it.
 
 import type { Socket } from "node:net"
-import { giveChunk, lendChunk, takeChunk } from "./chunk-pool.js"
+import { type BorrowedBytes, copyOf } from "./borrowed-reads.js"
 
 /** Content up to this size joins the text. */
 const SMALL = 4 * 1024
 /** Text is written when it grows beyond this: what fits the stack buffer Node writes strings through. */
 const MAX_TEXT = 15 * 1024
-/** Bytes of somebody's own above which they are written where they lie: below it a copy costs less than a write. */
-const WORTH_A_WRITE = 16 * 1024
+/** For all that one read can bring, with the head before it and the frames around it. */
+const CHUNK_BYTES = (64 + 16) * 1024
+/** 10 MiB in all: a peer that does not read keeps its chunk for as long as it likes. */
+const MAX_LENT = 128
+/** Chunks kept for the next body while none is sent. */
+const MAX_FREE = 8
 /** Bytes waiting in the socket above which the other side is to pause. */
 const HIGH_WATER = 128 * 1024
 
@@ -39,14 +43,13 @@ export class Outbox {
     if (this.#text.length > MAX_TEXT) this.flush()
   }
 
-  /** `shared` bytes may be overwritten once this returns. */
-  bytes(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  /** Copies. */
+  bytes(bytes: BorrowedBytes, from: number, to: number): void {
     if (to - from <= SMALL && this.#chunk === undefined) {
       this.text(bytes.toString("latin1", from, to))
       return
     }
-    if (shared || to - from <= WORTH_A_WRITE) this.#gather(bytes, from, to)
-    else this.#write(bytes.subarray(from, to))
+    this.#gather(bytes, from, to)
   }
 
   flush(): void {
@@ -75,12 +78,12 @@ export class Outbox {
     return this.#socket.writableLength + this.#text.length + this.#used > HIGH_WATER
   }
 
-  #gather(bytes: Buffer, from: number, to: number): void {
+  #gather(bytes: BorrowedBytes, from: number, to: number): void {
     let at = from
     while (at < to) {
       const chunk = this.#begun()
       if (chunk === undefined) {
-        this.#write(Buffer.from(bytes.subarray(at, to)))
+        this.#write(copyOf(bytes, at, to))
         return
       }
       const size = Math.min(to - at, chunk.length - this.#used)
@@ -110,4 +113,32 @@ export class Outbox {
     if (!socket.destroyed) socket.write(bytes)
     socket.uncork()
   }
+}
+
+// Chunks are used again once the socket has let go of them: a new buffer for each piece of a large body would cost as much as
+// sending it.
+const free: Buffer[] = []
+let lent = 0
+
+/** Undefined where too many are with sockets. Losing one loses nothing but its memory. */
+function takeChunk(): Buffer | undefined {
+  return lent < MAX_LENT ? (free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : undefined
+}
+
+/** To a socket, which calls back what this returns once it has let go of it. */
+function lendChunk(chunk: Buffer): () => void {
+  lent++
+  return () => {
+    lent--
+    giveChunk(chunk)
+  }
+}
+
+function giveChunk(chunk: Buffer): void {
+  if (free.length < MAX_FREE) free.push(chunk)
+}
+
+/** How many are with sockets. */
+export function lentChunks(): number {
+  return lent
 }

@@ -2,7 +2,7 @@
 // Messages in the content of a call, which comes in pieces of any size (gRPC over HTTP/2, "Length-Prefixed-Message"). What is
 // kept is what has come, never what was announced.
 
-import { ByteQueue } from "@merlon/wire"
+import { type BorrowedBytes, ByteQueue, copyOf } from "@merlon/wire"
 
 export type MessageFault = "too-large" | "compressed"
 
@@ -23,8 +23,8 @@ export class MessageReader {
     return this.#length !== undefined || this.#kept.length > 0
   }
 
-  /** Tells each message that is whole, of bytes that may be kept; who is told says whether to go on. */
-  read(bytes: Buffer, from: number, to: number, tell: (message: Buffer) => boolean): MessageFault | undefined {
+  /** Passes on a copy of each whole message; `tell` answers whether to go on. */
+  read(bytes: BorrowedBytes, from: number, to: number, tell: (message: Buffer) => boolean): MessageFault | undefined {
     let at = from
     for (;;) {
       if (this.#length === undefined) {
@@ -47,7 +47,7 @@ export class MessageReader {
   /** How much of the bytes in hand the last `#next` took. */
   #used = 0
 
-  #next(bytes: Buffer, at: number, to: number, length: number): Buffer | undefined {
+  #next(bytes: BorrowedBytes, at: number, to: number, length: number): Buffer | undefined {
     const kept = this.#kept
     const missing = length - kept.length
     if (to - at < missing) {
@@ -55,7 +55,7 @@ export class MessageReader {
       return undefined
     }
     this.#used = missing
-    if (kept.length === 0) return bytes.subarray(at, at + length)
+    if (kept.length === 0) return copyOf(bytes, at, at + length)
     if (missing > 0) kept.add(bytes, at, at + missing)
     return this.#whole()
   }

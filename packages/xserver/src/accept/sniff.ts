@@ -4,7 +4,7 @@
 // time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
-import { readIntoShared } from "@merlon/wire"
+import { type BorrowedBytes, copyOf, readIntoShared } from "@merlon/wire"
 import type { ByteBudget, ByteHolder } from "@merlon/wire/limits"
 
 export interface SniffOptions {
@@ -68,8 +68,8 @@ export class Sniff implements ByteHolder {
     this.#attach()
   }
 
-  readonly #onBytes = (bytes: Buffer, length: number): void => {
-    this.#onData(Buffer.from(bytes.subarray(0, length)))
+  readonly #onBytes = (bytes: BorrowedBytes, length: number): void => {
+    this.#onData(copyOf(bytes, 0, length))
   }
 
   readonly #onData = (chunk: Buffer): void => {

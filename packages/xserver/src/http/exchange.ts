@@ -4,7 +4,7 @@
 
 import type { HttpRequest } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"
-import { FIELD_KIND } from "@merlon/wire"
+import { type BorrowedBytes, FIELD_KIND } from "@merlon/wire"
 import type {
   Beginning,
   Exchange as DownstreamExchange,
@@ -104,9 +104,9 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
 
   // The request, as the client sends it.
 
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  content(bytes: BorrowedBytes, from: number, to: number): void {
     this.#bytesReceived += to - from
-    this.#call?.content(bytes, from, to, shared)
+    this.#call?.content(bytes, from, to)
   }
 
   /** After an upgrade: the client has said all it wants to. */
@@ -142,7 +142,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     this.reply(UPSTREAM_REPLIES.protocol)
   }
 
-  onContent(bytes: Buffer, from: number, to: number): void {
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
     this.#bytesSent += to - from
     this.#responder.content(bytes, from, to)
   }

@@ -2,6 +2,7 @@
 // Header blocks read (RFC 7541). The peer chooses what is in the table and how often it is named, so a list is counted as
 // it is read: beyond the limits nothing is kept, but reading goes on, because the table must stay the one the peer has.
 
+import { type BorrowedBytes, NO_BYTES } from "../../sockets/borrowed-reads.js"
 import { Field } from "../field.js"
 import { decodeHuffman } from "./huffman.js"
 import { STATIC_TABLE } from "./static-table.js"
@@ -16,13 +17,11 @@ const LINE = 4
 const MAX_INTEGER = 1 << 24
 const MAX_SHIFT = 21
 
-const NOTHING = Buffer.alloc(0)
-
 export class HpackDecoder {
   readonly #table = new DynamicTable(DEFAULT_TABLE_SIZE)
   readonly #maxBytes: number
   readonly #maxFields: number
-  #bytes: Buffer = NOTHING
+  #bytes: BorrowedBytes = NO_BYTES
   #at = 0
   #end = 0
   /** A block that cannot be read leaves the table in doubt, and with it the connection. */
@@ -36,7 +35,7 @@ export class HpackDecoder {
   }
 
   /** The fields of one whole block, without those beyond the limits; undefined where it is none (COMPRESSION_ERROR). */
-  decode(bytes: Buffer, from: number, to: number): Field[] | undefined {
+  decode(bytes: BorrowedBytes, from: number, to: number): Field[] | undefined {
     this.#bytes = bytes
     this.#at = from
     this.#end = to
@@ -62,7 +61,7 @@ export class HpackDecoder {
       else if (this.fault === undefined) list.push(field)
     }
     // Or the whole read that it lay in would live until the next block comes.
-    this.#bytes = NOTHING
+    this.#bytes = NO_BYTES
     return this.#failed ? undefined : list
   }
 

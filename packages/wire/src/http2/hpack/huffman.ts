@@ -2,6 +2,8 @@
 // The Huffman code of RFC 7541 Appendix B. It is canonical, so the lengths of the codes say everything; both tables are
 // made of them. Decoding walks half a byte at a time: no code is shorter than five bits, so a step tells one symbol at most.
 
+import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
+
 /** Of each octet, and last of EOS. */
 const LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
@@ -99,7 +101,7 @@ function room(bytes: number): Buffer {
 }
 
 /** As latin1 text; undefined where it is no Huffman text (RFC 7541 section 5.2). */
-export function decodeHuffman(bytes: Buffer, from: number, to: number): string | undefined {
+export function decodeHuffman(bytes: BorrowedBytes, from: number, to: number): string | undefined {
   // Five bits are the shortest code.
   const out = room(Math.ceil(((to - from) * 8) / 5))
   let length = 0

@@ -8,7 +8,7 @@ import type {
   Http2Stream as Stream,
   Http2StreamUser as StreamUser,
 } from "@merlon/wire"
-import { HTTP2_ERROR as ERROR } from "@merlon/wire"
+import { type BorrowedBytes, HTTP2_ERROR as ERROR } from "@merlon/wire"
 import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
 import { type CallEnd, readEnd, readResponseHead } from "./response-head.js"
 
@@ -65,7 +65,7 @@ export class Call implements StreamUser {
     bytes[0] = 0
     bytes.writeUInt32BE(message.length, 1)
     bytes.set(message, PREFIX)
-    this.#stream.sendContent(bytes, 0, bytes.length, false)
+    this.#stream.sendContent(bytes, 0, bytes.length)
     this.#stream.connection.outbox.flush()
     if (this.#stream.waiting > UNREAD_BYTES) this.#finish(UNREAD)
     return !this.#over && !this.#stream.full
@@ -123,7 +123,7 @@ export class Call implements StreamUser {
     this.#begun = true
   }
 
-  onContent(bytes: Buffer, from: number, to: number, _shared: boolean): void {
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
     if (!this.#over && !this.#begun) this.#finish(NO_ORDER)
     if (this.#over) return
     const fault = this.#reader.read(bytes, from, to, message => {

@@ -181,7 +181,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (this.#http2.failed) return
     this.#heardAt = performance.now()
     this.#askedAt = undefined
-    this.#http2.receive(bytes, 0, bytes.length, false)
+    this.#http2.receive(bytes, 0, bytes.length)
   }
 
   #lose(code: string, message: string): void {

@@ -8,7 +8,7 @@ import type {
   Http2Stream as Stream,
   Http2StreamUser as StreamUser,
 } from "@merlon/wire"
-import { ByteQueue, HTTP2_ERROR as ERROR } from "@merlon/wire"
+import { type BorrowedBytes, ByteQueue, HTTP2_ERROR as ERROR } from "@merlon/wire"
 import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
 import { messageText, STATUS, type Status } from "../../wire/status.js"
 import type { Connection } from "../listener.js"
@@ -102,7 +102,7 @@ export class GrpcCall implements StreamUser {
       bytes.set(part, at)
       at += part.length
     }
-    this.#stream.sendContent(bytes, 0, bytes.length, false)
+    this.#stream.sendContent(bytes, 0, bytes.length)
     this.#stream.connection.outbox.flush()
   }
 
@@ -136,7 +136,7 @@ export class GrpcCall implements StreamUser {
     this.#stream.sendHeaders(encoder.finish(), false)
   }
 
-  #take(bytes: Buffer, from: number, to: number): void {
+  #take(bytes: BorrowedBytes, from: number, to: number): void {
     const fault = this.#reader.read(bytes, from, to, message => {
       if (!this.#finished) this.user?.message(message)
       return !this.over
@@ -157,13 +157,12 @@ export class GrpcCall implements StreamUser {
     // Trailers of a request say nothing in gRPC.
   }
 
-  onContent(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
     if (this.#finished) {
       this.#stream.consumed(to - from)
       return
     }
     if (this.#held !== undefined) this.#held.add(bytes, from, to)
-    else if (shared) this.#take(Buffer.from(bytes.subarray(from, to)), 0, to - from)
     else this.#take(bytes, from, to)
   }
 

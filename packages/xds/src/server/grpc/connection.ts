@@ -4,6 +4,7 @@
 
 import type { Http2Field as Field, HeaderListFault as ListFault } from "@merlon/wire"
 import {
+  type BorrowedBytes,
   DEFAULT_WINDOW,
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
@@ -80,8 +81,8 @@ export class GrpcConnection implements Http2ConnectionUser {
 
   start(): void {
     const { socket, outbox } = this.#http2
-    const isShared = readIntoShared(socket, (bytes, length) => this.#feed(bytes, length, true))
-    if (!isShared) socket.on("data", bytes => this.#feed(bytes, bytes.length, false))
+    const isShared = readIntoShared(socket, (bytes, length) => this.#feed(bytes, length))
+    if (!isShared) socket.on("data", bytes => this.#feed(bytes, bytes.length))
     socket.on("drain", () => this.#http2.drained())
     const gone = (): void => this.#http2.abandon()
     socket.on("end", gone)
@@ -181,7 +182,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     return true
   }
 
-  #feed(bytes: Buffer, length: number, isShared: boolean): void {
+  #feed(bytes: BorrowedBytes, length: number): void {
     if (this.#http2.failed) return
     let from = 0
     while (this.#preface < PREFACE.length && from < length) {
@@ -194,7 +195,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     }
     this.#heardAt = this.#options.now()
     this.#askedAt = undefined
-    this.#http2.receive(bytes, from, length, isShared)
+    this.#http2.receive(bytes, from, length)
   }
 
   #close(): void {
