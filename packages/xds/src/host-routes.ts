@@ -21,7 +21,11 @@ export interface HostRoutesSpec {
   /** What the servers accept, for people. */
   readonly services: readonly ServiceModes[]
   readonly trust: TrustSpec
+  /** What is spoken there; absent where nothing declares it, and the first bytes tell. */
+  readonly protocol?: RoutedProtocol
 }
+
+export type RoutedProtocol = (typeof PROTOCOLS)[number]
 
 export interface ServiceModes {
   readonly host: string
@@ -40,6 +44,7 @@ export interface PortMode {
 const MAX_NAME = 512
 const MAX_PATTERN = 8_192
 const MAX_BUNDLE = 1_048_576
+const PROTOCOLS = ["http", "tcp"] as const
 const MODES = ["DISABLE", "PERMISSIVE", "STRICT"] as const
 const port = whole(0, 65_535)
 
@@ -106,7 +111,7 @@ const trust = object<TrustSpec>({
   revokedSerials: list(1_048_576, text(128)),
 })
 
-const hostRoutes = object<HostRoutesSpec>({
+const hostRoutes = object<Omit<HostRoutesSpec, "protocol">>({
   table,
   clusters: list(4_096, cluster),
   services: list(4_096, services),
@@ -114,7 +119,7 @@ const hostRoutes = object<HostRoutesSpec>({
 })
 
 /** The message inside the Any. */
-export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
+export function encodeHostRoutes({ protocol, ...spec }: HostRoutesSpec): Uint8Array {
   const others: { [address: string]: readonly string[] } = {}
   const clusters = spec.clusters.map(cluster => ({
     ...cluster,
@@ -126,6 +131,7 @@ export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
   const message = create(HostRoutesSchema, {
     routes: JSON.stringify({ ...spec, clusters }),
     otherAddresses: Object.keys(others).length === 0 ? "" : JSON.stringify(others),
+    protocol: protocol ?? "",
   })
   return toBinary(HostRoutesSchema, message)
 }
@@ -133,7 +139,10 @@ export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
 /** Throws where the bytes are no complete routes. */
 export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
   const message = messageOf(bytes)
-  const spec = readJson(message.routes, hostRoutes)
+  const { protocol } = message
+  // A word of a later version declares nothing that this one knows.
+  const declared = PROTOCOLS.find(word => word === protocol)
+  const spec: HostRoutesSpec = { ...readJson(message.routes, hostRoutes), ...(declared && { protocol: declared }) }
   const names = new Set(spec.clusters.map(({ name }) => name))
   if (names.size < spec.clusters.length) throw new MalformedResource("clusters: one name stands for two")
   for (const { destinations } of spec.table.routes) {

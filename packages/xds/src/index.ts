@@ -12,6 +12,7 @@ export {
   HOST_ROUTES,
   type HostRoutesSpec,
   type PortMode,
+  type RoutedProtocol,
   type ServiceModes,
 } from "./host-routes.js"
 

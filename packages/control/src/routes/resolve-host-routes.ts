@@ -7,12 +7,14 @@ import {
   type HostRoutesSpec,
   type PortMode,
   parseClusterName,
+  type RoutedProtocol,
   type RouteTable,
   type ServiceCluster,
   type ServiceModes,
   type TrustSpec,
 } from "@merlon/xds"
 import type { MeshServiceEntry } from "../registry/mesh-directory.js"
+import { proxiedPortAt } from "./known-address.js"
 import { resolveCluster } from "./resolve-cluster.js"
 import type { RouteContext } from "./route-context.js"
 
@@ -22,7 +24,21 @@ export function resolveHostRoutes(table: RouteTable, trust: TrustSpec, context: 
   const clusters = [...names].map(find)
   const hosts = [...new Set([table.host, ...clusters.map(({ host }) => host)])]
   const services = hosts.flatMap(host => context.directory.services.get(host) ?? [])
-  return { table, clusters, services: services.map(service => modesOf(service, find)), trust }
+  const protocol = protocolOf(table, context)
+  const modes = services.map(service => modesOf(service, find))
+  return { table, clusters, services: modes, trust, ...(protocol === undefined ? {} : { protocol }) }
+}
+
+/** As the Service's port declares it, or the workload's where an address was called. */
+function protocolOf({ host, port }: RouteTable, context: RouteContext): RoutedProtocol | undefined {
+  const service = context.directory.services.get(host)
+  if (service === undefined) {
+    const protocol = proxiedPortAt(host, port, context)?.port.protocol
+    return protocol === "auto" ? undefined : protocol
+  }
+  const declared = service.ports.find(entry => entry.port === port)?.appProtocol
+  if (declared === undefined) return undefined
+  return declared === "tcp" ? "tcp" : "http"
 }
 
 function modesOf({ host, ports }: MeshServiceEntry, find: (name: string) => ServiceCluster): ServiceModes {

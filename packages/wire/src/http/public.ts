@@ -3,6 +3,7 @@
 
 export { CR, FIELD, LF, SP } from "./characters.js"
 export { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
+export { detectHttp, isPreface, isSpace, KNOWN_METHODS } from "./detect.js"
 export type {
   Beginning,
   DownstreamConnection,

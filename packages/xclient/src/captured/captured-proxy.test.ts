@@ -9,13 +9,14 @@ import type { ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
+import { RequestCalls } from "../http/request-calls.js"
 import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
 import { CapturedProxy, type CapturedProxyOptions } from "./captured-proxy.js"
 import type { Destination } from "./own-connections.js"
 
-const SERVICE: Destination = { address: "10.96.0.7", port: 80 }
-const NAME = "10.96.0.7:80"
+const SERVICE: Destination = { address: "127.96.0.7", port: 80 }
+const NAME = "127.96.0.7:80"
 
 let mesh: TestMesh
 let filled: TestBook
@@ -69,15 +70,19 @@ async function start(
   limits: CapturedProxyOptions["limits"] = {},
 ): Promise<number> {
   const credentials = mesh.credentials()
+  const material = () => ({ id: 1, credentials, trust: mesh.trust })
+  const { health } = filled
   const outbound = new Outbound({
     pool: new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 }),
-    health: filled.health,
-    material: () => ({ id: 1, credentials, trust: mesh.trust }),
+    health,
+    material,
     tunnelAlpn: ["merlon"],
     connectTimeoutMs: 60_000,
   })
+  const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
+  closing.push(() => requests.close())
   const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
-  const proxy = new CapturedProxy({ book: filled.book, outbound, destinationOf, log, limits })
+  const proxy = new CapturedProxy({ book: filled.book, outbound, requests, destinationOf, log, limits })
   closing.push(() => proxy.close(0))
   return (await proxy.listen(0)).port
 }
@@ -104,8 +109,8 @@ describe("a captured connection", () => {
 
   it("over IPv6 as well", async () => {
     const web = await meshServer()
-    await filled.set("[fd00::7]:80", mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
-    const port = await start(() => ({ address: "fd00::7", port: 80 }))
+    await filled.set("[::7]:80", mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
+    const port = await start(() => ({ address: "::7", port: 80 }))
     expect(await say(port, "bytes", "::1")).toBe("hello bytes")
   })
 

@@ -7,11 +7,14 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import type { Log } from "@merlon/xds/runtime"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
+import type { RequestCalls } from "../http/request-calls.js"
 import { tunnelExternally } from "../proxy/external.js"
 import { joinSockets } from "../proxy/tunnel.js"
 import { authorityOf } from "../routes/authority.js"
+import type { HostRouting } from "../routes/host-routing.js"
 import type { RouteBook } from "../routes/route-book.js"
 import { FailureLog } from "./failure-log.js"
+import { readFirstBytes } from "./first-bytes.js"
 import { type Destination, OwnConnections } from "./own-connections.js"
 
 export interface CapturedLimits {
@@ -19,6 +22,8 @@ export interface CapturedLimits {
   /** How long to wait for the control plane to say who is at an address. */
   readonly routeMs: number
   readonly connectMs: number
+  /** How long a program may stay silent before the connection is carried as bytes: the server may be the first to speak. */
+  readonly silenceMs: number
   readonly idleMs: number
 }
 
@@ -26,17 +31,22 @@ const DEFAULT_LIMITS: CapturedLimits = {
   connections: 10_000,
   routeMs: 5_000,
   connectMs: 30_000,
+  silenceMs: 200,
   idleMs: 3_600_000,
 }
 
 export interface CapturedProxyOptions {
   readonly book: RouteBook
   readonly outbound: Outbound
+  readonly requests: RequestCalls
   /** Where a connection was going; its own local address for one that was not redirected. Undefined if nobody knows. */
   readonly destinationOf: (socket: Socket) => Destination | undefined
   readonly log: Log
   readonly limits?: Partial<CapturedLimits>
 }
+
+/** Protocols in which the server speaks first, or that are never HTTP: SMTP, MySQL, PostgreSQL, Redis and others. */
+const OPAQUE_PORTS: ReadonlySet<number> = new Set([25, 587, 3306, 4444, 5432, 6379, 9300, 11_211])
 
 /** REDIRECT leads connections of each family to its own loopback address. */
 const LOOPBACK = ["127.0.0.1", "::1"]
@@ -79,6 +89,7 @@ export class CapturedProxy {
   /** Accepts nothing new. Resolves when every connection has ended, or the time is over. */
   async close(drainMs = 5_000): Promise<void> {
     const closed = Promise.all(this.#servers.map(server => new Promise(resolve => server.close(resolve))))
+    this.#options.requests.drain()
     const timer = setTimeout(() => {
       for (const socket of this.#connections) socket.destroy()
     }, drainMs)
@@ -97,11 +108,9 @@ export class CapturedProxy {
       if (destination === undefined || isDirect(client, destination))
         throw new CallFailure("not-captured", "the connection was not redirected to this port")
       if (!this.#own.accepted(client, destination)) throw new CallFailure("captured-loop", LOOP)
-      const server = await this.#connect(destination, name)
-      this.#connections.add(server)
-      server.once("close", () => this.#connections.delete(server))
-      if (client.destroyed) server.destroy()
-      else joinSockets(client, server, this.#limits.idleMs)
+      const routing = await this.#routingTo(name)
+      if (routing === undefined) await this.#passThrough(client, destination)
+      else await this.#carry(client, destination, name, routing)
     } catch (error) {
       this.#failures.failed(name, CallFailure.of(error))
       // What the program speaks is not known, so nothing can be said to it: it sees a reset, as from a server that is down.
@@ -109,19 +118,46 @@ export class CapturedProxy {
     }
   }
 
-  async #connect(destination: Destination, name: string): Promise<Socket> {
-    const { book, outbound } = this.#options
-    const answer = await book.find(name, this.#limits.routeMs)
+  /** Undefined for a destination outside of the mesh. */
+  async #routingTo(name: string): Promise<HostRouting | undefined> {
+    const answer = await this.#options.book.find(name, this.#limits.routeMs)
     // Fail closed: as long as it is unknown whether mutual TLS is demanded, nothing is sent in plaintext.
     if (answer === "unknown")
       throw new CallFailure("route-unknown", `the control plane has not said yet who is at ${name}`)
-    const isOutside = answer === "absent" || answer.isOutsideMesh
-    const server = isOutside
-      ? await tunnelExternally({ host: destination.address, port: destination.port }, this.#limits.connectMs)
-      : (await outbound.tunnel(answer)).socket
-    if (this.#own.made(server)) return server
-    server.destroy()
-    throw new CallFailure("captured-loop", LOOP)
+    return answer === "absent" || answer.isOutsideMesh ? undefined : answer
+  }
+
+  async #passThrough(client: Socket, { address: host, port }: Destination): Promise<void> {
+    this.#join(client, Buffer.alloc(0), await tunnelExternally({ host, port }, this.#limits.connectMs))
+  }
+
+  /** HTTP request by request, everything else as bytes on a connection of its own. */
+  async #carry(client: Socket, { port }: Destination, name: string, routing: HostRouting): Promise<void> {
+    const { requests, outbound } = this.#options
+    const isOpaque = routing.spec.protocol === "tcp" || (routing.spec.protocol === undefined && OPAQUE_PORTS.has(port))
+    const first = isOpaque ? undefined : await readFirstBytes(client, this.#silenceMs(routing))
+    if (first !== undefined && first.protocol !== "tcp") {
+      requests.serve(client, first.protocol, first.head, routing, failure => this.#failures.failed(name, failure))
+      return
+    }
+    this.#join(client, first?.head ?? Buffer.alloc(0), (await outbound.tunnel(routing)).socket)
+  }
+
+  /** Where the port speaks HTTP, or routes ask for more than bytes can tell, there is no server that speaks first. */
+  #silenceMs({ spec }: HostRouting): number {
+    const needsHttp = spec.protocol === "http" || spec.table.routes.every(({ match }) => match.length > 0)
+    return needsHttp ? this.#limits.idleMs : this.#limits.silenceMs
+  }
+
+  #join(client: Socket, head: Buffer, server: Socket): void {
+    this.#connections.add(server)
+    server.once("close", () => this.#connections.delete(server))
+    if (!this.#own.made(server)) {
+      server.destroy()
+      throw new CallFailure("captured-loop", LOOP)
+    }
+    if (head.length > 0) server.write(head)
+    void joinSockets(client, server, this.#limits.idleMs)
   }
 }
 

@@ -74,7 +74,7 @@ function connectTo(host: string, options: ConnectOptions): Promise<Socket> {
     socket.once("error", onError)
     socket.once("close", onClose)
     socket.once(plan.kind === "plaintext" ? "connect" : "secureConnect", () => {
-      const fault = plan.kind === "plaintext" ? undefined : faultOf(socket as TLSSocket, plan, options) // as started above
+      const fault = plan.kind === "plaintext" ? undefined : serverFault(socket as TLSSocket, plan, options) // as started above
       if (fault !== undefined) return fail(fault)
       clearTimeout(timer)
       socket.off("error", onError)
@@ -85,8 +85,9 @@ function connectTo(host: string, options: ConnectOptions): Promise<Socket> {
   })
 }
 
-function startTls(
-  place: { readonly host: string; readonly port: number },
+/** `place`: where to connect, or a socket that is connecting there. */
+export function startTls(
+  place: { readonly host: string; readonly port: number } | { readonly socket: Socket },
   { material, alpn, now = Date.now }: ConnectOptions,
   plan: MutualPlan,
 ): TLSSocket {
@@ -115,7 +116,7 @@ function startTls(
 }
 
 /** The same once more on the finished connection: whatever path led here, nobody unproven gets a request. */
-function faultOf(
+export function serverFault(
   socket: TLSSocket,
   plan: MutualPlan,
   { material, now = Date.now }: ConnectOptions,

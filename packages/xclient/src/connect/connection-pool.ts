@@ -33,7 +33,7 @@ export class ConnectionPool {
     if (material.id !== this.#material) this.#retireAll()
     this.#material = material.id
     this.#sweep()
-    const key = keyOf(endpoint, plan)
+    const key = connectionKey(endpoint, plan)
     let agent = this.#agents.get(key)
     if (agent === undefined) {
       const { alpn, connectTimeoutMs: timeoutMs } = this.#options
@@ -66,7 +66,8 @@ export class ConnectionPool {
   }
 }
 
-function keyOf({ address, otherAddresses = [], port }: ServiceEndpoint, plan: TransportPlan): string {
+/** Tells apart connections that may not stand for each other. */
+export function connectionKey({ address, otherAddresses = [], port }: ServiceEndpoint, plan: TransportPlan): string {
   const where = [address, ...otherAddresses, port].join(" ")
   if (plan.kind === "plaintext") return `plaintext ${where}`
   const expected = createHash("sha256")

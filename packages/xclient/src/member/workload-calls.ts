@@ -7,6 +7,7 @@ import type { WorkloadCredentials } from "@merlon/xds/client"
 import { EndpointHealth } from "../balance/endpoint-health.js"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
+import { RequestCalls } from "../http/request-calls.js"
 import { RouteBook } from "../routes/route-book.js"
 import { CurrentMaterial } from "./current-material.js"
 
@@ -27,6 +28,7 @@ export const CONNECT_TIMEOUT_MS = 5_000
 export class WorkloadCalls {
   readonly book: RouteBook
   readonly outbound: Outbound
+  readonly requests: RequestCalls
   readonly #options: WorkloadCallsOptions
   readonly #pool: ConnectionPool
   readonly #material = new CurrentMaterial()
@@ -37,10 +39,12 @@ export class WorkloadCalls {
     this.#options = options
     this.#pool = new ConnectionPool({ alpn: [`${mesh}-http/1.1`], connectTimeoutMs })
     this.book = new RouteBook({ health, resubscribe: options.resubscribe, onTrust: trust => this.#trust(trust) })
+    const material = () => this.#material.with(options.credentials())
+    this.requests = new RequestCalls({ mesh, health, material, connectTimeoutMs })
     this.outbound = new Outbound({
       pool: this.#pool,
       health,
-      material: () => this.#material.with(options.credentials()),
+      material,
       tunnelAlpn: [mesh],
       connectTimeoutMs,
     })
@@ -53,6 +57,7 @@ export class WorkloadCalls {
   /** Ends what is idle; calls under way may finish. */
   close(): void {
     this.#pool.close()
+    this.requests.close()
   }
 
   #trust(trust: TrustSpec): void {

@@ -69,7 +69,7 @@ export class HostRouting {
     this.#spec = spec
   }
 
-  /** Whether mutual TLS is neither demanded nor accepted by anyone behind it, and no MeshService routes it. */
+  /** Whether it has endpoints of which none accepts mutual TLS, and no MeshService routes it or demands it. */
   get isOutsideMesh(): boolean {
     const { table, clusters } = this.#spec
     const isDefault = table.routes.every(({ match, destinations }) => match.length === 0 && destinations.length === 1)
@@ -79,6 +79,7 @@ export class HostRouting {
         host === table.host &&
         port === table.port &&
         subset === "" &&
+        endpoints.length > 0 &&
         endpoints.every(({ mtlsMode }) => mtlsMode === undefined),
     )
     return isDefault && isPlain

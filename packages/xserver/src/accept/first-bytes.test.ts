@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { EffectiveMode } from "@merlon/policy/selection"
+import { detectHttp, isPreface } from "@merlon/wire/http"
 import { describe, expect, test } from "vitest"
-import { detectHttp, isPreface } from "./detect-http.js"
 import { judgeFirstBytes, judgeSilence, type PortFacts } from "./first-bytes.js"
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

@@ -4,8 +4,8 @@
 // that it always answers by the mode in force.
 
 import type { EffectiveMode } from "@merlon/policy/selection"
+import { detectHttp, isPreface } from "@merlon/wire/http"
 import { type ClientHelloResult, parseClientHello } from "./client-hello.js"
-import { detectHttp, isPreface } from "./detect-http.js"
 
 export type Protocol = "http1" | "http2" | "tcp"
 

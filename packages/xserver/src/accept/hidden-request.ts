@@ -3,7 +3,7 @@
 // be an HTTP server all the same, and a lenient one. It looks for a line that such a server would take for a request
 // line, however the bytes are cut. INVARIANT: whoever forwards asks first, so no such line is ever completed.
 
-import { isSpace, KNOWN_METHODS } from "./detect-http.js"
+import { isSpace, KNOWN_METHODS } from "@merlon/wire/http"
 
 const LF = 0x0a
 const CR = 0x0d

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the first bytes in clear are HTTP. On an undeclared port this is generous on purpose: what some application
-// might read as HTTP goes to our strict codec, because as plain TCP it would carry forged headers past the gate. What is
-// taken for something else is still watched (`hidden-request.ts`).
+// might read as HTTP goes to our strict codec, because as plain TCP it would carry forged headers past a proxy that
+// judges them.
 
 import { METHODS } from "node:http"
 

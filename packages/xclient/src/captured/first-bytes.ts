@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the first bytes of a program say about what it speaks. In some protocols the server speaks first, so silence is waited for
+// only a moment: the connection is then carried as bytes.
+
+import type { Socket } from "node:net"
+import { detectHttp } from "@merlon/wire/http"
+import { CallFailure } from "../call/call-failure.js"
+
+export interface FirstBytes {
+  readonly protocol: "http1" | "http2" | "tcp"
+  readonly head: Buffer
+}
+
+/** The socket is paused before and after. Rejects if it closes. */
+export function readFirstBytes(socket: Socket, waitMs: number): Promise<FirstBytes> {
+  return new Promise((resolve, reject) => {
+    let head: Buffer = Buffer.alloc(0)
+    const finish = (protocol: FirstBytes["protocol"]): void => {
+      stop()
+      resolve({ protocol, head })
+    }
+    const look = (ended: boolean): void => {
+      const looks = detectHttp(head, ended)
+      if (looks !== "more") finish(looks)
+      else if (ended) finish("tcp")
+    }
+    const onData = (chunk: Buffer): void => {
+      head = head.length === 0 ? chunk : Buffer.concat([head, chunk])
+      look(false)
+    }
+    const onEnd = (): void => look(true)
+    const onClose = (): void => {
+      stop()
+      reject(new CallFailure("cut-off", "the program closed the connection"))
+    }
+    const timer = setTimeout(() => finish("tcp"), waitMs)
+    const stop = (): void => {
+      clearTimeout(timer)
+      socket.pause()
+      socket.off("data", onData).off("end", onEnd).off("close", onClose)
+    }
+    socket.on("data", onData).on("end", onEnd).on("close", onClose)
+    socket.resume()
+  })
+}

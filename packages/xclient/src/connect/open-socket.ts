@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connecting socket for pools of requests, which send nothing before it is ready. Under mutual TLS that is after the server has
+// proven to be one of those who may answer; a server that cannot is disconnected.
+
+import type { Socket } from "node:net"
+import { connectTcp } from "@merlon/wire"
+import { type ConnectOptions, serverFault, startTls } from "./connect.js"
+
+export function openSocket(options: ConnectOptions): Socket {
+  const { endpoint, plan, timeoutMs, allowHalfOpen = false } = options
+  const { address: host, port, otherAddresses: fallback = [] } = endpoint
+  // Each address has an equal share of the time.
+  const attemptMs = Math.ceil(timeoutMs / (1 + fallback.length))
+  const tcp = connectTcp({ host, port, fallback }, attemptMs, { allowHalfOpen })
+  if (plan.kind === "plaintext") return tcp
+  const socket = startTls({ socket: tcp }, options, plan)
+  socket.once("secureConnect", () => {
+    const fault = serverFault(socket, plan, options)
+    if (fault !== undefined) socket.destroy(new Error(fault))
+  })
+  return socket
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of ordinary programs, HTTP/1.1 and HTTP/2 of Node, through captured connections to servers that speak HTTP/2 inside
+// mutual TLS, as the proxies of servers do.
+
+import { once } from "node:events"
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http"
+import {
+  connect as connectHttp2,
+  createServer as createHttp2,
+  type IncomingHttpHeaders as Http2Headers,
+  type ServerHttp2Stream,
+} from "node:http2"
+import { type AddressInfo, connect, createServer, type Server } from "node:net"
+import { createServer as createTls, type TLSSocket } from "node:tls"
+import type { ServiceEndpoint } from "@merlon/xds"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { Outbound } from "../call/outbound.js"
+import { CapturedProxy } from "../captured/captured-proxy.js"
+import { ConnectionPool } from "../connect/connection-pool.js"
+import { TestBook } from "../testing/book.js"
+import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
+import { RequestCalls } from "./request-calls.js"
+
+const NAME = "127.96.0.7:80"
+type Serve = (stream: ServerHttp2Stream, headers: Http2Headers) => void
+
+let mesh: TestMesh
+let filled: TestBook
+const closing: (() => unknown)[] = []
+
+beforeEach(() => {
+  mesh = new TestMesh()
+  filled = new TestBook()
+})
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+  await mesh.close()
+})
+
+async function listening(server: Server): Promise<{ address: string; port: number }> {
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  closing.push(() => server.close())
+  const { address, port } = server.address() as AddressInfo
+  return { address, port }
+}
+
+/** Answers with its name and what it was asked. */
+const telling =
+  (name: string): Serve =>
+  (stream, headers) => {
+    stream.respond({ ":status": 200, "x-server": name })
+    stream.end(`${name} ${headers[":method"]} ${headers[":path"]}`)
+  }
+
+interface Web {
+  readonly endpoint: ServiceEndpoint
+  readonly seen: Http2Headers[]
+  readonly callers: Set<string>
+  readonly connections: TLSSocket[]
+}
+
+async function web(serve: Serve, identity = WEB_ID): Promise<Web> {
+  const { certificateChain: cert, privateKey: key } = mesh.credentials(identity)
+  const seen: Http2Headers[] = []
+  const callers = new Set<string>()
+  const connections: TLSSocket[] = []
+  const http2 = createHttp2({ settings: { enableConnectProtocol: true } })
+  http2.on("stream", (stream, headers) => {
+    seen.push(headers)
+    stream.on("error", () => undefined)
+    serve(stream, headers)
+  })
+  const tls = { cert, key, ca: mesh.authority.bundle, requestCert: true, rejectUnauthorized: true }
+  const server = createTls({ ...tls, ALPNProtocols: ["merlon-h2"] }, socket => {
+    callers.add(String(socket.getPeerCertificate().subjectaltname))
+    connections.push(socket)
+    socket.on("error", () => undefined)
+    http2.emit("connection", socket)
+  })
+  closing.push(() => {
+    for (const socket of connections) socket.destroy()
+  })
+  const where = await listening(server)
+  return { endpoint: { ...where, healthy: true, workload: "app/web", mtlsMode: "STRICT" }, seen, callers, connections }
+}
+
+/** An endpoint at which nobody listens. */
+async function gone(): Promise<ServiceEndpoint> {
+  const server = createServer()
+  const where = await listening(server)
+  server.close()
+  return { ...where, healthy: true, workload: "app/gone", mtlsMode: "STRICT" }
+}
+
+const toEndpoints = (...endpoints: ServiceEndpoint[]) => filled.set(NAME, mesh.routes([{ subset: "", endpoints }]))
+
+async function start(): Promise<number> {
+  const credentials = mesh.credentials()
+  const material = () => ({ id: 1, credentials, trust: mesh.trust })
+  const { health, book } = filled
+  const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
+  const pool = new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 })
+  const outbound = new Outbound({ pool, health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
+  const log = { info() {}, warn() {}, error() {} }
+  const destinationOf = () => ({ address: "127.96.0.7", port: 80 })
+  const proxy = new CapturedProxy({ book, outbound, requests, destinationOf, log })
+  closing.push(() => {
+    requests.close()
+    return proxy.close(0)
+  })
+  return (await proxy.listen(0)).port
+}
+
+interface Got {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly trailers: IncomingHttpHeaders
+  readonly body: string
+}
+
+interface Asking {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+  readonly agent?: Agent
+}
+
+async function get(
+  port: number,
+  path: string,
+  { method = "GET", headers = {}, body, agent }: Asking = {},
+): Promise<Got> {
+  const asked = request({ host: "127.0.0.1", port, path, method, headers: { host: "web.app", ...headers }, agent })
+  asked.end(body)
+  const [answer] = (await once(asked, "response")) as [IncomingMessage]
+  let text = ""
+  for await (const chunk of answer) text += chunk
+  return { status: answer.statusCode ?? 0, headers: answer.headers, trailers: answer.trailers, body: text }
+}
+
+describe("a request", () => {
+  it("travels over HTTP/2 inside mutual TLS under the identity of the workload", async () => {
+    const server = await web(telling("v1"))
+    await toEndpoints(server.endpoint)
+    expect(await get(await start(), "/hello?a=b")).toMatchObject({ status: 200, body: "v1 GET /hello?a=b" })
+    expect(server.seen[0]).toMatchObject({ ":authority": "web.app", ":path": "/hello?a=b" })
+    expect([...server.callers]).toEqual([`URI:${CONSUMER_ID}`])
+  })
+
+  it("of an HTTP/2 client does so too", async () => {
+    const server = await web(telling("v1"))
+    await toEndpoints(server.endpoint)
+    const session = connectHttp2(`http://127.0.0.1:${await start()}`)
+    closing.push(() => session.destroy())
+    const bodies = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const stream = session.request({ ":path": `/${index}`, ":authority": "web.app" })
+        let body = ""
+        for await (const chunk of stream) body += chunk
+        return body
+      }),
+    )
+    expect(bodies).toEqual(Array.from({ length: 20 }, (_, index) => `v1 GET /${index}`))
+    expect(server.connections).toHaveLength(1)
+  })
+
+  it("keeps its headers, except those of the hop", async () => {
+    const server = await web(telling("v1"))
+    await toEndpoints(server.endpoint)
+    const kept = { "x-forwarded-for": "192.0.2.1", cookie: "a=b; c=d", "x-request-id": "7", authorization: "Bearer t" }
+    const hop = { connection: "keep-alive, x-hop", "x-hop": "1", "keep-alive": "timeout=5", te: "trailers" }
+    await get(await start(), "/", { headers: { ...kept, ...hop } })
+    const [seen = {}] = server.seen
+    expect(seen).toMatchObject(kept)
+    for (const name of ["connection", "x-hop", "keep-alive"]) expect(seen[name]).toBeUndefined()
+  })
+
+  it("takes its own route on a connection that is kept", async () => {
+    const [v1, v2] = [await web(telling("v1")), await web(telling("v2"))]
+    const split = [
+      { subset: "v1", endpoints: [v1.endpoint], weight: 3 },
+      { subset: "v2", endpoints: [v2.endpoint], weight: 1 },
+    ]
+    await filled.set(NAME, mesh.routes(split))
+    const port = await start()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    closing.push(() => agent.destroy())
+    for (let n = 0; n < 8; n++) expect((await get(port, "/", { agent })).status).toBe(200)
+    expect([v1.seen.length, v2.seen.length]).toEqual([6, 2])
+    expect([v1.connections.length, v2.connections.length]).toEqual([1, 1])
+  })
+
+  it("is routed by its path and headers", async () => {
+    const [stable, canary] = [await web(telling("stable")), await web(telling("canary"))]
+    const destinations = [
+      { subset: "stable", endpoints: [stable.endpoint] },
+      { subset: "canary", endpoints: [canary.endpoint] },
+    ]
+    const clusterOf = (subset: string) => [{ cluster: `outbound|80|${subset}|web.app.svc.cluster.local`, weight: 1 }]
+    const routes = [
+      { match: [{ headers: { "x-canary": { exact: "yes" } } }], destinations: clusterOf("canary") },
+      { match: [{ uri: { prefix: "/" } }], destinations: clusterOf("stable") },
+    ]
+    await filled.set(NAME, mesh.routes(destinations, { routes }))
+    const port = await start()
+    expect((await get(port, "/", { headers: { "x-canary": "yes" } })).body).toBe("canary GET /")
+    expect((await get(port, "/")).body).toBe("stable GET /")
+  })
+
+  it("carries much in both directions, and trailers", async () => {
+    const server = await web(stream => {
+      stream.respond({ ":status": 200 }, { waitForTrailers: true })
+      stream.on("wantTrailers", () => stream.sendTrailers({ "x-last": "words" }))
+      stream.pipe(stream)
+    })
+    await toEndpoints(server.endpoint)
+    const body = Buffer.alloc(5_000_000, "abcdefgh")
+    const got = await get(await start(), "/", { method: "POST", body, headers: { te: "trailers" } })
+    expect(got.body.length).toBe(body.length)
+    expect(got.trailers).toEqual({ "x-last": "words" })
+  })
+
+  it("for a WebSocket becomes a tunnel", async () => {
+    const server = await web((stream, headers) => {
+      expect(headers).toMatchObject({ ":method": "CONNECT", ":protocol": "websocket" })
+      stream.respond({ ":status": 200 })
+      stream.pipe(stream)
+    })
+    await toEndpoints(server.endpoint)
+    const socket = connect(await start(), "127.0.0.1")
+    closing.push(() => socket.destroy())
+    const handshake = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+    socket.write(`GET /chat HTTP/1.1\r\nHost: web.app\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${handshake}\r\n`)
+    let read = ""
+    socket.on("data", chunk => (read += chunk))
+    await expect.poll(() => read).toContain("\r\n\r\n")
+    expect(read).toMatch(/^HTTP\/1\.1 101 /)
+    socket.write("frames")
+    await expect.poll(() => read).toContain("frames")
+  })
+})
+
+describe("a request that no application has seen", () => {
+  it.each([
+    ["without content", {}],
+    ["with content", { method: "POST", body: "x".repeat(10_000) }],
+  ] as const)("is sent to the next endpoint, %s", async (_, asking) => {
+    const server = await web(telling("v1"))
+    await toEndpoints(await gone(), server.endpoint)
+    const port = await start()
+    for (let n = 0; n < 4; n++) expect((await get(port, "/", asking)).status).toBe(200)
+  })
+
+  it("is sent again where the server refuses the stream", async () => {
+    const refusing = await web(stream => stream.close(7))
+    const server = await web(telling("v1"))
+    await toEndpoints(refusing.endpoint, server.endpoint)
+    const port = await start()
+    for (let n = 0; n < 4; n++) expect((await get(port, "/", { method: "POST", body: "x" })).status).toBe(200)
+    expect(refusing.seen.length).toBeGreaterThan(0)
+  })
+})
+
+describe("a program is told", () => {
+  const failureOf = async (asking: Asking = {}) => {
+    const { status, headers, body } = await get(await start(), "/secret?token=1", asking)
+    return { status, code: headers["x-merlon-failure"], body }
+  }
+
+  it("that no endpoint accepts connections", async () => {
+    await toEndpoints(await gone())
+    expect(await failureOf()).toMatchObject({ status: 503, code: "unreachable", body: expect.stringContaining("web") })
+  })
+
+  it("that the server proved another identity, and nothing is sent to it", async () => {
+    const impostor = await web(telling("impostor"), "spiffe://cluster.local/ns/app/sa/other")
+    await toEndpoints(impostor.endpoint)
+    expect(await failureOf()).toMatchObject({ status: 503, code: "unreachable" })
+    expect(impostor.seen).toEqual([])
+  })
+
+  it("that the destination has no endpoints", async () => {
+    await toEndpoints()
+    expect(await failureOf()).toMatchObject({ status: 503, code: "no-endpoint" })
+  })
+
+  it("that no route takes the request, without its query", async () => {
+    const server = await web(telling("v1"))
+    const destinations = [{ cluster: "outbound|80||web.app.svc.cluster.local", weight: 1 }]
+    const routes = [{ match: [{ uri: { prefix: "/public" } }], destinations }]
+    await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [server.endpoint] }], { routes }))
+    const { status, code, body } = await failureOf()
+    expect({ status, code }).toEqual({ status: 502, code: "no-route" })
+    expect(body).toContain("GET /secret")
+    expect(body).not.toContain("token")
+  })
+
+  it("that the server closed the connection, and the request is not sent again", async () => {
+    const server = await web(stream => stream.session?.destroy())
+    const other = await web(telling("other"))
+    await toEndpoints(server.endpoint, other.endpoint)
+    expect(await failureOf({ method: "POST", body: "once" })).toMatchObject({ status: 502, code: "cut-off" })
+    expect(other.seen).toEqual([])
+  })
+})

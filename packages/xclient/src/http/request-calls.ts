@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of the workload: each takes its route, is balanced over the endpoints that can be reached, and travels on pooled
+// connections.
+
+import type { Socket } from "node:net"
+import { Deadlines, type LocalReply, type UpstreamLimits } from "@merlon/wire/http"
+import type { EndpointHealth } from "../balance/endpoint-health.js"
+import { CallFailure } from "../call/call-failure.js"
+import type { Material } from "../connect/material.js"
+import { planTransport } from "../connect/transport-plan.js"
+import type { HostRouting } from "../routes/host-routing.js"
+import { EndpointPools } from "./endpoint-pools.js"
+import type { RequestRouter } from "./routed-exchange.js"
+import { DOWNSTREAM_LIMITS, WorkloadConnections } from "./workload-connection.js"
+
+export interface RequestCallsOptions {
+  readonly mesh: string
+  readonly health: EndpointHealth
+  readonly material: () => Material | undefined
+  readonly connectTimeoutMs: number
+}
+
+const UPSTREAM_LIMITS: Omit<UpstreamLimits, "connectTimeoutMs"> = {
+  headerBytes: 64 * 1024,
+  headerLines: 200,
+  // All requests are the workload's own.
+  callerSharePercent: 100,
+  upstreamConnections: 1_024,
+  pendingRequests: 1_024,
+  upstreamStreams: 10_000,
+  // How long an answer may take is for the program to say.
+  responseTimeoutMs: 0,
+  // Shorter than xserver keeps idle connections, so that the server is rarely the one to close first.
+  keepAliveTimeoutMs: 30_000,
+}
+
+export class RequestCalls {
+  readonly #options: RequestCallsOptions
+  readonly #pools: EndpointPools
+  readonly #connections: WorkloadConnections
+
+  constructor(options: RequestCallsOptions) {
+    const { mesh, connectTimeoutMs } = options
+    const limits = { ...UPSTREAM_LIMITS, connectTimeoutMs }
+    const deadlines = new Deadlines({ ...DOWNSTREAM_LIMITS, ...limits })
+    this.#options = options
+    this.#pools = new EndpointPools({ mesh, limits, deadlines })
+    this.#connections = new WorkloadConnections(deadlines)
+  }
+
+  /** Serves the requests of a connection until it closes. `head`: what has been read of it already. */
+  serve(socket: Socket, version: "http1" | "http2", head: Buffer, routing: HostRouting, failed: FailureSink): void {
+    this.#connections.serve(socket, version, head, this.#routerTo(routing, failed))
+  }
+
+  /** Connections of the workload end after their response. */
+  drain(): void {
+    this.#connections.drain()
+  }
+
+  close(): void {
+    this.#pools.close()
+  }
+
+  #routerTo(routing: HostRouting, failed: FailureSink): RequestRouter {
+    const { health, material, mesh } = this.#options
+    return {
+      choose: call => {
+        const choice = routing.choose(call)
+        if (choice !== undefined) return choice
+        // Without the query, which may hold a token: this goes into logs.
+        const [path] = call.target.split("?", 1)
+        throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
+      },
+      send: ({ cluster }, endpoint, request, { version }, listener) => {
+        const current = material()
+        if (current === undefined) throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
+        const planned = planTransport(cluster, endpoint, current.credentials !== undefined)
+        if (!planned.ok) throw new CallFailure("no-transport", planned.reason)
+        return this.#pools.poolFor(endpoint, planned.plan, current, version).send(request, listener)
+      },
+      seen: (endpoint, reached) => {
+        if (reached) health.succeeded(endpoint)
+        else health.failed(endpoint)
+      },
+      failed: failure => {
+        failed(failure)
+        return replyTo(failure, mesh)
+      },
+    }
+  }
+}
+
+/** Hears of requests that got no answer. */
+export type FailureSink = (failure: CallFailure) => void
+
+function replyTo({ status, code, message }: CallFailure, mesh: string): LocalReply {
+  return { status, body: `${message}\n`, fields: [[`x-${mesh}-failure`, code]] }
+}

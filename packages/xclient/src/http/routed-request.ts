@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request of the workload as it is sent on: what belonged to the hop from the program to us is gone, everything else is as the
+// program wrote it (RFC 9110 section 7.6).
+
+import { nominatedHeaders } from "@merlon/policy/request"
+import { FIELD_KIND } from "@merlon/wire"
+import {
+  type Fields,
+  type Framing,
+  hasOption,
+  isRefused,
+  type OutgoingRequest,
+  type RequestHead,
+  upgradeOf,
+} from "@merlon/wire/http"
+import type { Call } from "../routes/call.js"
+
+/** About this hop alone, or written anew by the version of HTTP that the server speaks. */
+const HOP: ReadonlySet<number> = new Set([
+  FIELD_KIND.host,
+  FIELD_KIND.contentLength,
+  FIELD_KIND.transferEncoding,
+  FIELD_KIND.connection,
+  FIELD_KIND.hop,
+  FIELD_KIND.te,
+  FIELD_KIND.upgrade,
+])
+
+export class RoutedRequest implements OutgoingRequest {
+  readonly scheme = "http"
+  readonly method: string
+  readonly target: string
+  readonly host: string | undefined
+  readonly framing: Framing
+  readonly upgrade: string | undefined
+  /** All calls are those of one workload. */
+  readonly caller = ""
+  readonly headers: Fields
+  readonly #isHttp10: boolean
+
+  constructor(head: RequestHead) {
+    this.method = head.method
+    this.target = head.target
+    this.host = head.host
+    this.framing = head.framing
+    this.upgrade = offeredProtocols(head)
+    this.headers = head.headers
+    this.#isHttp10 = head.version === "http/1.0"
+    removeNominated(head.headers)
+  }
+
+  readonly keeps = (index: number): boolean => {
+    const kind = this.headers.kind(index)
+    if (kind === FIELD_KIND.expect) return !this.#isHttp10
+    return !HOP.has(kind)
+  }
+
+  added(): void {
+    // The proxy of the server says who calls.
+  }
+
+  get takesTrailers(): boolean {
+    const { headers } = this
+    if (!headers.has(FIELD_KIND.te)) return false
+    return (headers.get("te") ?? []).some(value => hasOption(value.toLowerCase(), "trailers"))
+  }
+}
+
+/** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */
+export function removeNominated(headers: Fields): void {
+  if (!headers.has(FIELD_KIND.connection)) return
+  const nominated = nominatedHeaders(headers.get("connection"))
+  if (nominated !== undefined) headers.remove(nominated)
+}
+
+/** Whichever the program offers: the proxy of the server decides which of them pass. */
+function offeredProtocols(head: RequestHead): string | undefined {
+  const offered = (head.upgrade ?? "").split(",").map(protocol => protocol.trim())
+  const upgrade = upgradeOf(head, offered)
+  return isRefused(upgrade) ? undefined : upgrade
+}
+
+/** The request as routes look at it. Headers are read when a route asks for them. */
+export class RoutedCall implements Call {
+  readonly method: string
+  readonly host: string
+  readonly target: string
+  readonly #fields: Fields
+  #headers: ReadonlyMap<string, string> | undefined
+
+  constructor({ method, host = "", target, headers }: RequestHead) {
+    this.method = method
+    this.host = host.replace(/:\d+$/, "").toLowerCase()
+    this.target = target
+    this.#fields = headers
+  }
+
+  get headers(): ReadonlyMap<string, string> {
+    this.#headers ??= joined(this.#fields)
+    return this.#headers
+  }
+}
+
+function joined(fields: Fields): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>()
+  for (let index = 0; index < fields.size; index++) {
+    const name = fields.name(index)
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? fields.value(index) : `${before}, ${fields.value(index)}`)
+  }
+  return headers
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The content of a request for as long as it may have to be sent again: up to a small size, and only until the response begins.
+
+const MAX_BYTES = 64 * 1024
+
+export class SentContent {
+  #parts: Buffer[] = []
+  #bytes = 0
+  #whole = true
+
+  /** Whether all that was sent is here. */
+  get isWhole(): boolean {
+    return this.#whole
+  }
+
+  get parts(): readonly Buffer[] {
+    return this.#parts
+  }
+
+  add(bytes: Buffer, from: number, to: number): void {
+    if (!this.#whole) return
+    this.#bytes += to - from
+    if (this.#bytes > MAX_BYTES) this.forget()
+    else this.#parts.push(Buffer.from(bytes.subarray(from, to)))
+  }
+
+  /** It will not be sent again. */
+  forget(): void {
+    this.#whole = false
+    this.#parts = []
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP connection of the workload, of either version, to one destination: each of its requests is routed by itself.
+
+import type { Socket } from "node:net"
+import { Http1Downstream, Http2Downstream } from "@merlon/wire"
+import type {
+  Deadlines,
+  DownstreamLimits,
+  DownstreamUser,
+  HttpVersion,
+  LocalReply,
+  RequestHead,
+  Responder,
+} from "@merlon/wire/http"
+import { ByteBudget, TokenBucket } from "@merlon/wire/limits"
+import { type RequestRouter, RoutedExchange } from "./routed-exchange.js"
+
+/** The program is trusted with its own resources; these bound mistakes. */
+export const DOWNSTREAM_LIMITS: DownstreamLimits = {
+  headerBytes: 64 * 1024,
+  headerLines: 200,
+  pipelinedRequests: 16,
+  streams: 1_000,
+  headerTimeoutMs: 60_000,
+  bodyIdleTimeoutMs: 300_000,
+  // Programs keep connections for long, and see a reset where they use one that we have closed.
+  keepAliveTimeoutMs: 3_600_000,
+  streamIdleTimeoutMs: 3_600_000,
+  tunnelIdleTimeoutMs: 3_600_000,
+}
+const UNREAD_BYTES = 64 * 1024 * 1024
+const RESETS = { burst: 10_000, perSecond: 1_000 }
+
+/** What the connections of a workload have in common. */
+export class WorkloadConnections {
+  readonly #deadlines: Deadlines
+  readonly #unread = new ByteBudget(UNREAD_BYTES)
+  readonly #open = new Set<{ drain(): void }>()
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines
+  }
+
+  /** Serves requests on the socket until it closes. `head`: what has been read of it already. */
+  serve(socket: Socket, version: "http1" | "http2", head: Buffer, router: RequestRouter): void {
+    const options = { limits: DOWNSTREAM_LIMITS, deadlines: this.#deadlines, unread: this.#unread }
+    const user: DownstreamUser<RoutedExchange> = {
+      exchange: (request: RequestHead, responder: Responder) => new RoutedExchange(router, responder, request),
+      unreadable: (_version: HttpVersion, status: number, body: string): LocalReply => ({ status, body, fields: [] }),
+      draining: false,
+      limitHit: () => undefined,
+      evicted: () => undefined,
+      closed: () => this.#open.delete(open),
+    }
+    const connection =
+      version === "http1"
+        ? new Http1Downstream(socket, options, user)
+        : new Http2Downstream(socket, options, user, new TokenBucket(RESETS.burst, RESETS.perSecond, performance.now()))
+    const open = { drain: () => connection.drain("now") }
+    this.#open.add(open)
+    connection.start(head)
+  }
+
+  /** Idle connections end now, the others after their response. */
+  drain(): void {
+    for (const connection of this.#open) connection.drain()
+  }
+}
