@@ -33,6 +33,14 @@ export function address(text: string): Address {
   return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port: number }
 }
 
+/** For ports that ask for no proof of who calls: other machines must not reach them. */
+export function loopback(text: string): Address {
+  const result = address(text)
+  if (!/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(result.host))
+    throw new InvalidArgumentError("must be a loopback address, as 127.0.0.1:15000")
+  return result
+}
+
 /** An address to hand on as it was written. */
 export function endpoint(text: string): string {
   if (/[\s/]/.test(text)) throw new InvalidArgumentError("must have the form HOST:PORT, without a scheme")

@@ -25,6 +25,10 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "run a program that ends when its supervisor does; for local meshes",
     load: async () => (await import("./commands/hold.js")).holdCommand(),
   },
+  proxy: {
+    summary: "run both directions of a workload: enforce its policies, and carry its calls over mutual TLS",
+    load: async () => (await import("./commands/proxy.js")).proxyCommand(),
+  },
   "repair-store": {
     summary: "show what a damaged embedded store has lost, or keep what is left of it",
     load: async () => (await import("./commands/repair-store.js")).repairStoreCommand(),

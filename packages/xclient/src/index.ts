@@ -2,7 +2,6 @@
 // Calls through the mesh: routes, balancing, mTLS, and the check of a route's weights.
 
 export { CapturedProxy, type CapturedProxyOptions } from "./captured/captured-proxy.js"
-export type { Destination } from "./captured/own-connections.js"
 export type { CheckIo, CheckOptions, Member } from "./check/check-routes.js"
 export { parseExpectation, type Shares } from "./check/expectation.js"
 export type { DestinationView, RouteView, ServiceView } from "./check/route-view.js"
@@ -12,3 +11,4 @@ export { XCLIENT_FAULTS } from "./errors.js"
 export { MeshMember, type MeshMemberOptions } from "./member/mesh-member.js"
 export { WorkloadCalls, type WorkloadCallsOptions } from "./member/workload-calls.js"
 export { OutboundProxy, type OutboundProxyOptions, type ProxyLimits } from "./proxy/outbound-proxy.js"
+export { KeptRoutes } from "./routes/kept-routes.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond xserver`: the inbound proxy of one workload.
+// `merlond xserver`: the inbound proxy of one workload. `merlond proxy` runs the same with the calls of the workload beside it.
 
-import { readBootstrap } from "@merlon/xds/member"
+import type { Subscription } from "@merlon/xds/client"
+import { type Bootstrap, readBootstrap } from "@merlon/xds/member"
 import { messageOf } from "@merlon/xds/runtime"
 import {
   type AccessLogFormat,
@@ -22,14 +23,25 @@ import {
 import { awaitDrainRequest } from "@merlon/xserver/drain"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
-import { type Address, address, whole } from "../arguments.js"
+import { type Address, address, loopback, whole } from "../arguments.js"
 import { logDestination } from "../log-destination.js"
 import { VERSION } from "../version.js"
 
 // Where a proxy has several processes, each begins with the same file as the first.
 export { runWorker }
 
-interface Flags {
+/** The other direction of a workload: its calls, on the same stream and under the same identity. */
+export interface Calls {
+  readonly subscriptions: readonly Subscription[]
+  /** Resolves when calls are taken. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** `source` is there once the calls are made. */
+export type MakeCalls = (bootstrap: Bootstrap, logger: Logger, source: () => MeshSource) => Calls
+
+export interface ProxyFlags {
   readonly configFile?: string
   readonly bootstrap?: string
   readonly state?: string
@@ -44,9 +56,14 @@ interface Flags {
 }
 
 export function xserverCommand(): Command {
-  const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
-  return new Command("xserver")
+  return withProxyOptions(new Command("xserver"))
     .description("stand in front of a workload and enforce its policies")
+    .action((flags: ProxyFlags, command: Command) => runProxy(flags, command))
+}
+
+export function withProxyOptions(command: Command): Command {
+  const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
+  return command
     .addOption(
       option(
         "--config-file <file>",
@@ -111,15 +128,14 @@ export function xserverCommand(): Command {
           .map(([name, value]) => `  ${name.padEnd(22)} ${value}`)
           .join("\n")}`,
     )
-    .action((flags: Flags, command: Command) => run(flags, command))
 }
 
-async function run(flags: Flags, command: Command): Promise<void> {
+export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: MakeCalls): Promise<void> {
   const reason = await keepMemorySmall()
   const logger = pino({ level: flags.logLevel, base: null }, logDestination())
   if (reason !== undefined) logger.warn({ reason }, "memory taken under load may be kept: cannot call the C library")
   const entry = { exec: process.argv[1] ?? "", args: [] }
-  const { source, probe, admin, health, state } = sourceOf(flags, logger)
+  const { source, probe, admin, health, state, calls } = sourceOf(flags, logger, makeCalls)
   // What is typed wins over what the bootstrap says, and that over what is usual.
   const isTyped = (name: string): boolean => command.getOptionValueSource(name) !== "default"
   const xserver = new Xserver({
@@ -138,7 +154,7 @@ async function run(flags: Flags, command: Command): Promise<void> {
   process.on("SIGHUP", () => xserver.reload())
   const stop = (signal: string): void => {
     logger.info({ signal }, "draining")
-    xserver.stop().then(
+    Promise.all([xserver.stop(), calls?.stop()]).then(
       () => process.exit(0),
       () => process.exit(1),
     )
@@ -153,6 +169,8 @@ async function run(flags: Flags, command: Command): Promise<void> {
       logger.warn({ error: messageOf(error) }, "cannot be asked to drain")
     }
   }
+  // The proxy is ready when it enforces, and by then the workload may call.
+  await calls?.start()
   await xserver.start()
 }
 
@@ -162,36 +180,36 @@ interface Sources {
   readonly admin?: string | undefined
   readonly health?: string | undefined
   readonly state?: string | undefined
+  readonly calls?: Calls | undefined
 }
 
-function sourceOf(flags: Flags, logger: Logger): Sources {
+function sourceOf(flags: ProxyFlags, logger: Logger, makeCalls?: MakeCalls): Sources {
   const { configFile, bootstrap, state } = flags
+  if (configFile !== undefined && makeCalls !== undefined)
+    throw new Error("calls need a control plane: give `--bootstrap FILE`")
   if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }), state }
   if (bootstrap === undefined) {
     throw new Error("tell me what to enforce: `--bootstrap FILE` to join a mesh, or `--config-file FILE` to run alone")
   }
-  const read = readBootstrap(bootstrap, process.env)
+  const file = readBootstrap(bootstrap, process.env)
+  const read = { ...file, state: state ?? file.state }
+  const calls = makeCalls?.(read, logger, () => source)
+  const source = new MeshSource({
+    bootstrap: read,
+    logger,
+    version: VERSION,
+    // Injection sets it; in a Pod connections to the application are captured wherever it listens.
+    reportsExposure: process.env.POD_NAME === undefined,
+    subscriptions: calls?.subscriptions ?? [],
+  })
   return {
-    source: new MeshSource({
-      bootstrap: { ...read, state: state ?? read.state },
-      logger,
-      version: VERSION,
-      // Injection sets it; in a Pod connections to the application are captured wherever it listens.
-      reportsExposure: process.env.POD_NAME === undefined,
-    }),
+    source,
+    calls,
     probe: read.probe && { question: read.probe, host: read.application },
     admin: read.admin,
     health: read.health,
-    state: state ?? read.state,
+    state: read.state,
   }
-}
-
-// Whoever reaches it reads every policy and decision; it asks for no proof of who that is.
-function loopback(text: string): Address {
-  const result = address(text)
-  if (!/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(result.host))
-    throw new InvalidArgumentError("must be a loopback address, as 127.0.0.1:15000")
-  return result
 }
 
 function collector(text: string): string {

@@ -5,6 +5,7 @@
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
+import type { Destination } from "@merlon/wire/native"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
@@ -13,7 +14,6 @@ import { RequestCalls } from "../http/request-calls.js"
 import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
 import { CapturedProxy, type CapturedProxyOptions } from "./captured-proxy.js"
-import type { Destination } from "./own-connections.js"
 
 const SERVICE: Destination = { address: "127.96.0.7", port: 80 }
 const NAME = "127.96.0.7:80"

@@ -4,6 +4,7 @@
 
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import type { Destination } from "@merlon/wire/native"
 import type { Log } from "@merlon/xds/runtime"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
@@ -15,7 +16,7 @@ import type { HostRouting } from "../routes/host-routing.js"
 import type { RouteBook } from "../routes/route-book.js"
 import { FailureLog } from "./failure-log.js"
 import { readFirstBytes } from "./first-bytes.js"
-import { type Destination, OwnConnections } from "./own-connections.js"
+import { OwnConnections } from "./own-connections.js"
 
 export interface CapturedLimits {
   readonly connections: number

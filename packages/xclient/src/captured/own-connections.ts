@@ -3,11 +3,7 @@
 // makes is redirected back to it, and each round would make another one.
 
 import type { Socket } from "node:net"
-
-export interface Destination {
-  readonly address: string
-  readonly port: number
-}
+import type { Destination } from "@merlon/wire/native"
 
 /** Both ends of a connection as its maker sees them: no two connections have the same at one time. */
 function keyOf(source: Destination, destination: Destination): string {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond proxy`: both directions of one workload in one process. Inbound is xserver as it is. Outbound takes the calls of the
+// workload, redirected by the network of its Pod or sent here by `http_proxy`, and carries them under the identity of the workload.
+
+import type { Socket } from "node:net"
+import { type Destination, type Libc, loadLibc } from "@merlon/wire/native"
+import { CapturedProxy, KeptRoutes, OutboundProxy, WorkloadCalls } from "@merlon/xclient"
+import { Command, Option } from "commander"
+import { type Address, loopback, whole } from "../arguments.js"
+import { type MakeCalls, type ProxyFlags, runProxy, withProxyOptions } from "./xserver.js"
+
+interface Flags extends ProxyFlags {
+  readonly outbound?: number
+  readonly httpProxy?: Address
+}
+
+/** One way to take calls. */
+interface CallListener {
+  listen(): Promise<unknown>
+  close(): Promise<void>
+}
+
+export function proxyCommand(): Command {
+  return withProxyOptions(new Command("proxy"))
+    .description("run both directions of a workload: enforce its policies, and carry its calls over mutual TLS")
+    .addOption(
+      new Option("--outbound <port>", "take connections that `merlond capture` redirects to this port on loopback")
+        .env("MERLON_PROXY_OUTBOUND")
+        .argParser(whole(1, 65_535)),
+    )
+    .addOption(
+      new Option("--http-proxy <host:port>", "take the calls of programs that have `http_proxy` set to this address")
+        .env("MERLON_PROXY_HTTP_PROXY")
+        .argParser(loopback),
+    )
+    .action(async (flags: Flags, command: Command) => {
+      if (flags.outbound === undefined && flags.httpProxy === undefined) {
+        throw new Error(
+          "say how the workload calls: `--outbound PORT` or `--http-proxy HOST:PORT`; without calls, run `xserver`",
+        )
+      }
+      const libc = flags.outbound === undefined ? undefined : await loadLibc()
+      if (libc !== undefined && "unavailable" in libc)
+        throw new Error(`captured connections cannot be carried here (${libc.unavailable}); use \`--http-proxy\``)
+      await runProxy(flags, command, callsOf(flags, libc))
+    })
+}
+
+function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined): MakeCalls {
+  return (bootstrap, logger, source) => {
+    const { mesh } = bootstrap.names
+    const calls = new WorkloadCalls({
+      mesh,
+      credentials: () => source().credentials,
+      resubscribe: () => source().resubscribe(calls.book.subscription.typeUrl),
+    })
+    const { book, outbound, requests } = calls
+    const listeners: CallListener[] = []
+    if (port !== undefined && libc !== undefined) {
+      const destinationOf = (socket: Socket) => originalDestination(socket, libc)
+      const captured = new CapturedProxy({ book, outbound, requests, destinationOf, log: logger })
+      listeners.push({ listen: () => captured.listen(port), close: () => captured.close() })
+    }
+    if (httpProxy !== undefined) {
+      const explicit = new OutboundProxy({ book, outbound, mesh, allowExternal: true, log: logger })
+      listeners.push({ listen: () => explicit.listen(httpProxy), close: () => explicit.close() })
+    }
+    let kept: KeptRoutes | undefined
+    return {
+      subscriptions: [book.subscription],
+      start: async () => {
+        if (bootstrap.state !== undefined) kept = new KeptRoutes(book, bootstrap.state, logger)
+        for (const listener of listeners) await listener.listen()
+        logger.info({ outbound: port, httpProxy }, "taking the calls of the workload")
+      },
+      stop: async () => {
+        await Promise.all(listeners.map(listener => listener.close()))
+        kept?.close()
+        calls.close()
+      },
+    }
+  }
+}
+
+/** Node does not offer the file descriptor of a socket, which the C library asks for. */
+function originalDestination(socket: Socket, libc: Libc): Destination | undefined {
+  const { fd } = (socket as Socket & { readonly _handle?: { readonly fd?: number } })._handle ?? {}
+  return fd === undefined ? undefined : libc.originalDestination(fd, socket.localFamily === "IPv6" ? 6 : 4)
+}
