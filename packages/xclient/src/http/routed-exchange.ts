@@ -2,6 +2,7 @@
 // One request of the workload and its response: routed, sent to an endpoint, and passed on in both directions as it comes. A request
 // that no application has seen is sent to the next endpoint. The program is told why where none answers.
 
+import type { BorrowedBytes } from "@merlon/wire"
 import type {
   Beginning,
   Exchange,
@@ -98,9 +99,9 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (this.#refusal !== undefined) this.#reply(this.#refusal)
   }
 
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+  content(bytes: BorrowedBytes, from: number, to: number): void {
     this.#content.add(bytes, from, to)
-    this.#call?.content(bytes, from, to, shared)
+    this.#call?.content(bytes, from, to)
   }
 
   requestEnd(trailers: Fields | undefined): void {
@@ -132,7 +133,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     this.#fail("protocol")
   }
 
-  onContent(bytes: Buffer, from: number, to: number): void {
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
     this.#responder.content(bytes, from, to)
   }
 
@@ -205,7 +206,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
       this.#reply(this.#router.failed(CallFailure.of(error)))
       return
     }
-    for (const part of this.#content.parts) this.#call?.content(part, 0, part.length, false)
+    for (const part of this.#content.parts) this.#call?.content(part, 0, part.length)
     if (this.#trailers !== undefined) this.#call?.finishRequest(this.#trailers)
     this.flush()
     this.onWritable()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The content of a request for as long as it may have to be sent again: up to a small size, and only until the response begins.
 
+import { type BorrowedBytes, copyOf } from "@merlon/wire"
+
 const MAX_BYTES = 64 * 1024
 
 export class SentContent {
@@ -17,11 +19,11 @@ export class SentContent {
     return this.#parts
   }
 
-  add(bytes: Buffer, from: number, to: number): void {
+  add(bytes: BorrowedBytes, from: number, to: number): void {
     if (!this.#whole) return
     this.#bytes += to - from
     if (this.#bytes > MAX_BYTES) this.forget()
-    else this.#parts.push(Buffer.from(bytes.subarray(from, to)))
+    else this.#parts.push(copyOf(bytes, from, to))
   }
 
   /** It will not be sent again. */
