@@ -27,101 +27,124 @@ import type { Caller } from "./caller.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
 import { faultReply, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
+/**
+ * `received`: not judged yet. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
+ * and has not answered. `responding`: the application's response is on its way to the caller. `answered`: a reply of ours has
+ * taken its place. `abandoned`: the caller has gone, or must go. `over`: all is said, and on record.
+ */
+type State =
+  | { readonly at: "received" | "answered" | "abandoned" | "over" }
+  | { readonly at: "denied"; readonly reply: LocalReply | undefined }
+  | InFlight
+
+interface InFlight {
+  readonly at: "forwarded" | "responding"
+  readonly call: UpstreamCall
+  /** What the judgement changed. */
+  readonly edits: HeaderEdits
+}
+
+const RECEIVED: State = { at: "received" }
+const ANSWERED: State = { at: "answered" }
+const ABANDONED: State = { at: "abandoned" }
+const OVER: State = { at: "over" }
+
 const NO_TRAILERS: FieldPairs = []
-const NO_EDITS: HeaderEdits = { removeHeaders: [], setHeaders: [], cookie: undefined }
 
 export class Exchange implements DownstreamExchange, UpstreamListener {
   readonly head: RequestHead
   readonly #caller: Caller
   readonly #responder: Responder
   readonly #startedAt = performance.now()
-  #admission: Admission<Judged> | undefined
-  /** As it was judged, for the next time. */
-  #request: HttpRequest | undefined
+  /** As it is judged, now and after each change. */
+  readonly #request: HttpRequest
+  readonly #requestId: string
+  readonly #trace: RequestTrace | undefined
   readonly #protected: ProtectedHeaders
-  #refusal: LocalReply | undefined
-  #decisionId: string | undefined
-  #edits = NO_EDITS
-  #requestId: string | undefined
-  #trace: RequestTrace | undefined
-  #call: UpstreamCall | undefined
+  #state = RECEIVED
+  /** What goes on record: the judgement that counts, and what has passed. */
+  #admission: Admission<Judged> | undefined
   #status = 0
   #bytesReceived = 0
   #bytesSent = 0
   #failure: UpstreamFailure | undefined
-  #over = false
-  /** The application's response has begun. */
-  responseStarted = false
 
   constructor(caller: Caller, responder: Responder, head: RequestHead) {
+    const { services, accepted } = caller
+    const { method, host, target, headers } = head
     this.#caller = caller
     this.#responder = responder
-    this.#protected = caller.services.gate.program.protectedHeaders
+    this.#protected = services.gate.program.protectedHeaders
+    this.#trace = services.tracer?.begin(headers)
+    this.#requestId = requestId(headers.has(FIELD_KIND.requestId) ? headers.get(REQUEST_ID_HEADER) : undefined)
+    const scheme = accepted.certificate === undefined ? "http" : "https"
+    this.#request = { method, scheme, host, target, headers }
     this.head = head
   }
 
-  /** Whether more of the request must wait. */
   get full(): boolean {
-    return this.#call?.full ?? false
+    return this.#inFlight?.call.full ?? false
+  }
+
+  get responseStarted(): boolean {
+    const { at } = this.#state
+    return at !== "received" && at !== "denied" && at !== "forwarded"
   }
 
   get over(): boolean {
-    return this.#over
+    return this.#state.at === "over"
   }
 
   begin(): Beginning {
-    const { head } = this
     const { services, accepted, connection } = this.#caller
-    this.#trace = services.tracer?.begin(head.headers)
-    const scheme = accepted.certificate === undefined ? "http" : "https"
-    const { method, host, target, headers } = head
-    const request: HttpRequest = { method, scheme, host, target, headers }
-    this.#request = request
-    const admission = services.gate.admit(connection, request)
+    const admission = services.gate.admit(connection, this.#request)
     const { judgement } = admission
     this.#admission = admission
-    this.#requestId = requestId(headers.has(FIELD_KIND.requestId) ? headers.get(REQUEST_ID_HEADER) : undefined)
-    if (judgement.verdict === "deny") {
-      this.#refusal = this.#refusalOf(admission)
-      return this.#refusal === undefined ? "closed" : "refused"
-    }
-    const { upstream } = services
-    const upgrade = upgradeOf(head, accepted.port.upgrades ?? [])
+    if (judgement.verdict === "deny") return this.#deny(this.#refusalOf(admission))
+    const upgrade = upgradeOf(this.head, accepted.port.upgrades ?? [])
     if (isRefused(upgrade)) {
-      this.#admission = services.gate.refuseProtocol("upgrade")
-      const fields = this.#caller.decisionField(this.#admission.decisionId)
-      this.#refusal = { status: 403, body: "upgrade not allowed", fields }
-      return "refused"
+      const refused = services.gate.refuseProtocol("upgrade")
+      this.#admission = refused
+      const fields = this.#caller.decisionField(refused.decisionId)
+      return this.#deny({ status: 403, body: "upgrade not allowed", fields })
     }
-    const { target: forwardedTarget } = judgement
-    this.#edits = withTrace(judgement.edits, this.#trace)
-    const edited = { target: forwardedTarget, edits: this.#edits }
+    const edits = withTrace(judgement.edits, this.#trace)
+    const edited = { target: judgement.target, edits }
     const { forwarded: about } = this.#caller
-    const forwarded = new ForwardedRequest(head, edited, this.#requestId, upgrade, about, this.#protected)
-    this.#call = upstream.send(forwarded, this)
+    const forwarded = new ForwardedRequest(this.head, edited, this.#requestId, upgrade, about, this.#protected)
+    const call = services.upstream.send(forwarded, this)
+    this.#become({ at: "forwarded", call, edits })
     return "forwarded"
+  }
+
+  refuse(): void {
+    if (this.#state.at === "denied" && this.#state.reply !== undefined) this.#reply(this.#state.reply)
   }
 
   // The request, as the client sends it.
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
     this.#bytesReceived += to - from
-    this.#call?.content(bytes, from, to)
+    this.#inFlight?.call.content(bytes, from, to)
   }
 
-  /** After an upgrade: the client has said all it wants to. */
   requestEnd(trailers: Fields | undefined): void {
+    const { call, edits } = this.#inFlight ?? {}
+    if (call === undefined || edits === undefined) return
     // The rules in force may have changed since the request began.
     const { protectedHeaders: now } = this.#caller.services.gate.program
     const keeps = (name: string): boolean =>
-      keepsRequestTrailer(name, this.#edits, this.#protected) && !now.dropsTrailer(name)
+      keepsRequestTrailer(name, edits, this.#protected) && !now.dropsTrailer(name)
     const kept = trailers && pairsOf(trailers, keeps)
-    this.#call?.finishRequest(kept ?? NO_TRAILERS)
+    call.finishRequest(kept ?? NO_TRAILERS)
   }
 
-  /** All that came at once has been told. */
   flush(): void {
-    this.#call?.flush()
+    this.#inFlight?.call.flush()
+  }
+
+  drained(): void {
+    this.#inFlight?.call.resume()
   }
 
   // The response, as the application sends it.
@@ -133,13 +156,14 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   }
 
   onResponse(response: ResponseHead): void {
+    const state = this.#inFlight
+    if (state === undefined) return
     this.#status = response.status
     removeNominated(response.headers)
-    this.responseStarted = true
+    this.#become({ at: "responding", call: state.call, edits: state.edits })
     if (this.#responder.respond(response)) return
-    this.responseStarted = false
     this.#failure = "protocol"
-    this.reply(UPSTREAM_REPLIES.protocol)
+    this.#reply(UPSTREAM_REPLIES.protocol)
   }
 
   onContent(bytes: BorrowedBytes, from: number, to: number): void {
@@ -149,7 +173,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
 
   onPause(): void {
     this.#responder.flush()
-    if (!this.#over && this.#responder.full) this.#call?.pause()
+    if (this.#responder.full) this.#inFlight?.call.pause()
   }
 
   onEnd(trailers: Fields | undefined): void {
@@ -157,19 +181,13 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   }
 
   onFailure(failure: UpstreamFailure): void {
-    this.#call = undefined
     this.#failure = failure
     if (this.responseStarted) this.#responder.breakOff("failed")
-    else this.reply(UPSTREAM_REPLIES[failure])
+    else this.#reply(UPSTREAM_REPLIES[failure])
   }
 
   onWritable(): void {
     if (!this.full) this.#responder.requestWritable()
-  }
-
-  /** The client has taken what was waiting. */
-  drained(): void {
-    this.#call?.resume()
   }
 
   // Other ways to end.
@@ -177,7 +195,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   /** By the policies and the mode in force. Where they refuse it, it is answered so, or broken off if it is too late. */
   judgeAgain(): void {
     const { services, accepted, connection } = this.#caller
-    if (this.#call === undefined || this.#request === undefined || this.#admission === undefined) return
+    if (this.#inFlight === undefined || this.#admission === undefined) return
     const refused = isRefused(upgradeOf(this.head, accepted.port.upgrades ?? []))
       ? services.gate.refuseProtocol("upgrade")
       : services.gate.refusedNow(connection, this.#request, this.#admission)
@@ -187,50 +205,77 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   endByChange(admission: Admission<Judged>): void {
     const { services } = this.#caller
     services.meters.endedByChange(this.head.version, admission.judgement.stage)
+    if (this.#inFlight === undefined) return
     this.#admission = admission
     const refusal = this.responseStarted ? undefined : this.#refusalOf(admission)
     if (refusal !== undefined) {
-      this.reply(refusal)
+      this.#reply(refusal)
       return
     }
     this.abort()
     this.#responder.breakOff("refused")
   }
 
-  /** Writes the refusal that `begin` found. */
-  refuse(): void {
-    if (this.#refusal !== undefined) this.reply(this.#refusal)
+  timedOut(who: "client" | "server"): void {
+    this.#reply(who === "server" ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
   }
 
-  /** Answers here, instead of the application. */
-  reply(reply: LocalReply): void {
-    if (this.#over) return
-    this.#call?.abort()
-    this.#call = undefined
-    this.#status = reply.status
-    this.#responder.reply(reply)
+  refuseContent(fault: HttpFault): void {
+    const decisionId = newDecisionId()
+    if (this.#admission !== undefined) this.#admission = { ...this.#admission, decisionId }
+    this.#reply(faultReply(fault, this.#caller.decisionField(decisionId)))
   }
 
-  /** For the responder: the status under which an answer of ours goes to this caller, where that is another. */
   answeredAs(status: number): void {
     this.#status = status
   }
 
-  timedOut(who: "client" | "server"): void {
-    this.reply(who === "server" ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
-  }
-
-  /** The content turned out to be malformed on the way. */
-  refuseContent(fault: HttpFault): void {
-    this.#decisionId = newDecisionId()
-    this.reply(faultReply(fault, this.#caller.decisionField(this.#decisionId)))
-  }
-
-  /** The client's connection has gone, or must go. */
   abort(): void {
-    this.#call?.abort()
-    this.#call = undefined
+    this.#become(ABANDONED)
     this.finish()
+  }
+
+  finish(): void {
+    this.#become(OVER)
+  }
+
+  #deny(reply: LocalReply | undefined): Beginning {
+    this.#become({ at: "denied", reply })
+    return reply === undefined ? "closed" : "refused"
+  }
+
+  /** Answers here, instead of the application. */
+  #reply(reply: LocalReply): void {
+    if (!this.#become(ANSWERED)) return
+    this.#status = reply.status
+    this.#responder.reply(reply)
+  }
+
+  /** The one place where the state changes. False where it does not: nobody is answered twice, and what is over stays so. */
+  #become(next: State): boolean {
+    const before = this.#state
+    if (before.at === "over" || before.at === next.at) return false
+    this.#state = next
+    switch (next.at) {
+      case "answered":
+      case "abandoned":
+        // The application's response is no longer wanted; where it has come to its end or failed, there is nothing to abort.
+        if (isInFlight(before)) before.call.abort()
+        break
+      case "over":
+        // Where the caller has all of a response, the application is left to end it in its own time.
+        this.#record()
+        break
+      case "received":
+      case "denied":
+      case "forwarded":
+      case "responding":
+    }
+    return true
+  }
+
+  get #inFlight(): InFlight | undefined {
+    return isInFlight(this.#state) ? this.#state : undefined
   }
 
   /** What the caller is answered; undefined where it is told nothing. */
@@ -242,17 +287,14 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     return { status, body, fields }
   }
 
-  /** All is over, and goes on record. */
-  finish(): void {
-    if (this.#over) return
-    this.#over = true
+  #record(): void {
     const { head } = this
     const { services, accepted } = this.#caller
     const query = head.target.indexOf("?")
     const record: RequestRecord = {
       protocol: head.version,
       judgement: this.#admission?.judgement,
-      decisionId: this.#decisionId ?? this.#admission?.decisionId,
+      decisionId: this.#admission?.decisionId,
       requestId: this.#requestId,
       method: head.method,
       host: head.host ?? "",
@@ -270,6 +312,10 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     services.meters.requestDone(record)
     this.#trace?.done(record)
   }
+}
+
+function isInFlight(state: State): state is InFlight {
+  return state.at === "forwarded" || state.at === "responding"
 }
 
 /** What was decided of a trace takes the place of what the caller sent; a policy that writes there has the last word. */

@@ -4,6 +4,7 @@
 
 import type { ServerResponse } from "node:http"
 import { afterEach, expect, it } from "vitest"
+import { authorization } from "../accept/testing/rig.js"
 import { type AppListener, startHttp2Rig } from "./testing/http2-rig.js"
 import { FRAME, frame, headersFrame, RawClient, uint32 } from "./testing/raw-client.js"
 
@@ -62,3 +63,20 @@ it.each(["http/1.1", "h2c"] as const)(
     expect(reset).toMatchObject({ type: FRAME.reset, stream: 1 })
   },
 )
+
+it("waits no longer for a caller that opens none for a denial", async () => {
+  const limits = { bodyIdleTimeoutMs: 500 }
+  const rig = await startHttp2Rig("http/1.1", () => undefined, { limits, policies: [authorization("nobody", {})] })
+  closing.push(() => rig.stop())
+  const client = new RawClient(rig.rig.port)
+  closing.push(() => client.socket.destroy())
+  client.socket.on("data", () => {
+    const asked = client.frames.filter(({ type, flags }) => type === FRAME.ping && flags === 0)
+    client.send(...asked.map(({ payload }) => frame(FRAME.ping, 1, 0, payload)))
+  })
+  client.send(windows(0), headersFrame(1))
+  const reset = await client.frame(({ type }) => type === FRAME.reset || type === FRAME.goaway)
+  expect(reset).toMatchObject({ type: FRAME.reset, stream: 1 })
+  expect(client.frames.filter(({ type }) => type === FRAME.headers)).toHaveLength(1)
+  expect(rig.rig.meters.records).toMatchObject([{ status: 403 }])
+})
