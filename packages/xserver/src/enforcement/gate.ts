@@ -14,8 +14,8 @@ import {
   refusedByMode,
 } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
-import type { ProtocolFault, ProtocolRefusal, RevokedPeer, TcpJudgement } from "../observe/meters.js"
 import { newDecisionId } from "./decision-id.js"
+import type { Judged, ProtocolFault, ProtocolRefusal, RevokedPeer } from "./verdict.js"
 
 export interface Admission<J> {
   readonly judgement: J
@@ -24,9 +24,6 @@ export interface Admission<J> {
   /** When it was judged, in seconds since the epoch. */
   readonly at: number
 }
-
-/** What is known of a request or connection that was let in, or was not. */
-export type Judged = Judgement | TcpJudgement
 
 export interface GateOptions {
   /** Seconds since the epoch. */

@@ -18,12 +18,13 @@ import type {
   UpstreamListener,
 } from "@merlon/wire/http"
 import { type FieldPairs, type Fields, isRefused, pairsOf, upgradeOf } from "@merlon/wire/http"
-import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
-import type { Admission, Judged } from "../enforcement/gate.js"
+import type { Admission } from "../enforcement/gate.js"
+import type { Judged } from "../enforcement/verdict.js"
 import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
+import { REQUEST_ID_HEADER, requestId } from "./forwarded-headers.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
 import { faultReply, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 

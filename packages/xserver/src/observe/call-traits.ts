@@ -2,9 +2,10 @@
 // What tells calls apart that are counted apart, without building a text for each request.
 
 import type { RuleRef } from "@merlon/policy/authorization"
+import type { Judged } from "../enforcement/verdict.js"
 import type { RequestRecord } from "./meters.js"
 import { ownText } from "./own-text.js"
-import { type Judged, ruleOf } from "./reason.js"
+import { ruleOf } from "./reason.js"
 
 export const TOO_MANY = "*"
 const MAX_METHOD = 24

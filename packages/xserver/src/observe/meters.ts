@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the data path reports. An interface, so that handlers know nothing of registries, label sets or log formats.
 
-import type { Judgement } from "@merlon/policy/authorization"
 import type { UpstreamFailure } from "@merlon/wire/http"
+import type { Judged } from "../enforcement/verdict.js"
 import type { LimitName } from "../limits.js"
 
 /** Why a TLS connection was not accepted: a closed set, for a label. */
@@ -24,7 +24,7 @@ export type TlsFailure =
 export interface RequestRecord {
   readonly protocol: "http/1.1" | "http/1.0" | "h2" | "tcp"
   /** Undefined where the message could not be read and was never judged. */
-  readonly judgement: Judgement | TcpJudgement | undefined
+  readonly judgement: Judged | undefined
   /** The id in the decision header; undefined where the request was allowed. */
   readonly decisionId: string | undefined
   readonly requestId: string | undefined
@@ -59,37 +59,6 @@ export const NO_REQUEST = {
   upstreamFailure: undefined,
 } as const satisfies Partial<RequestRecord>
 
-export type TcpJudgement =
-  | {
-      readonly verdict: "allow" | "deny"
-      readonly stage: "deny" | "allow" | "default"
-      readonly decision: import("@merlon/policy/authorization").Decision
-    }
-  | ProtocolRefusal
-  | RevokedPeer
-
-/** The caller's certificate or identity was revoked, or its root went, while it was connected. */
-export interface RevokedPeer {
-  readonly verdict: "deny"
-  readonly stage: "revoked"
-}
-
-/** What a connection carries, or asks to be switched to, is not what may pass there. */
-export interface ProtocolRefusal {
-  readonly verdict: "deny"
-  readonly stage: "protocol"
-  readonly fault: ProtocolFault
-}
-
-/**
- * `undecided`: time was up before the first bytes told. `http-needed`: a policy in force judges HTTP, and this is none.
- * `hidden-request`: what an HTTP server could read as a request, inside something else. `http-answer`: the application
- * turned out to speak HTTP on a connection that does not. `upgrade`: a switch to a protocol that the port does not name.
- */
-export type ProtocolFault = "upgrade" | "undecided" | "http-needed" | "hidden-request" | "http-answer"
-
-export type Stage = NonNullable<RequestRecord["judgement"]>["stage"]
-
 export interface Meters {
   connectionOpened(port: number): void
   connectionClosed(port: number): void
@@ -98,6 +67,6 @@ export interface Meters {
   connectionRefused(record: RequestRecord): void
   limitHit(limit: LimitName): void
   /** A change ended what it now refuses. Where a request or tunnel was in flight, its record follows. */
-  endedByChange(protocol: RequestRecord["protocol"], stage: Stage): void
+  endedByChange(protocol: RequestRecord["protocol"], stage: Judged["stage"]): void
   requestDone(record: RequestRecord): void
 }

@@ -5,10 +5,11 @@
 
 import type { PolicyRef } from "@merlon/policy/authorization"
 import { Counter, Gauge, Registry } from "prom-client"
+import type { Judged } from "../enforcement/verdict.js"
 import type { LimitName } from "../limits.js"
 import { Durations } from "./durations.js"
 import type { RequestRecord, TlsFailure } from "./meters.js"
-import { type Judged, policyOf, shadowOf, shadowPolicyOf } from "./reason.js"
+import { policyOf, shadowOf, shadowPolicyOf } from "./reason.js"
 import { SourceCounter } from "./source-counter.js"
 import { TalliedCounter, type Tally } from "./tallied-counter.js"
 

@@ -4,10 +4,8 @@
 import { describeNearMiss, type PolicyRef, type RuleRef, responseDetails } from "@merlon/policy/authorization"
 import { faultText, responseDetail } from "@merlon/policy/tokens"
 import { messageOf } from "@merlon/xds/runtime"
+import type { Judged } from "../enforcement/verdict.js"
 import { XSERVER_FAULTS } from "../errors.js"
-import type { RequestRecord } from "./meters.js"
-
-export type Judged = NonNullable<RequestRecord["judgement"]>
 
 /** One sentence for the log; undefined for what was simply let through. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {

@@ -10,9 +10,10 @@ import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"
 import { peerChain } from "../accept/trusted-chain.js"
-import type { Admission, Gate, Judged } from "../enforcement/gate.js"
+import type { Admission, Gate } from "../enforcement/gate.js"
+import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
 import type { Limits } from "../limits.js"
-import { type Meters, NO_REQUEST, type ProtocolFault } from "../observe/meters.js"
+import { type Meters, NO_REQUEST } from "../observe/meters.js"
 import { WatchedTunnel } from "./watched-tunnel.js"
 
 export interface TcpOptions {

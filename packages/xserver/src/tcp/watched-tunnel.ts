@@ -5,7 +5,7 @@
 
 import type { Socket } from "node:net"
 import type { HiddenRequest } from "../accept/hidden-request.js"
-import type { ProtocolFault } from "../observe/meters.js"
+import type { ProtocolFault } from "../enforcement/verdict.js"
 
 export interface WatchedEnds {
   readonly client: Socket

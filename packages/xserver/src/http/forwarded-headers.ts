@@ -2,7 +2,7 @@
 // What the application is told about the connection a request came over. Only the gate speaks under these names, so
 // whatever a peer wrote under them is removed first; what is set is the same for all requests of a connection.
 
-import type { Accepted, PeerCertificate } from "./accepted.js"
+import type { Accepted, PeerCertificate } from "../accept/accepted.js"
 import { newRequestId } from "./request-id.js"
 
 export const REQUEST_ID_HEADER = "x-request-id"

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every verdict that the gate gives: on a request, on a connection that carries no HTTP, and on what may not pass whatever
+// the policies say.
+
+import type { Decision, Judgement } from "@merlon/policy/authorization"
+
+/** What is known of a request or connection that was let in, or was not. */
+export type Judged = Judgement | TcpJudgement
+
+export type TcpJudgement =
+  | {
+      readonly verdict: "allow" | "deny"
+      readonly stage: "deny" | "allow" | "default"
+      readonly decision: Decision
+    }
+  | ProtocolRefusal
+  | RevokedPeer
+
+/** The caller's certificate or identity was revoked, or its root went, while it was connected. */
+export interface RevokedPeer {
+  readonly verdict: "deny"
+  readonly stage: "revoked"
+}
+
+/** What a connection carries, or asks to be switched to, is not what may pass there. */
+export interface ProtocolRefusal {
+  readonly verdict: "deny"
+  readonly stage: "protocol"
+  readonly fault: ProtocolFault
+}
+
+/**
+ * `undecided`: time was up before the first bytes told. `http-needed`: a policy in force judges HTTP, and this is none.
+ * `hidden-request`: what an HTTP server could read as a request, inside something else. `http-answer`: the application
+ * turned out to speak HTTP on a connection that does not. `upgrade`: a switch to a protocol that the port does not name.
+ */
+export type ProtocolFault = "upgrade" | "undecided" | "http-needed" | "hidden-request" | "http-answer"
