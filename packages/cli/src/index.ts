@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs are run, not imported; this is for tests of them and for the page of faults.
+// The programs are run, not imported; this is for the generated page of errors.
 
-export { xserverCommand } from "./commands/xserver.js"
 export { CLI_FAULTS } from "./errors.js"

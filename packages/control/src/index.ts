@@ -3,4 +3,4 @@
 
 export { CONTROL_FAULTS } from "./errors.js"
 export type { ControlPlaneOptions } from "./options.js"
-export { ControlPlane, type ControlPlanePorts } from "./serve/control-plane.js"
+export { ControlPlane } from "./serve/control-plane.js"

@@ -52,7 +52,7 @@ function eachCommand(command: Command, visit: (command: Command) => void): void 
   for (const child of command.commands) eachCommand(child, visit)
 }
 
-export function pathOf(command: Command): string {
+function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
 

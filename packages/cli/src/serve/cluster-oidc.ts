@@ -28,7 +28,7 @@ export function addClusterOidc(command: Command): Command {
 }
 
 /** As commander has read them, by flag. */
-export function clusterOidcValues(flags: object): OidcValues {
+function clusterOidcValues(flags: object): OidcValues {
   const read = new Map(Object.entries(flags))
   const values = Object.keys(FLAGS).map(flag => [
     flag,

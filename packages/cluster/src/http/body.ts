@@ -15,7 +15,7 @@ import { JsonSyntaxError, parseJson } from "../wire/json.js"
 import { decodeMessage, openEnvelope, ProtobufError } from "../wire/protobuf.js"
 import { parseYaml, YamlSyntaxError } from "../wire/yaml.js"
 
-export const MAX_BODY = 3 * 1024 * 1024
+const MAX_BODY = 3 * 1024 * 1024
 const ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 const PROTOBUF = "application/vnd.kubernetes.protobuf"
 

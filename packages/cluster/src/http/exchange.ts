@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiError, notAcceptable, tooManyRequests } from "../meta/status.js"
 import type { User } from "../registry/context.js"
-import type { Json, JsonObject } from "../value.js"
+import type { Json } from "../value.js"
 import { stringify } from "../wire/json.js"
 import { printYaml } from "../wire/yaml.js"
 import type { Backlog } from "./backlog.js"
@@ -206,6 +206,3 @@ function quoted(text: string): string {
 function latin1(text: string): string {
   return Buffer.from(text).toString("latin1")
 }
-
-export type Handler = (exchange: Exchange) => Promise<void> | void
-export type Answer = { status: number; body: JsonObject }

@@ -49,7 +49,7 @@ export function contextOf(
   }
 }
 
-export function typeOf(kind: Kind): StructNode | undefined {
+function typeOf(kind: Kind): StructNode | undefined {
   return kind.builtin
     ? builtinResources.find(info => info.apiVersion === kind.info.apiVersion && info.plural === kind.info.plural)?.type
     : undefined

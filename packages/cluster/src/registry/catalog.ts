@@ -110,10 +110,6 @@ export class Catalog {
     return [...this.#custom.values()]
   }
 
-  virtuals(): BuiltinResource[] {
-    return [...this.#virtual.values()]
-  }
-
   byKind(apiVersion: string, kind: string): Kind | undefined {
     return this.kinds().find(({ info }) => info.apiVersion === apiVersion && info.kind === kind)
   }

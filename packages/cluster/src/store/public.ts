@@ -2,6 +2,6 @@
 // What other packages may use of the stores: the interface, and repairing an embedded store.
 
 /** Keeps what can be read of a damaged embedded store. */
-export { repairEmbeddedStore, type Salvage } from "./embedded/repair.js"
+export { repairEmbeddedStore } from "./embedded/repair.js"
 /** What a store of one's own has to promise; store/conformance.test.ts holds any to it. */
-export type { Compare, Entry, RangeRequest, RangeResult, Store, StoreEvent, Watch, Write } from "./store.js"
+export type { Store } from "./store.js"

@@ -2,7 +2,7 @@
 //
 // Ages as kubectl shows them: two units at most, coarser as time goes by.
 
-export function humanDuration(millis: number): string {
+function humanDuration(millis: number): string {
   if (millis < -2000) return "<invalid>"
   const seconds = Math.floor(Math.max(millis, 0) / 1000)
   if (seconds < 120) return `${seconds}s`

@@ -35,7 +35,7 @@ export type Outbound = "off" | "capture"
 export const TEMPLATE_VERSION = "3"
 
 export const HEALTH_PORT = 15_021
-export const ADMIN_PORT = 15_000
+const ADMIN_PORT = 15_000
 /** Where calls out arrive: those that capture redirects, or those that take an `http_proxy`. */
 export const OUTBOUND_PORT = 15_001
 export const MAX_PORTS = 20

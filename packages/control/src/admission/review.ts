@@ -130,7 +130,3 @@ export function nameOf({ name, object, oldObject }: AdmissionRequest): string {
   const { name: written, generateName } = objectOf(objectOf(object ?? oldObject).metadata)
   return name || (textOf(written) ?? textOf(generateName) ?? "")
 }
-
-export function annotationsOf(object: unknown): { readonly [key: string]: unknown } {
-  return objectOf(objectOf(objectOf(object).metadata).annotations)
-}

@@ -48,7 +48,7 @@ interface Shard {
   writing: Promise<void>
 }
 
-export const SHARDS = 4
+const SHARDS = 4
 const SOON_MS = 500
 const PACE_MS = 10_000
 const ATTEMPTS = 5

@@ -22,7 +22,7 @@ export interface OwnSightSources {
 }
 
 const DEFAULT_LIMIT = 100
-export const MAX_DECISIONS = 5_000
+const MAX_DECISIONS = 5_000
 
 export class OwnSight {
   readonly #sources: OwnSightSources

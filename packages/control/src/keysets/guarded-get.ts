@@ -11,7 +11,7 @@ import { buildConnector, Client } from "undici"
 import { oneLine } from "../observe/one-line.js"
 import { type AddressRules, forbiddenAddress } from "./address-guard.js"
 
-export const MAX_BODY = 256 * 1024
+const MAX_BODY = 256 * 1024
 const MAX_HEADERS = 16 * 1024
 
 export interface GuardedGetOptions extends AddressRules {

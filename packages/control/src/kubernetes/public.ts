@@ -2,12 +2,12 @@
 // What other packages may use of the client of the Kubernetes API.
 
 export { statusError } from "./api-failure.js"
-export { ApiError, type KubernetesClient } from "./client.js"
+export { ApiError } from "./client.js"
 export { type Connection, ConnectionError } from "./connection.js"
 export { connectionFrom } from "./connection-from.js"
 export { type HttpKubernetesClient, httpClient } from "./http-client.js"
 export { inClusterConnection } from "./in-cluster.js"
-export { type PassingApi, passingApi, withToken } from "./passing.js"
+export { passingApi, withToken } from "./passing.js"
 export { isPathSegment, type Place, type Query, resourcePath } from "./resource-path.js"
 export * from "./resource-type.js"
 export { SYSTEM_TIME } from "./time.js"

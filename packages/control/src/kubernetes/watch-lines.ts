@@ -3,7 +3,7 @@
 // largest size, or a server gone wrong could fill the memory.
 
 const LINE_FEED = 0x0a
-export const MAX_LINE = 16 << 20
+const MAX_LINE = 16 << 20
 
 export async function* watchLines(body: AsyncIterable<Buffer>, maxLine: number = MAX_LINE): AsyncGenerator<string> {
   let pieces: Buffer[] = []

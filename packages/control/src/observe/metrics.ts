@@ -7,7 +7,7 @@ import type { AuthorityFacts } from "../authority/expiry.js"
 import type { ProofOutcome } from "../proofs/prover.js"
 import { oneLine } from "./one-line.js"
 
-export const PUSH_TYPES = ["proxy", "listener", "route", "cluster", "endpoint", "mesh", "other"] as const
+const PUSH_TYPES = ["proxy", "listener", "route", "cluster", "endpoint", "mesh", "other"] as const
 export type PushType = (typeof PUSH_TYPES)[number]
 export type ReviewOutcome = "allowed" | "refused" | "unreadable" | "failed"
 

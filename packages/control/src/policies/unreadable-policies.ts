@@ -4,7 +4,7 @@
 
 import type { StoredPolicy } from "./stored-policy.js"
 
-export const INSTEAD = ["last_good", "strictest", "nothing"] as const
+const INSTEAD = ["last_good", "strictest", "nothing"] as const
 export type Instead = (typeof INSTEAD)[number]
 
 export function unreadablePolicies(stored: Iterable<StoredPolicy>): ReadonlyMap<Instead, number> {

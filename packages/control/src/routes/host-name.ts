@@ -4,7 +4,7 @@
 
 import { parseIp } from "@merlon/policy/request"
 
-export function serviceHost(name: string, namespace: string, clusterDomain: string): string {
+function serviceHost(name: string, namespace: string, clusterDomain: string): string {
   return `${name}.${namespace}.svc.${clusterDomain}`
 }
 

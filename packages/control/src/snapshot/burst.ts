@@ -24,7 +24,7 @@ export const SYSTEM_SCHEDULER: Scheduler = {
   },
 }
 
-export const WINDOW_MS = 5
+const WINDOW_MS = 5
 
 export class Burst {
   readonly #act: () => void

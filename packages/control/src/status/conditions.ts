@@ -211,6 +211,6 @@ function routed({ document, generation, clients, governedByOthers, guestHosts }:
   return { status: "False", reason: "Waiting", message }
 }
 
-export function counted(count: number, one: string, many = `${one}s`): string {
+function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }

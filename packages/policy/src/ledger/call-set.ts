@@ -39,11 +39,6 @@ export class CallSet {
     return this.#calls.values()
   }
 
-  /** Drops what was not seen since; this is no loss, since nobody asks for it. */
-  forgetBefore(time: number): void {
-    for (const [key, { lastSeen }] of this.#calls) if (lastSeen < time) this.#calls.delete(key)
-  }
-
   // A tenth at once: finding the oldest means looking at all of them, and a stranger may make every call a new shape.
   #forgetOldest(): void {
     const oldestFirst = [...this.#calls].sort(([, a], [, b]) => a.lastSeen - b.lastSeen)

@@ -67,7 +67,7 @@ function connectionOf({ principal, sourceIp, destinationIp, port, sni }: Witness
 }
 
 /** `proxies`: how many in front of the workload are believed, each of which appends the address it saw. */
-export function requestOf(witness: Witness, now: number, proxies: number): HttpRequest {
+function requestOf(witness: Witness, now: number, proxies: number): HttpRequest {
   const { method = "GET", scheme = "http", host, path = "/", token } = witness
   const headers = new Map(
     Object.entries(witness.headers ?? {}).map(([name, lines]): [string, string[]] => [name, lines.map(byteText)]),

@@ -5,7 +5,7 @@
 import type { Claim } from "./attributes.js"
 
 /** undefined for what no policy can name. */
-export function claimText(claim: Claim | undefined): string | undefined {
+function claimText(claim: Claim | undefined): string | undefined {
   switch (typeof claim) {
     case "string":
       return claim

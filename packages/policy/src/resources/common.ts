@@ -45,8 +45,6 @@ export const enforcement = choice(["Enforce", "Shadow"], {
   default: "Enforce",
 })
 
-export type Enforcement = TypeOf<typeof enforcement>
-
 const targetRef = closed(
   {
     group: optional(

@@ -49,8 +49,6 @@ interface ListLimits {
 
 /** Longest single value of a policy. Longer ones exist only in attacks; an inline key set has a limit of its own. */
 export const MAX_TEXT = 2048
-/** Most values in one list of a policy. */
-export const MAX_VALUES = 4096
 
 /** Properties, lists and records that nobody may change once a document has been validated. */
 export type Immutable<T> = T extends readonly (infer Item)[]

@@ -6,7 +6,7 @@
 import type { Path } from "./fault.js"
 import { isObject, type Report } from "./field.js"
 
-export const LIMITS = {
+const LIMITS = {
   /** Our deepest field stands at 12; managed fields of the API server go somewhat deeper. */
   depth: 40,
   values: 100_000,

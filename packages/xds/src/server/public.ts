@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use of the server: starting one, its bounds, and what it asks whoever runs it.
 
-export type { ServerLimits, StreamLimits } from "./limits.js"
-export type { Credentials, SessionGrant } from "./listener.js"
+export type { SessionGrant } from "./listener.js"
 export { MeshServer } from "./mesh-server.js"
-export type { MeshServerObserver, Protocol } from "./observer.js"
 export type { MeshServerOptions } from "./options.js"
 export type { PeerCertificate } from "./peer-certificate.js"
-export type { ProxyCalls, SignedCertificate } from "./serve-calls.js"
 export type { ObservationSink } from "./serve-observations.js"
-export type {
-  Caller,
-  ClientNode,
-  Refusal,
-  ResourceSource,
-  Snapshot,
-  Subscriber,
-  VersionedResource,
-} from "./source.js"
+export type { Caller, ClientNode, Refusal, ResourceSource, Snapshot, Subscriber, VersionedResource } from "./source.js"

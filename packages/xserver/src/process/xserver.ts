@@ -79,10 +79,6 @@ export class Xserver {
     }
   }
 
-  get dataPath(): DataPath | undefined {
-    return this.#path
-  }
-
   /** Ports of the admin and health servers, in this order. */
   get ports(): readonly number[] {
     return this.#servers.map(server => (server.address() as AddressInfo | null)?.port ?? 0) // TCP servers have this form

@@ -60,7 +60,7 @@ interface ReportedStatement {
   readonly witness?: Witness & { readonly call: string }
 }
 
-export function reportedStatement(one: CheckedStatement, all: readonly ProofWorkload[]): ReportedStatement {
+function reportedStatement(one: CheckedStatement, all: readonly ProofWorkload[]): ReportedStatement {
   const { statement, workloads, result } = one
   return {
     invariant: `${statement.invariant.namespace}/${statement.invariant.name}`,

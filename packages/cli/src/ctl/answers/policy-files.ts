@@ -104,7 +104,7 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
 }
 
 /** Also for files that are no policies. */
-export async function textsOf(path: string, log: InputLog): Promise<readonly SourceText[]> {
+async function textsOf(path: string, log: InputLog): Promise<readonly SourceText[]> {
   if (path === "-") return [{ name: "standard input", text: await standardInput() }]
   const found = await stat(path).catch(() => undefined)
   if (found === undefined && /^[^/].*:/.test(path)) {

@@ -51,7 +51,7 @@ export function isForeignPolicy({ kind, group }: Resource, session: Session): bo
 }
 
 /** What the status says of this generation; undefined as long as it says nothing. */
-export function readinessOf(object: unknown, generation: number, goal = "Ready"): Readiness | undefined {
+function readinessOf(object: unknown, generation: number, goal = "Ready"): Readiness | undefined {
   for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
     const { type, status, reason, message, observedGeneration } = fieldsOf(condition)
     if (type !== goal || typeof observedGeneration !== "number" || observedGeneration < generation) continue

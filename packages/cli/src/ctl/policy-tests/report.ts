@@ -89,7 +89,7 @@ function regionsOf(runs: readonly FileRun[]): readonly RegionCoverage[] {
 }
 
 /** Rules by name over all files: two files may test the same policies. */
-export function coverageOf(runs: readonly FileRun[]): readonly RuleCoverage[] {
+function coverageOf(runs: readonly FileRun[]): readonly RuleCoverage[] {
   const rules = new Map<string, RuleCoverage>()
   for (const { rule, matched, decided } of runs.flatMap(({ coverage }) => coverage)) {
     const known = rules.get(rule.id)

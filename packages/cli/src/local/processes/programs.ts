@@ -32,7 +32,7 @@ export interface Programs {
 }
 
 /** Tells an executable of ours to end with its supervisor. */
-export const PARENT_WATCHDOG = "MERLON_PARENT_WATCHDOG"
+const PARENT_WATCHDOG = "MERLON_PARENT_WATCHDOG"
 
 export function findPrograms(): Programs {
   return isSea() ? programsWithin(process.execPath) : programsAround(fileURLToPath(import.meta.url))

@@ -60,7 +60,7 @@ export interface OracleCase {
   readonly tokens?: Record<string, JsonObject>
 }
 
-export const FOLDER = join(import.meta.dirname, "../../../test/oracle")
+const FOLDER = join(import.meta.dirname, "../../../test/oracle")
 
 function read(file: string): unknown {
   return parseJson(readFileSync(join(FOLDER, file), "utf8")).value

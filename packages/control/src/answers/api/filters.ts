@@ -7,7 +7,7 @@ import { badRequest } from "./api-fault.js"
 /** What can be looked at; several values where a thing goes by several names. */
 export type Traits = { readonly [K in (typeof TRAITS)[number]]: readonly (string | undefined)[] }
 
-export const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
+const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
 const MAX_PATTERNS = 20
 const MAX_LENGTH = 512
 

@@ -7,8 +7,6 @@ import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ANSWERS, ANSWERS_VERSION, type AnswerResource, answersGroup } from "./resources.js"
 
-export const OPENAPI_PATHS = ["/openapi/v2", "/openapi/v3"] as const
-
 /** By path. */
 export function openApiDocuments(names: MeshNames): ReadonlyMap<string, object> {
   const base = `apis/${answersGroup(names)}/${ANSWERS_VERSION}`

@@ -15,7 +15,7 @@ import { MemoryCluster } from "./memory-cluster.js"
 
 export const HOUR = 3_600_000
 export const YEAR = 365 * 24 * HOUR
-export const MESH = meshConfig()
+const MESH = meshConfig()
 export const NAMES = authorityNames(MESH.names)
 export const SECRET_KEY = `${NAMES.namespace}/${NAMES.rootSecret}`
 
@@ -36,7 +36,7 @@ export class MemoryLog implements Log {
 }
 
 /** Proxies that say what the test has them say. */
-export class MemoryLedger implements ProxyLedger {
+class MemoryLedger implements ProxyLedger {
   readonly proxies = new Map<string, ProxyRecord>()
   complete = true
   readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()

@@ -112,7 +112,7 @@ export function isAbout({ metadata, spec }: PolicyInvariant, workload: ProofWork
   return selects(spec.selector, workload)
 }
 
-export function statementsOf({ spec }: PolicyInvariant) {
+function statementsOf({ spec }: PolicyInvariant) {
   return [
     ...(spec.never ?? []).map(statement => ({ holds: "never", statement }) as const),
     ...(spec.always ?? []).map(statement => ({ holds: "always", statement }) as const),

@@ -25,7 +25,7 @@ export const NOW = 1_700_000_000
 const pick = <T>(...values: T[]) => fc.constantFrom(...values)
 const KEYS = ["https://a.example/keys", "https://b.example/keys"]
 
-export const jwtRules: fc.Arbitrary<JwtRule> = fc.record(
+const jwtRules: fc.Arbitrary<JwtRule> = fc.record(
   {
     issuer: pick("a", "b"),
     jwksUri: pick(...KEYS),
@@ -132,7 +132,7 @@ const parts: fc.Arbitrary<Parts> = fc.record({
   deny: fc.array(rules, { maxLength: 2 }),
 })
 
-export const documentsOf = ({ tokens, allow, deny }: Parts): readonly PolicyDocument[] => [
+const documentsOf = ({ tokens, allow, deny }: Parts): readonly PolicyDocument[] => [
   authentication(tokens),
   ...(allow.length > 0 ? [authorization("ALLOW", allow)] : []),
   ...(deny.length > 0 ? [authorization("DENY", deny)] : []),

@@ -25,7 +25,7 @@ function serviceAccounts(description: string, found: string) {
   )
 }
 
-export const source = closed(
+const source = closed(
   {
     principals: optional(
       values(
@@ -71,7 +71,7 @@ export const source = closed(
   },
 )
 
-export const operation = closed(
+const operation = closed(
   {
     hosts: optional(
       values(
@@ -95,7 +95,7 @@ export const operation = closed(
   },
 )
 
-export const condition = closed(
+const condition = closed(
   {
     key: text({
       description: "The attribute, for example `request.headers[x-tier]` or `request.auth.claims[groups]`.",
@@ -145,7 +145,7 @@ export const rule = closed(
   },
 )
 
-export const action = choice(["ALLOW", "DENY", "AUDIT"], {
+const action = choice(["ALLOW", "DENY", "AUDIT"], {
   description:
     "What a match means. Any DENY match refuses; otherwise, once some ALLOW policy applies to a workload, only what one of them matches is let through. AUDIT marks.",
   default: "ALLOW",

@@ -5,7 +5,7 @@
 import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"
 import { choice, closed, optional, record, type TypeOf } from "../schema.js"
 
-export const mtlsMode = choice(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"], {
+const mtlsMode = choice(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"], {
   description:
     "`STRICT` takes mTLS only, `PERMISSIVE` mTLS and plaintext, `DISABLE` plaintext only; `UNSET` inherits from the wider scope, PERMISSIVE at last.",
 })

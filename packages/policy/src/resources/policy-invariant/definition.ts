@@ -8,7 +8,7 @@ import { closed, list, optional, type TypeOf, text } from "../schema.js"
 
 const MAX_STATEMENTS = 64
 
-export const statement = closed(
+const statement = closed(
   {
     name: text({
       description: "What people call the statement; part of every message about it.",

@@ -70,7 +70,7 @@ const jwksUri = {
   ],
 } as const
 
-export const jwtRule = closed(
+const jwtRule = closed(
   {
     issuer: optional(
       text({
