@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, test } from "vitest"
-import { ERROR, FRAME } from "./frame.js"
+import { ERROR, FLAG, FRAME } from "./frame.js"
 import { FrameReader } from "./frame-reader.js"
 import { HeaderSection } from "./header-section.js"
 import { frame } from "./testing/frame.js"
@@ -42,4 +42,19 @@ test.each([
 
 test.each([0, 1])("a section of pieces of %i bytes ends before it has cost much", size => {
   expect(taken(size).frames).toBeLessThan(200)
+})
+
+test("a section in several frames is kept, although the bytes they were read from are overwritten", () => {
+  const section = new HeaderSection(MAX_LIST)
+  const reader = new FrameReader()
+  const read = (type: number, flags: number, text: string, take: (reader: FrameReader) => number): void => {
+    const bytes = frame(type, flags, 1, Buffer.from(text))
+    reader.read(bytes, 0, bytes.length)
+    expect(take(reader)).toBe(ERROR.none)
+    bytes.fill(0xfe)
+  }
+  read(FRAME.headers, 0, "one ", reader => section.begin(reader))
+  read(FRAME.continuation, 0, "two ", reader => section.continue(reader))
+  read(FRAME.continuation, FLAG.endHeaders, "three", reader => section.continue(reader))
+  expect(section.bytes.toString("latin1", section.start, section.end)).toBe("one two three")
 })

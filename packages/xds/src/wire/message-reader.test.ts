@@ -32,6 +32,14 @@ it("finds the messages, however their bytes are cut", () => {
   )
 })
 
+it("passes on messages that may be kept, although the bytes they were read from are overwritten", () => {
+  const bytes = prefixed(Buffer.from("hello"))
+  const found: Buffer[] = []
+  new MessageReader(10).read(bytes, 0, bytes.length, message => found.push(message) > 0)
+  bytes.fill(0xfe)
+  expect(found).toEqual([Buffer.from("hello")])
+})
+
 test.each([
   ["too large", prefixed(new Uint8Array(11)), "too-large"],
   ["compressed", prefixed(new Uint8Array(3), 1), "compressed"],
