@@ -62,7 +62,7 @@ export function nodeProgram(arch: Arch): string {
   return file
 }
 
-export interface ExecutableWish {
+export interface ExecutableRequest {
   readonly arch: Arch
   /** Node's program that ours goes into. */
   readonly node: string
@@ -71,7 +71,7 @@ export interface ExecutableWish {
   readonly out: string
 }
 
-export async function makeExecutable({ arch, node, maker, out }: ExecutableWish): Promise<void> {
+export async function makeExecutable({ arch, node, maker, out }: ExecutableRequest): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-executable-"))
   try {
     const script = join(folder, "merlon.cjs")

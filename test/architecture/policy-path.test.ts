@@ -26,17 +26,17 @@ it("leads a policy through rooms that exist, about half as many as it had", () =
 })
 
 it("reads stored documents in one room alone", () => {
-  // A stand-in is made, not stored, and what admission reads and what questions bring is not stored yet.
+  // A fallback policy is made, not stored, and what admission reads and what questions bring is not stored yet.
   expect(using(/\bvalidate\b[^"]*"@merlon\/policy\/resources"/)).toEqual([
     "admission/validate-policy.ts",
     "answers/api/proved-answers.ts",
-    "policies/closed-stand-in.ts",
+    "policies/fallback-policy.ts",
     "policies/read-policy.ts",
   ])
 })
 
 it("takes the copies of our kinds into the stage and nowhere else", () => {
-  expect(using(/reflectors\.policies|feedPolicies\(/)).toEqual(["policies/policies-feed.ts", "serve/knowledge.ts"])
+  expect(using(/reflectors\.policies|feedPolicies\(/)).toEqual(["policies/policies-feed.ts", "serve/mesh-state.ts"])
 })
 
 it("has one notion of meaning the same", () => {

@@ -34,7 +34,7 @@ import {
   SERVICES,
   TOKEN_REVIEWS,
 } from "../../../packages/control/src/kubernetes/resource-type.js"
-import { Departures } from "../../../packages/control/src/policies/departures.js"
+import { DeletedPolicies } from "../../../packages/control/src/policies/deleted-policies.js"
 import { feedPolicies } from "../../../packages/control/src/policies/policies-feed.js"
 import { StoredPolicies } from "../../../packages/control/src/policies/stored-policies.js"
 import { Registry } from "../../../packages/control/src/registry/registry.js"
@@ -127,8 +127,8 @@ beforeAll(async () => {
   }
   const { rootNamespace } = names
   const warn = (message: string): never => expect.unreachable(message)
-  const departures = new Departures({ policies, client, directory: registry, rootNamespace, warn })
-  const feeding = feedPolicies(policies, sources, key => departures.deleted(key))
+  const deletedPolicies = new DeletedPolicies({ policies, client, directory: registry, rootNamespace, warn })
+  const feeding = feedPolicies(policies, sources, key => deletedPolicies.deleted(key))
   proxies = new ConnectedProxies()
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
   const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
@@ -138,7 +138,7 @@ beforeAll(async () => {
     () => presence.stop(),
     () => distribution.stop(),
     () => feeding.stop(),
-    () => departures.stop(),
+    () => deletedPolicies.stop(),
     () => fed.stop(),
     () => views.stop(),
   )

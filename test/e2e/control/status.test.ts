@@ -29,7 +29,7 @@ import {
 } from "../../../packages/control/src/kubernetes/resource-type.js"
 import { systemClock } from "../../../packages/control/src/observe/clock.js"
 import { Propagation } from "../../../packages/control/src/observe/propagation.js"
-import { Departures } from "../../../packages/control/src/policies/departures.js"
+import { DeletedPolicies } from "../../../packages/control/src/policies/deleted-policies.js"
 import { feedPolicies } from "../../../packages/control/src/policies/policies-feed.js"
 import { StoredPolicies } from "../../../packages/control/src/policies/stored-policies.js"
 import { Registry } from "../../../packages/control/src/registry/registry.js"
@@ -76,8 +76,8 @@ async function startControlPlane(client: HttpKubernetesClient) {
   const policies = new StoredPolicies({ names, onInvalid: () => undefined })
   const views = new WorkloadViews({ mesh, policies, directory, keySets, trust })
   const { rootNamespace } = names
-  const departures = new Departures({ policies, client, directory, rootNamespace, warn })
-  const feeding = feedPolicies(policies, documents, key => departures.deleted(key))
+  const deletedPolicies = new DeletedPolicies({ policies, client, directory, rootNamespace, warn })
+  const feeding = feedPolicies(policies, documents, key => deletedPolicies.deleted(key))
   const ready = Promise.all([feeding.synced, fed.synced, keySets.loaded]).then(() => views.begin())
   const ledger = new ConnectedProxies()
   const measured: number[] = []
@@ -111,7 +111,7 @@ async function startControlPlane(client: HttpKubernetesClient) {
     persistence.stop()
     keySets.close()
     feeding.stop()
-    departures.stop()
+    deletedPolicies.stop()
     fed.stop()
     views.stop()
     for (const each of stops) await each()

@@ -36,14 +36,14 @@ export function captureService(
 ): ServiceCapture {
   const metadata = objectOf(objectOf(service).metadata)
   const spec = objectOf(objectOf(service).spec)
-  const wish = optIn(metadata.labels, place.namespace, place.namespaceOptedIn, names)
+  const choice = optIn(metadata.labels, place.namespace, place.namespaceOptedIn, names)
   const selector = labelsOf(spec.selector)
-  if (!wish.inject || spec.type === "ExternalName" || Object.keys(selector).length === 0) return UNTOUCHED
+  if (!choice.inject || spec.type === "ExternalName" || Object.keys(selector).length === 0) return UNTOUCHED
   const { originalTargetPorts } = injectionNames(names).annotations
   const before = originals(objectOf(metadata.annotations)[originalTargetPorts])
   const kept: Record<string, number | string> = {}
   const patch: PatchOperation[] = []
-  const warnings: string[] = [...wish.warnings]
+  const warnings: string[] = [...choice.warnings]
   const listen = new Listening(portsBehind(place.namespace, selector))
   for (const [at, value] of listOf(spec.ports).entries()) {
     const { protocol, port, targetPort } = objectOf(value)

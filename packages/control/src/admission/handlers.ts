@@ -73,12 +73,12 @@ function told({ refusals, warnings }: Assessment, advice: string): AdmissionAnsw
 
 function inject(
   request: AdmissionRequest,
-  wish: Omit<PodPlace, "namespace">,
+  optedIn: Omit<PodPlace, "namespace">,
   options: HandlerOptions,
 ): AdmissionAnswer {
   const { group, kind, operation, namespace, object, subresource } = request
   if (subresource !== "" || operation === "DELETE" || operation === "CONNECT") return {}
-  const place = { namespace, ...wish }
+  const place = { namespace, ...optedIn }
   const chosen = withCapture(request, options)
   if (group === "" && kind === "Pod" && operation === "CREATE") {
     const result = injectPod(object, place, chosen)

@@ -47,21 +47,21 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
   const { namespace, namespaceOptedIn, required = false } = place
   const metadata = objectOf(objectOf(pod).metadata)
   const spec = objectOf(objectOf(pod).spec)
-  const wish = optIn(metadata.labels, namespace, namespaceOptedIn, names)
-  const skipped = (because: string, warnings = wish.warnings): PodInjection =>
+  const choice = optIn(metadata.labels, namespace, namespaceOptedIn, names)
+  const skipped = (because: string, warnings = choice.warnings): PodInjection =>
     required
       ? { outcome: "refused", because: `the namespace \`${namespace}\` takes no Pod without one, and ${because}` }
       : { outcome: "skipped", because, warnings }
-  if (!wish.inject) return skipped(wish.because)
+  if (!choice.inject) return skipped(choice.because)
   if (hasXserver(spec, names)) {
     const fault = required ? injectionFault(pod, options) : undefined
     return fault === undefined
-      ? { outcome: "skipped", because: "it has an xserver already", warnings: wish.warnings }
+      ? { outcome: "skipped", because: "it has an xserver already", warnings: choice.warnings }
       : { outcome: "refused", because: unprotected(namespace, fault) }
   }
   if (spec.hostNetwork === true) {
     const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can stand before it"
-    return skipped(because, [...wish.warnings, `nothing is injected: ${because}`])
+    return skipped(because, [...choice.warnings, `nothing is injected: ${because}`])
   }
   const ports = applicationPorts(spec, names)
   const refused = refusal(
@@ -118,7 +118,7 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       set("/spec/volumes", [...listOf(spec.volumes), ...proxyVolumes(options)]),
     ],
     warnings: [
-      ...wish.warnings,
+      ...choice.warnings,
       ...warnings,
       ...members.warnings,
       ...outbound.warnings,

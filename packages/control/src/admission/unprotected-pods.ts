@@ -30,12 +30,12 @@ export function unprotectedPods(
     const { namespace = "default", name, labels } = pod.metadata
     const { phase } = objectOf(pod.status)
     if (phase === "Succeeded" || phase === "Failed" || isDeclared(pod, names)) return []
-    const wish = optIn(labels, namespace, optedIn.has(namespace), names)
-    if (!wish.inject) return []
+    const choice = optIn(labels, namespace, optedIn.has(namespace), names)
+    if (!choice.inject) return []
     const found = faultOf(pod, names)
     return found === undefined
       ? []
-      : [{ namespace, name, problem: `${found.problem}, though ${wish.because}`, fix: found.fix }]
+      : [{ namespace, name, problem: `${found.problem}, though ${choice.because}`, fix: found.fix }]
   })
 }
 

@@ -6,7 +6,7 @@
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Kind, type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { closedStandIn } from "./closed-stand-in.js"
+import { fallbackPolicy } from "./fallback-policy.js"
 import { meansTheSame } from "./meaning.js"
 import { isSecurityKind, type OfKind, policyKey, type StoredPolicy } from "./stored-policy.js"
 
@@ -23,23 +23,23 @@ export function readPolicy<K extends Kind>(
   const known = { key: policyKey(kind, namespace, name), kind, namespace, name, object }
   const { document, faults } = validate(object, names)
   if (document !== undefined && isOfKind(document, kind)) {
-    return { ...known, written: document, faults: [], inForce: document, standsIn: false }
+    return { ...known, written: document, faults: [], inForce: document, isFallback: false }
   }
   // Fail closed: without the last good version a refusal would turn into an admission. Another object of the same name
   // is no version of it: whoever deleted the old one meant it.
   const isVersion = before !== undefined && before.object.metadata.uid === object.metadata.uid
-  if (isVersion && !before.standsIn && before.inForce !== undefined) {
-    return { ...known, written: undefined, faults, inForce: before.inForce, standsIn: false }
+  if (isVersion && !before.isFallback && before.inForce !== undefined) {
+    return { ...known, written: undefined, faults, inForce: before.inForce, isFallback: false }
   }
-  return { ...known, written: undefined, faults, inForce: standInOf(kind, object, names), standsIn: true }
+  return { ...known, written: undefined, faults, inForce: fallbackOf(kind, object, names), isFallback: true }
 }
 
 /**
  * Routes have no strictest reading: without a readable MeshService the Service itself is called. Nor has an invariant,
  * which lets nothing through.
  */
-function standInOf<K extends Kind>(kind: K, object: KubernetesObject, names: MeshNames): OfKind<K> | undefined {
-  const document = isSecurityKind(kind) ? closedStandIn(kind, object, names) : undefined
+function fallbackOf<K extends Kind>(kind: K, object: KubernetesObject, names: MeshNames): OfKind<K> | undefined {
+  const document = isSecurityKind(kind) ? fallbackPolicy(kind, object, names) : undefined
   return document !== undefined && isOfKind(document, kind) ? document : undefined
 }
 

@@ -39,8 +39,8 @@ export interface StoredPolicy<K extends Kind = Kind> {
    * for as long as it means the same. Undefined where it would change no outcome.
    */
   readonly inForce: OfKind<K> | undefined
-  /** Whether `inForce` is what nobody wrote. */
-  readonly standsIn: boolean
+  /** Whether `inForce` is a fallback policy, which nobody wrote. */
+  readonly isFallback: boolean
   /**
    * Of one that was deleted along with its namespace or owner: the workloads, by uid, that still run and for which it
    * stays in force; undefined while it is being found out which those are.

@@ -9,9 +9,9 @@ export type Instead = (typeof INSTEAD)[number]
 
 export function unreadablePolicies(stored: Iterable<StoredPolicy>): ReadonlyMap<Instead, number> {
   const counts = new Map<Instead, number>(INSTEAD.map(instead => [instead, 0]))
-  for (const { faults, inForce, standsIn } of stored) {
+  for (const { faults, inForce, isFallback } of stored) {
     if (faults.length === 0) continue
-    const instead = inForce === undefined ? "nothing" : standsIn ? "strictest" : "last_good"
+    const instead = inForce === undefined ? "nothing" : isFallback ? "strictest" : "last_good"
     counts.set(instead, (counts.get(instead) ?? 0) + 1)
   }
   return counts

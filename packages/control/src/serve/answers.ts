@@ -9,9 +9,9 @@ import { ProvedAnswers } from "../answers/api/proved-answers.js"
 import { FRONT_PROXY, type FrontProxy, readFrontProxy } from "../answers/api/remote-user.js"
 import { SeenAnswers } from "../answers/api/seen-answers.js"
 import { CallLedger } from "../answers/call-ledger.js"
+import { LocalObservations } from "../answers/local-observations.js"
+import { MeshObservations } from "../answers/mesh-observations.js"
 import { Observers } from "../answers/observers.js"
-import { OwnSight } from "../answers/own-sight.js"
-import { WholeSight } from "../answers/whole-sight.js"
 import { componentNames } from "../install/component-names.js"
 import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
 import type { ProxyReportSources } from "../observe/proxy-report.js"
@@ -38,7 +38,7 @@ export interface AnswersParts {
 
 export interface Answers {
   readonly observers: Observers
-  readonly own: OwnSight
+  readonly own: LocalObservations
   readonly seen: SeenAnswers
   readonly api: AnswersApi
   readonly frontProxy: () => FrontProxy | undefined
@@ -55,10 +55,10 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   const now = Date.now
   const { rootNamespace } = mesh.names
   const observers = new Observers({ ledger, policies, directory, speaksFor, rootNamespace, now })
-  const own = new OwnSight({ observers, directory, proxies, traffic: ledger.traffic })
-  const sight = new WholeSight({ own, others, reported })
+  const own = new LocalObservations({ observers, directory, proxies, traffic: ledger.traffic })
+  const observations = new MeshObservations({ own, others, reported })
   const { version } = options
-  const seen = new SeenAnswers({ mesh, ledger, sight, policies, directory, stored, now, version })
+  const seen = new SeenAnswers({ mesh, ledger, observations, policies, directory, stored, now, version })
   const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
   const frontProxy = frontProxyOf(reflectors)
   const api = new AnswersApi({

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane, wired: cluster → copies → knowledge → streams, and what comes back → ledger → status. Everything is
+// The control plane, wired: cluster → copies → mesh state → streams, and what comes back → ledger → status. Everything is
 // started here and ends here.
 
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
@@ -22,13 +22,13 @@ import { StatusController } from "../status/status-controller.js"
 import { startAdmission } from "./admission.js"
 import { keepAnswers } from "./answers.js"
 import { AuthorityNews } from "./authority-news.js"
+import { ensureRootNamespace, retrying } from "./bootstrap.js"
 import { Closers } from "./closers.js"
-import { ensureRootNamespace, patiently } from "./first-steps.js"
 import { openHealthPort, type Told } from "./health-port.js"
 import { issuerOf, issuersOf } from "./issuers.js"
-import { gatherKnowledge } from "./knowledge.js"
 import { standForElection } from "./leadership.js"
 import { meshServerOptions } from "./mesh-port.js"
+import { startMeshState } from "./mesh-state.js"
 import { keepLedger } from "./proxy-ledger.js"
 import { type Reflectors, startReflectors } from "./reflectors.js"
 import { keepReplicas } from "./replicas.js"
@@ -85,7 +85,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   closers.add(() => tracing.stop())
   const { tracer } = tracing
 
-  await patiently(logger, "the cluster's kinds", async () => {
+  await retrying(logger, "the cluster's kinds", async () => {
     await ensureRootNamespace(client, names)
     await installDefinitions({ client, names, log: warn })
   })
@@ -106,8 +106,8 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     connectedProxies: () => ledger.proxies.proxies.size,
     overdueProxies: () => ledger.propagation.overdue,
     isLeader,
-    issuers: () => issuersOf(knowledge.keySets),
-    unreadablePolicies: () => unreadablePolicies(knowledge.policies.items.values()),
+    issuers: () => issuersOf(state.keySets),
+    unreadablePolicies: () => unreadablePolicies(state.policies.items.values()),
     reflectors: () => reflectors.health(),
     authority: () => authority.facts,
     now: () => Date.now(),
@@ -115,7 +115,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const events = new EventRecorder({ client, component: `${names.mesh}-control`, instance: replica, warn })
   closers.add(() => events.stop())
 
-  const knowledge = await gatherKnowledge({
+  const state = await startMeshState({
     client,
     mesh,
     clusterDomain,
@@ -133,8 +133,8 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
       metrics.keyFetchFailed(issuerOf(id))
     },
   })
-  closers.add(() => knowledge.stop())
-  const { policies, registry, views, keySets, routes, persistence } = knowledge
+  closers.add(() => state.stop())
+  const { policies, registry, views, keySets, routes, persistence } = state
 
   const propagated = (seconds: number): void => metrics.propagated(seconds)
   const ledger = keepLedger({ options, reflectors, views, isLeader, tracer, propagated }, closers)
@@ -150,7 +150,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const status = new StatusController({
     client,
     policies,
-    ready: knowledge.complete,
+    ready: state.complete,
     isLeader,
     events,
     warn,
@@ -181,14 +181,14 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     directory: registry,
     prover,
     mesh,
-    ready: knowledge.complete,
+    ready: state.complete,
     isLeader,
     warn,
   })
   closers.add(() => invariants.stop())
 
   // Before the first view is complete a proxy would be told that it has no policies.
-  await knowledge.complete
+  await state.complete
   missing.delete("the cluster has not been read")
 
   const trust = authority

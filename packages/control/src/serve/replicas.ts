@@ -2,8 +2,8 @@
 // The replicas of the control plane among themselves, wired: how each finds the others, what it asks them, and what it answers.
 
 import { messageOf } from "@merlon/xds/runtime"
-import type { OwnSight } from "../answers/own-sight.js"
-import { answerSight, followSight } from "../answers/sight-server.js"
+import type { LocalObservations } from "../answers/local-observations.js"
+import { answerObservations, followObservations } from "../answers/observations-server.js"
 import type { Authority } from "../authority/authority.js"
 import { componentNames } from "../install/component-names.js"
 import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
@@ -29,7 +29,7 @@ export interface ReplicasParts {
 export interface Replicas {
   readonly others: OtherReplicas
   /** From now on the others can ask for this. Returns the port. */
-  answerFrom(own: OwnSight): Promise<number>
+  answerFrom(own: LocalObservations): Promise<number>
 }
 
 const SWEEP_MS = 5_000
@@ -72,8 +72,8 @@ export function keepReplicas({ options, authority, reflectors, isLeader }: Repli
       server = new ReplicaServer({
         credentials,
         identity,
-        answer: (path, query) => answerSight(own, path, query),
-        follow: (path, query, reply) => followSight(own, path, query, reply),
+        answer: (path, query) => answerObservations(own, path, query),
+        follow: (path, query, reply) => followObservations(own, path, query, reply),
         log: warn,
       })
       const port = await server.listen(listen.replicaPort, listen.host)

@@ -6,7 +6,7 @@ import { contentVersion } from "@merlon/xds/runtime"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"
-import { closedStandIn } from "../policies/closed-stand-in.js"
+import { fallbackPolicy } from "../policies/fallback-policy.js"
 import type { SecurityKind } from "../policies/stored-policy.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { podOf, serviceOf } from "../registry/testing/objects.js"
@@ -89,7 +89,7 @@ const bursts = fc
 class World {
   readonly policies = new Map<string, KubernetesObject>()
   /** Keys of policies of which nothing readable is known. */
-  readonly standIns = new Set<string>()
+  readonly fallbacks = new Set<string>()
   readonly #services = new Map<string, KubernetesObject>()
 
   apply(stage: Stage, step: Step): void {
@@ -114,16 +114,16 @@ class World {
       if (!set) {
         policies.delete(kind, namespace, name)
         this.policies.delete(key)
-        this.standIns.delete(key)
+        this.fallbacks.delete(key)
         return
       }
       policies.set(kind, object)
       if ((object.spec as { enforcement: string }).enforcement !== "Broken") {
         this.policies.set(key, object)
-        this.standIns.delete(key)
-      } else if (!this.policies.has(key) || this.standIns.has(key)) {
-        this.policies.set(key, { ...object, spec: closedStandIn(kind, object, MESH.names)?.spec })
-        this.standIns.add(key)
+        this.fallbacks.delete(key)
+      } else if (!this.policies.has(key) || this.fallbacks.has(key)) {
+        this.policies.set(key, { ...object, spec: fallbackPolicy(kind, object, MESH.names)?.spec })
+        this.fallbacks.add(key)
       }
     }
   }

@@ -4,7 +4,7 @@
 
 import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
-import { afterLiving } from "@merlon/xds/runtime"
+import { suspendAwareTimeout } from "@merlon/xds/runtime"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
 import { KeyReports } from "../enforcement/key-reports.js"
@@ -210,7 +210,7 @@ class WorkerHandle {
     return new Promise((resolve, reject) => {
       if (this.#worker.isDead() || !this.#worker.isConnected()) return reject(new WorkerGone())
       const number = ++this.#number
-      const answered = afterLiving(patienceMs, () => this.end())
+      const answered = suspendAwareTimeout(patienceMs, () => this.end())
       this.#waiting.set(number, { resolve, reject, answered })
       // With a callback, or a worker that has just died would end us too; that it has is told by its exit.
       this.#listening.then(() => this.#worker.send({ number, question }, () => undefined)).catch(reject)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it, test } from "vitest"
-import { permit, type Wish } from "./access.js"
+import { type AccessRequest, permit } from "./access.js"
 
 const JANE = { name: "jane", uid: "7", groups: ["dev"], extra: {} }
-const WISH: Wish = {
+const REQUEST: AccessRequest = {
   verb: "list",
   group: "answers.merlon.dev",
   version: "v1alpha1",
@@ -24,8 +24,8 @@ function clusterThatSays(status: unknown) {
 
 it("asks the cluster about the user and what is wanted", async () => {
   const { client, asked } = clusterThatSays({ allowed: true })
-  await permit(client, JANE, WISH)
-  const { verb, group, version, resource, namespace } = WISH
+  await permit(client, JANE, REQUEST)
+  const { verb, group, version, resource, namespace } = REQUEST
   const resourceAttributes = { verb, group, version, resource, namespace }
   expect(asked).toMatchObject([{ spec: { user: "jane", uid: "7", groups: ["dev"], resourceAttributes } }])
 })
@@ -36,11 +36,11 @@ test.each([
   ["no answer", undefined],
   ["allowed in other words", { allowed: "true" }],
 ])("forbids what is %s", async (_, status) => {
-  await expect(permit(clusterThatSays(status).client, JANE, WISH)).rejects.toThrow(
+  await expect(permit(clusterThatSays(status).client, JANE, REQUEST)).rejects.toThrow(
     'User "jane" cannot list resource "calls"',
   )
 })
 
 test.each([{ allowed: true }, { allowed: true, denied: false }])("permits what is allowed: %o", async status => {
-  await expect(permit(clusterThatSays(status).client, JANE, WISH)).resolves.toBeUndefined()
+  await expect(permit(clusterThatSays(status).client, JANE, REQUEST)).resolves.toBeUndefined()
 })

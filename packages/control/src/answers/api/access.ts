@@ -7,7 +7,7 @@ import { objectOf } from "../../registry/foreign.js"
 import { ApiFault } from "./api-fault.js"
 import type { RemoteUser } from "./remote-user.js"
 
-export interface Wish {
+export interface AccessRequest {
   readonly verb: string
   readonly group: string
   readonly version: string
@@ -18,8 +18,12 @@ export interface Wish {
 }
 
 /** Throws where the answer is no, or there is none. */
-export async function permit(client: Pick<KubernetesClient, "create">, user: RemoteUser, wish: Wish): Promise<void> {
-  const { namespace, name, ...attributes } = wish
+export async function permit(
+  client: Pick<KubernetesClient, "create">,
+  user: RemoteUser,
+  request: AccessRequest,
+): Promise<void> {
+  const { namespace, name, ...attributes } = request
   const review = await client.create<KubernetesObject>(SUBJECT_ACCESS_REVIEWS, {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
@@ -40,7 +44,7 @@ export async function permit(client: Pick<KubernetesClient, "create">, user: Rem
   // Fail closed: whatever is no clear yes is a no.
   if (allowed === true && denied !== true) return
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
-  const what = `${wish.resource}.${wish.group}`
-  const message = `${what} is forbidden: User "${user.name}" cannot ${wish.verb} resource "${wish.resource}" in API group "${wish.group}" ${where}`
+  const what = `${request.resource}.${request.group}`
+  const message = `${what} is forbidden: User "${user.name}" cannot ${request.verb} resource "${request.resource}" in API group "${request.group}" ${where}`
   throw new ApiFault(403, "Forbidden", message)
 }

@@ -18,7 +18,7 @@ import { over, whenOver } from "./reply-over.js"
 import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
 import type { SeenAnswers } from "./seen-answers.js"
 import { shareOwner } from "./share-owner.js"
-import { type TableWish, tableOf, tableWish } from "./table.js"
+import { type TableRequest, tableOf, tableRequest } from "./table.js"
 
 export interface AnswersApiOptions {
   readonly client: KubernetesClient
@@ -98,14 +98,14 @@ export class AnswersApi {
         `\`${resource.name}\` can be asked by ${resource.verbs.join(", ")} alone`,
       )
     }
-    const wish = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
+    const access = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
     const places = verb === "watch" ? this.#watches : this.#questions
     const held: Held = { end: () => this.#letGo(reply) }
     const leave = places.enter(shareOwner(user.name), () => held.end())
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
-      await permit(this.#options.client, user, wish)
-      const wanted = tableWish(asked.headers.accept, question.query)
+      await permit(this.#options.client, user, access)
+      const wanted = tableRequest(asked.headers.accept, question.query)
       if (verb === "watch") await this.#watch(question, reply, wanted, held)
       else {
         const body = await this.#plain(question, asked, user, wanted)
@@ -135,7 +135,7 @@ export class AnswersApi {
     question: Question,
     asked: IncomingMessage,
     user: RemoteUser,
-    wanted: TableWish | undefined,
+    wanted: TableRequest | undefined,
   ): Promise<object> {
     const { resource, verb } = question
     const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: resource.kind }
@@ -156,7 +156,7 @@ export class AnswersApi {
     return { ...type, kind: `${resource.kind}List`, metadata, ...notes, items: objects }
   }
 
-  async #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined, held: Held): Promise<void> {
+  async #watch(question: Question, reply: ServerResponse, wanted: TableRequest | undefined, held: Held): Promise<void> {
     // Gone, or without a place, while the cluster was asked whether they may.
     if (reply.destroyed || reply.headersSent) return
     const end = followInReply(question, reply, { group: this.#group, seen: this.#options.seen, wanted })

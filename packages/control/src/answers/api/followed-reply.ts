@@ -8,12 +8,12 @@ import { type Question, wholeIn } from "./question.js"
 import { whenOver } from "./reply-over.js"
 import { ANSWERS_VERSION } from "./resources.js"
 import type { SeenAnswers } from "./seen-answers.js"
-import { type TableWish, tableOf } from "./table.js"
+import { type TableRequest, tableOf } from "./table.js"
 
 export interface Followed {
   readonly group: string
   readonly seen: Pick<SeenAnswers, "follow">
-  readonly wanted: TableWish | undefined
+  readonly wanted: TableRequest | undefined
 }
 
 const MAX_LINES = 1 << 20

@@ -13,7 +13,7 @@ import { connect as connectTls } from "node:tls"
 import { meshNames } from "@merlon/policy/mesh"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest"
 import { selfSigned, signedBy } from "../../kubernetes/testing/credentials.js"
-import type { SightFollower } from "../sight.js"
+import type { ObservationFollower } from "../observations.js"
 import { AnswersApi } from "./answers-api.js"
 import { readFrontProxy } from "./remote-user.js"
 
@@ -28,7 +28,7 @@ const PATIENCE = 60_000
 let server: Server
 let replies: ServerResponse[] = []
 let permitted: Promise<void>
-let follower: SightFollower | undefined
+let follower: ObservationFollower | undefined
 let following = 0
 let shares: string[] = []
 let listed: object[] = []
@@ -44,7 +44,7 @@ beforeAll(async () => {
     names: meshNames(),
     frontProxy: () => readFrontProxy({ "requestheader-client-ca-file": authority.certificate }),
     seen: {
-      follow: (_: unknown, told: SightFollower) => {
+      follow: (_: unknown, told: ObservationFollower) => {
         follower = told
         following += 1
         return () => {

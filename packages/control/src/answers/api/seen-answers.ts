@@ -17,11 +17,11 @@ import type { CallLedger } from "../call-ledger.js"
 import { callerNames, namesOf } from "../caller-names.js"
 import { cutOff, tellCutOff } from "../cut-off.js"
 import { KEEP_CALLS_MS } from "../ledger-shard.js"
-import { digestOf } from "../own-sight.js"
+import { digestOf } from "../local-observations.js"
+import type { MeshObservations } from "../mesh-observations.js"
+import type { ObservationFollower } from "../observations.js"
 import { readinessOf, type WorkloadReadiness } from "../readiness.js"
 import { rulesOf } from "../rule-digests.js"
-import type { SightFollower } from "../sight.js"
-import type { WholeSight } from "../whole-sight.js"
 import { WorkloadNames } from "../workload-names.js"
 import {
   type NamedReport,
@@ -37,7 +37,7 @@ import { type Question, spanIn, wholeIn } from "./question.js"
 export interface SeenSources {
   readonly mesh: MeshConfig
   readonly ledger: CallLedger
-  readonly sight: WholeSight
+  readonly observations: MeshObservations
   readonly policies: PolicySource
   readonly directory: MeshDirectory
   /** The ConfigMaps of the ledger. */
@@ -95,7 +95,7 @@ export class SeenAnswers {
   async get(question: Question): Promise<Item> {
     const { resource, namespace, name = "" } = question
     if (resource.name === "decisions") {
-      const { found, silent } = await this.#sources.sight.decision(name, namespace)
+      const { found, silent } = await this.#sources.observations.decision(name, namespace)
       if (found !== undefined) return found
       throw notFound(
         `no proxy that is connected has the decision \`${name}\` among its last thousand${unheard(silent)}`,
@@ -111,8 +111,8 @@ export class SeenAnswers {
   }
 
   /** Returns how to stop. */
-  follow({ namespace, query }: Question, follower: SightFollower): () => void {
-    return this.#sources.sight.follow(namespace, query, follower)
+  follow({ namespace, query }: Question, follower: ObservationFollower): () => void {
+    return this.#sources.observations.follow(namespace, query, follower)
   }
 
   async #calls({ namespace, query }: Question): Promise<Listed> {
@@ -123,13 +123,13 @@ export class SeenAnswers {
       .calls()
       .filter(call => isIn(call.workload, namespace) && call.lastSeen >= since && filter(traitsOf(call)))
       .sort((a, b) => b.lastSeen - a.lastSeen)
-    const { minutes, silent } = await this.#sources.sight.traffic(namespace)
+    const { minutes, silent } = await this.#sources.observations.traffic(namespace)
     const notes = { forgotten: this.#sources.ledger.forgotten, traffic: minutes, ...partial(silent) }
     return cut(found.map(callItem), query, notes, MAX_CALLS)
   }
 
   async #decisions({ namespace, query }: Question): Promise<Listed> {
-    const { items, remaining, asked, known, silent } = await this.#sources.sight.decisions(namespace, query)
+    const { items, remaining, asked, known, silent } = await this.#sources.observations.decisions(namespace, query)
     return { items, remaining, notes: { proxies: { asked, known }, ...partial(silent) } }
   }
 
@@ -156,7 +156,7 @@ export class SeenAnswers {
   }
 
   async #proxies({ namespace, query }: Question): Promise<Listed> {
-    const { reports, took, silent } = await this.#sources.sight.proxies(namespace)
+    const { reports, took, silent } = await this.#sources.observations.proxies(namespace)
     const items = reports.map(({ key, ...report }) => ({
       metadata: nameIn(key),
       spec: { ...report, workload: this.#names.of(key) },
@@ -185,7 +185,7 @@ export class SeenAnswers {
   }
 
   async #listWorkloads({ namespace, query }: Question): Promise<Listed> {
-    const { reports, silent } = await this.#sources.sight.proxies(namespace)
+    const { reports, silent } = await this.#sources.observations.proxies(namespace)
     return cut(workloadReports(this.#workloads(reports), namespace).map(reportItem), query, partial(silent))
   }
 
@@ -203,7 +203,7 @@ export class SeenAnswers {
   }
 
   async #workload(name: string, namespace: string | undefined): Promise<Item> {
-    const { reports, silent } = await this.#sources.sight.proxies(namespace)
+    const { reports, silent } = await this.#sources.observations.proxies(namespace)
     const [found, ...others] = workloadReportsCalled(name, this.#workloads(reports), namespace)
     if (found === undefined) throw notFound(`there is no \`${name}\` among workloads`)
     if (others.length === 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import { SEEN } from "./resources.js"
-import { tableOf, tableWish } from "./table.js"
+import { tableOf, tableRequest } from "./table.js"
 
 const KUBECTL =
   "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
@@ -22,7 +22,7 @@ describe("what a client likes best", () => {
       "v1",
     ],
   ])("of `%s` is %s", (accept, version) => {
-    expect(tableWish(accept, new URLSearchParams())?.version).toBe(version)
+    expect(tableRequest(accept, new URLSearchParams())?.version).toBe(version)
   })
 })
 

@@ -5,14 +5,14 @@ import { listOf, objectOf, textOf } from "../../registry/foreign.js"
 import type { Item } from "./item.js"
 import type { AnswerResource } from "./resources.js"
 
-export interface TableWish {
+export interface TableRequest {
   /** Of `meta.k8s.io`. */
   readonly version: "v1" | "v1beta1"
   readonly include: "None" | "Metadata" | "Object"
 }
 
 /** What the client likes best of what we can give: a Table, or undefined for the objects themselves. */
-export function tableWish(accept: string | undefined, query: URLSearchParams): TableWish | undefined {
+export function tableRequest(accept: string | undefined, query: URLSearchParams): TableRequest | undefined {
   for (const range of (accept ?? "").split(",")) {
     const [type = "", ...parameters] = range.split(";").map(part => part.trim().toLowerCase())
     if (type !== "application/json" && type !== "application/*" && type !== "*/*") continue
@@ -43,14 +43,16 @@ type Type = { readonly apiVersion: string; readonly kind: string }
 export function tableOf(
   resource: AnswerResource,
   objects: readonly (Item & Type)[],
-  wish: TableWish,
+  wanted: TableRequest,
   { metadata, now }: { readonly metadata: object; readonly now: number },
 ): object {
   const columns = COLUMNS[resource.name] ?? [NAME]
-  const apiVersion = `meta.k8s.io/${wish.version}`
+  const apiVersion = `meta.k8s.io/${wanted.version}`
   const attached = (object: Item & Type): object | null => {
-    if (wish.include === "None") return null
-    return wish.include === "Object" ? object : { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata }
+    if (wanted.include === "None") return null
+    return wanted.include === "Object"
+      ? object
+      : { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata }
   }
   return {
     kind: "Table",

@@ -10,7 +10,7 @@ const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
 
 /** An API that is away will come back; one that says no has to be told something else first. */
-export async function patiently(logger: Logger, what: string, act: () => Promise<void>): Promise<void> {
+export async function retrying(logger: Logger, what: string, act: () => Promise<void>): Promise<void> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       return await act()

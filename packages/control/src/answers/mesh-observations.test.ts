@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from "vitest"
 import type { ProxyReport } from "../observe/proxy-report.js"
-import type { OwnSight } from "./own-sight.js"
-import { SIGHT_PATHS } from "./sight-server.js"
-import { WholeSight, type WholeSightSources } from "./whole-sight.js"
+import type { LocalObservations } from "./local-observations.js"
+import { MeshObservations, type MeshObservationsSources } from "./mesh-observations.js"
+import { OBSERVATION_PATHS } from "./observations-server.js"
 
 const decision = (name: string, time: string) => ({
   metadata: { name, namespace: "foo", creationTimestamp: time },
@@ -21,9 +21,9 @@ interface Others {
   readonly silent?: readonly string[]
 }
 
-function sightOf(own: Partial<OwnSight>, { answers, silent = [] }: Others): WholeSight {
+function observationsOf(own: Partial<LocalObservations>, { answers, silent = [] }: Others): MeshObservations {
   const asked: string[] = []
-  const others: Partial<WholeSightSources["others"]> = {
+  const others: Partial<MeshObservationsSources["others"]> = {
     ask: async path => {
       asked.push(path)
       return { answers, silent }
@@ -34,7 +34,7 @@ function sightOf(own: Partial<OwnSight>, { answers, silent = [] }: Others): Whol
   const proxies = new Map([["foo/reported", { ...record, key: "foo/reported", certificateNotAfter: undefined }]])
   const reported = { ledger: { proxies }, views: { get: () => undefined }, propagation: { lagOf: () => 0 } }
   // Of all sources these are asked.
-  return new WholeSight({ own, others, reported } as unknown as WholeSightSources)
+  return new MeshObservations({ own, others, reported } as unknown as MeshObservationsSources)
 }
 
 describe("decisions", () => {
@@ -42,36 +42,36 @@ describe("decisions", () => {
   const theirs = { items: [decision("c", "3"), decision("a", "1")], remaining: 4, asked: 2, known: 9 }
 
   it("are those of all, newest first, as many as were wanted", async () => {
-    const seen = await sightOf(own, { answers: [theirs] }).decisions("foo", new URLSearchParams({ limit: "2" }))
+    const seen = await observationsOf(own, { answers: [theirs] }).decisions("foo", new URLSearchParams({ limit: "2" }))
     expect(seen.items.map(({ metadata }) => metadata.name)).toEqual(["c", "b"])
     expect(seen).toMatchObject({ remaining: 6, asked: 3, known: 10, silent: [] })
   })
 
   it("name who did not answer, and take nothing that is no decision", async () => {
     const strange = { items: ["x", { metadata: { name: 7 } }, null], remaining: -1, asked: "many" }
-    const sight = sightOf(own, { answers: [strange, "x", undefined], silent: ["b"] })
-    const seen = await sight.decisions("foo", new URLSearchParams())
+    const observations = observationsOf(own, { answers: [strange, "x", undefined], silent: ["b"] })
+    const seen = await observations.decisions("foo", new URLSearchParams())
     expect(seen).toMatchObject({ items: [decision("b", "2")], remaining: 1, asked: 1, silent: ["b"] })
   })
 
   it("are refused here where the filter cannot be read", async () => {
     const query = new URLSearchParams({ path: "x".repeat(600) })
-    await expect(sightOf(own, { answers: [] }).decisions("foo", query)).rejects.toThrow(/more than 512/)
+    await expect(observationsOf(own, { answers: [] }).decisions("foo", query)).rejects.toThrow(/more than 512/)
   })
 })
 
 describe("one decision", () => {
   it("is whoever's that has it, without waiting for the others", async () => {
     const hangs = { decision: () => new Promise<undefined>(() => undefined) }
-    const { found } = await sightOf(hangs, { answers: [decision("a", "1")] }).decision("a", undefined)
+    const { found } = await observationsOf(hangs, { answers: [decision("a", "1")] }).decision("a", undefined)
     expect(found?.metadata.name).toBe("a")
     const has = { decision: async () => decision("a", "1") }
-    expect((await sightOf(has, { answers: [], silent: ["b"] }).decision("a", undefined)).found).toBeDefined()
+    expect((await observationsOf(has, { answers: [], silent: ["b"] }).decision("a", undefined)).found).toBeDefined()
   })
 
   it("is nobody's where none has it, and then it counts who did not answer", async () => {
     const none = { decision: async () => undefined }
-    expect(await sightOf(none, { answers: [], silent: ["b"] }).decision("a", undefined)).toEqual({
+    expect(await observationsOf(none, { answers: [], silent: ["b"] }).decision("a", undefined)).toEqual({
       found: undefined,
       silent: ["b"],
     })
@@ -85,7 +85,7 @@ describe("proxies", () => {
 
   it("are those of all, each as whoever has its later connection tells", async () => {
     const theirs = { reports: [report("foo/b", "2026-01-03"), report("foo/a", "2026-01-01")], took: [7] }
-    const { reports, took, silent } = await sightOf(own, { answers: [theirs] }).proxies("foo")
+    const { reports, took, silent } = await observationsOf(own, { answers: [theirs] }).proxies("foo")
     expect(reports.map(({ key, connectedAt }) => [key, connectedAt])).toEqual([
       ["foo/a", "2026-01-02"],
       ["foo/b", "2026-01-03"],
@@ -95,7 +95,7 @@ describe("proxies", () => {
 
   it("are those that were reported as well where somebody does not answer, and only then", async () => {
     const keys = async (silent: readonly string[]) =>
-      (await sightOf(own, { answers: [], silent }).proxies("foo")).reports.map(({ key }) => key)
+      (await observationsOf(own, { answers: [], silent }).proxies("foo")).reports.map(({ key }) => key)
     expect(await keys(["b"])).toEqual(["foo/a", "foo/b", "foo/reported"])
     expect(await keys([])).toEqual(["foo/a", "foo/b"])
   })
@@ -104,8 +104,8 @@ describe("proxies", () => {
 it("adds up minutes that several saw", async () => {
   const minute = (time: string, allowed: number) => ({ time, allowed, refused: 1 })
   const own = { traffic: () => ({ minutes: [minute("2", 1), minute("3", 1)] }) }
-  const sight = sightOf(own, { answers: [{ minutes: [minute("1", 5), minute("2", 5)] }] })
-  expect((await sight.traffic("foo")).minutes).toEqual([
+  const observations = observationsOf(own, { answers: [{ minutes: [minute("1", 5), minute("2", 5)] }] })
+  expect((await observations.traffic("foo")).minutes).toEqual([
     { time: "1", allowed: 5, refused: 1 },
     { time: "2", allowed: 6, refused: 2 },
     { time: "3", allowed: 1, refused: 1 },
@@ -113,5 +113,5 @@ it("adds up minutes that several saw", async () => {
 })
 
 it("asks each thing on a path of its own", () => {
-  expect(new Set(Object.values(SIGHT_PATHS)).size).toBe(Object.keys(SIGHT_PATHS).length)
+  expect(new Set(Object.values(OBSERVATION_PATHS)).size).toBe(Object.keys(OBSERVATION_PATHS).length)
 })

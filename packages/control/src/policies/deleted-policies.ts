@@ -8,13 +8,13 @@ import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { guessedType, type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"
 import { isGoing, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
-import { PatientAsking } from "../observe/patient-asking.js"
+import { RetryingQuery } from "../observe/retrying-query.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { StoredPolicies } from "./stored-policies.js"
 import { isSecurityPolicy, type StoredPolicy } from "./stored-policy.js"
 
-export interface DeparturesOptions {
+export interface DeletedPoliciesOptions {
   readonly policies: StoredPolicies
   readonly client: Pick<KubernetesClient, "get">
   readonly directory: MeshDirectory
@@ -26,16 +26,16 @@ export interface DeparturesOptions {
 /** How long the cluster may take to begin with what else goes with an owner that we cannot ask for. */
 const PATIENCE = 60_000
 
-export class Departures {
-  readonly #options: DeparturesOptions
+export class DeletedPolicies {
+  readonly #options: DeletedPoliciesOptions
   readonly #clock: Clock
-  readonly #asking: PatientAsking
+  readonly #queries: RetryingQuery
   readonly #stop: () => void
 
-  constructor(options: DeparturesOptions) {
+  constructor(options: DeletedPoliciesOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#asking = new PatientAsking(this.#clock)
+    this.#queries = new RetryingQuery(this.#clock)
     this.#stop = options.directory.onChange(({ workloads }) => this.#workloadsChanged(workloads))
   }
 
@@ -56,7 +56,7 @@ export class Departures {
 
   stop(): void {
     this.#stop()
-    this.#asking.stop()
+    this.#queries.stop()
   }
 
   #settle(key: string): void {
@@ -69,7 +69,7 @@ export class Departures {
         ? undefined
         : this.#staysFor(asked, this.#clock.monotonic() - since < PATIENCE)
     }
-    this.#asking.ask(
+    this.#queries.ask(
       question,
       staysFor => {
         if (asked !== undefined) this.#settled(key, asked, staysFor)

@@ -6,7 +6,7 @@ import type { Clock } from "./clock.js"
 const FIRST_RETRY = 200
 const LAST_RETRY = 10_000
 
-export class PatientAsking {
+export class RetryingQuery {
   readonly #clock: Clock
   readonly #retries = new Set<() => void>()
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { afterEach, beforeEach, expect, it, vi } from "vitest"
-import { afterLiving } from "./lived-time.js"
+import { suspendAwareTimeout } from "./suspend-aware-timeout.js"
 
 let clock = 0
 let over = 0
@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers())
 
 it("is up after its time", () => {
-  afterLiving(1_000, () => over++, now)
+  suspendAwareTimeout(1_000, () => over++, now)
   live(999)
   expect(over).toBe(0)
   live(10)
@@ -32,7 +32,7 @@ it("is up after its time", () => {
 })
 
 it("counts no time in which the process was stopped, however late that comes", () => {
-  afterLiving(1_000, () => over++, now)
+  suspendAwareTimeout(1_000, () => over++, now)
   for (const lived of [50, 500, 440]) {
     live(lived)
     clock += 60_000
@@ -44,7 +44,7 @@ it("counts no time in which the process was stopped, however late that comes", (
 })
 
 it("can be called off", () => {
-  const stop = afterLiving(1_000, () => over++, now)
+  const stop = suspendAwareTimeout(1_000, () => over++, now)
   live(950)
   stop()
   live(5_000)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { MESH, policyOf } from "../snapshot/testing/views-stage.js"
-import { closedStandIn, NOBODYS_KEY } from "./closed-stand-in.js"
+import { fallbackPolicy, NOBODYS_KEY } from "./fallback-policy.js"
 import type { SecurityPolicy } from "./stored-policy.js"
 
 const selector = { matchLabels: { app: "web" } }
@@ -60,7 +60,7 @@ it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
     { jwtRules: [{ ...NO_KEYS, presence: "REQUIRED" }] },
   ],
 ])("%s", (_, kind, spec, expected) => {
-  expect(closedStandIn(kind, policyOf(kind, "foo/p", spec), MESH.names)?.spec).toEqual(expected)
+  expect(fallbackPolicy(kind, policyOf(kind, "foo/p", spec), MESH.names)?.spec).toEqual(expected)
 })
 
 const STRICT = { mtls: { mode: "STRICT" } }
@@ -75,5 +75,5 @@ it.each<[string, SecurityPolicy["kind"], string, object, object | undefined]>([
   const policy = policyOf(kind, "foo/p", spec)
   const annotations = { [MESH.names.dryRunAnnotation]: value }
   const annotated = { ...policy, metadata: { ...policy.metadata, annotations } }
-  expect(closedStandIn(kind, annotated, MESH.names)?.spec).toEqual(expected)
+  expect(fallbackPolicy(kind, annotated, MESH.names)?.spec).toEqual(expected)
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all replicas know of their proxies together: our own sight, and what the others answer. Who does not answer is named, and
+// What all replicas know of their proxies together: our local observations, and what the others answer. Who does not answer is named, and
 // nobody is waited for longer than a person likes to wait.
 
 import { type ProxyReport, type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
@@ -7,22 +7,22 @@ import { listOf, objectOf, textOf } from "../registry/foreign.js"
 import type { FromOthers, OtherReplicas } from "../replicas/other-replicas.js"
 import { readFilter } from "./api/filters.js"
 import { type Item, isIn } from "./api/item.js"
-import { limitOf, type OwnSight } from "./own-sight.js"
-import type { DecisionsSeen, ProxiesSeen, SightFollower, TrafficSeen, Whole } from "./sight.js"
-import { SIGHT_PATHS, sightQuery } from "./sight-server.js"
+import { type LocalObservations, limitOf } from "./local-observations.js"
+import type { DecisionsSeen, ObservationFollower, ProxiesSeen, TrafficSeen, Whole } from "./observations.js"
+import { OBSERVATION_PATHS, observationQuery } from "./observations-server.js"
 import type { TrafficMinute } from "./traffic.js"
 
-export interface WholeSightSources {
-  readonly own: OwnSight
+export interface MeshObservationsSources {
+  readonly own: LocalObservations
   readonly others: Pick<OtherReplicas, "ask" | "first" | "follow">
   /** What others have written of theirs, which may be late: for those alone that do not answer. */
   readonly reported: ProxyReportSources
 }
 
-export class WholeSight {
-  readonly #sources: WholeSightSources
+export class MeshObservations {
+  readonly #sources: MeshObservationsSources
 
-  constructor(sources: WholeSightSources) {
+  constructor(sources: MeshObservationsSources) {
     this.#sources = sources
   }
 
@@ -32,7 +32,7 @@ export class WholeSight {
     readFilter(query)
     const [own, { answers, silent }] = await Promise.all([
       this.#sources.own.decisions(namespace, query),
-      this.#ask(SIGHT_PATHS.decisions, namespace, query),
+      this.#ask(OBSERVATION_PATHS.decisions, namespace, query),
     ])
     const parts = [own, ...answers.map(readDecisions)]
     const all = parts.flatMap(({ items }) => items).sort(newestFirst)
@@ -54,7 +54,7 @@ export class WholeSight {
   ): Promise<{ readonly found: Item | undefined; readonly silent: readonly string[] }> {
     const { own, others } = this.#sources
     const theirs = others
-      .first(SIGHT_PATHS.decision, sightQuery(namespace, new URLSearchParams({ id })))
+      .first(OBSERVATION_PATHS.decision, observationQuery(namespace, new URLSearchParams({ id })))
       .then(({ found, silent }) => ({ found: itemIn(found), silent }))
     const ours = own.decision(id, namespace).then(found => ({ found, silent: [] }))
     const both = Promise.all([ours, theirs])
@@ -64,10 +64,10 @@ export class WholeSight {
   }
 
   /** Returns how to stop. */
-  follow(namespace: string | undefined, query: URLSearchParams, follower: SightFollower): () => void {
+  follow(namespace: string | undefined, query: URLSearchParams, follower: ObservationFollower): () => void {
     const { own, others } = this.#sources
     const stopOwn = own.follow(namespace, query, (items, leftOut) => follower.decided(items, leftOut))
-    const stopOthers = others.follow(SIGHT_PATHS.follow, sightQuery(namespace, query), {
+    const stopOthers = others.follow(OBSERVATION_PATHS.follow, observationQuery(namespace, query), {
       said: line => {
         const { items, leftOut } = objectOf(line)
         const read = itemsIn(items)
@@ -84,7 +84,7 @@ export class WholeSight {
 
   async proxies(namespace: string | undefined): Promise<Whole<ProxiesSeen>> {
     const { own, reported } = this.#sources
-    const { answers, silent } = await this.#ask(SIGHT_PATHS.proxies, namespace)
+    const { answers, silent } = await this.#ask(OBSERVATION_PATHS.proxies, namespace)
     const parts = [own.proxies(namespace), ...answers.map(readProxies)]
     const latest = new Map<string, ProxyReport>()
     for (const report of parts.flatMap(({ reports }) => reports)) {
@@ -102,7 +102,7 @@ export class WholeSight {
   }
 
   async traffic(namespace: string | undefined): Promise<Whole<TrafficSeen>> {
-    const { answers, silent } = await this.#ask(SIGHT_PATHS.traffic, namespace)
+    const { answers, silent } = await this.#ask(OBSERVATION_PATHS.traffic, namespace)
     const sums = new Map<string, TrafficMinute>()
     for (const { minutes } of [this.#sources.own.traffic(namespace), ...answers.map(readTraffic)]) {
       for (const { time, allowed, refused } of minutes) {
@@ -114,7 +114,7 @@ export class WholeSight {
   }
 
   #ask(path: string, namespace: string | undefined, query = new URLSearchParams()): Promise<FromOthers> {
-    return this.#sources.others.ask(path, sightQuery(namespace, query))
+    return this.#sources.others.ask(path, observationQuery(namespace, query))
   }
 }
 

@@ -8,12 +8,12 @@ import { readFilter, type Traits } from "./api/filters.js"
 import { type Item, isIn, nameIn } from "./api/item.js"
 import { wholeIn } from "./api/question.js"
 import { callerNames, namesOf } from "./caller-names.js"
+import type { DecisionsSeen, ProxiesSeen, TrafficSeen } from "./observations.js"
 import type { Observers, ProxyDecision } from "./observers.js"
-import type { DecisionsSeen, ProxiesSeen, TrafficSeen } from "./sight.js"
 import type { Traffic } from "./traffic.js"
 import { WorkloadNames } from "./workload-names.js"
 
-export interface OwnSightSources {
+export interface LocalObservationsSources {
   readonly observers: Observers
   readonly directory: MeshDirectory
   /** Of the proxies that are connected here. */
@@ -24,11 +24,11 @@ export interface OwnSightSources {
 const DEFAULT_LIMIT = 100
 const MAX_DECISIONS = 5_000
 
-export class OwnSight {
-  readonly #sources: OwnSightSources
+export class LocalObservations {
+  readonly #sources: LocalObservationsSources
   readonly #names: WorkloadNames
 
-  constructor(sources: OwnSightSources) {
+  constructor(sources: LocalObservationsSources) {
     this.#sources = sources
     this.#names = new WorkloadNames(sources.directory)
   }

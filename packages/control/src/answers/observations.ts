@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known only where a proxy is connected: what it decides, how far it is, what it told lately. A replica has it of its own
-// proxies (`own-sight.ts`) and asks the others for theirs (`whole-sight.ts`).
+// proxies (`local-observations.ts`) and asks the others for theirs (`mesh-observations.ts`).
 
 import type { ProxyReport } from "../observe/proxy-report.js"
 import type { Item } from "./api/item.js"
@@ -31,7 +31,7 @@ export interface TrafficSeen {
 /** With the names of replicas that did not say what they know. */
 export type Whole<T> = T & { readonly silent: readonly string[] }
 
-export interface SightFollower {
+export interface ObservationFollower {
   decided(items: readonly Item[], leftOut: number): void
   /** Whenever it changes which replicas cannot be heard. */
   silent(replicas: readonly string[]): void

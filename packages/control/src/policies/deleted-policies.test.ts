@@ -5,7 +5,7 @@ import type { KubernetesObject, ResourceType } from "../kubernetes/resource-type
 import { settle as idle, ManualClock } from "../observe/testing/manual-clock.js"
 import { podOf } from "../registry/testing/objects.js"
 import { MESH, policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
-import { Departures } from "./departures.js"
+import { DeletedPolicies } from "./deleted-policies.js"
 
 const AP = "AuthorizationPolicy"
 const KEY = "AuthorizationPolicy/foo/deny"
@@ -35,7 +35,7 @@ function stage() {
   const api = new Api()
   const clock = new ManualClock()
   const warnings: string[] = []
-  const departures = new Departures({
+  const deletedPolicies = new DeletedPolicies({
     policies: views.policies,
     client: api,
     directory: views.registry,
@@ -44,7 +44,7 @@ function stage() {
     clock,
   })
   const remove = async (): Promise<void> => {
-    departures.deleted(KEY)
+    deletedPolicies.deleted(KEY)
     await idle()
     views.settle()
   }
@@ -52,7 +52,7 @@ function stage() {
   api.set("Namespace", "foo")
   views.registry.setPod(podOf("foo/a"))
   views.registry.setPod(podOf("foo/b"))
-  return { ...views, api, clock, warnings, departures, remove, enforces }
+  return { ...views, api, clock, warnings, deletedPolicies, remove, enforces }
 }
 
 let s: ReturnType<typeof stage>
@@ -97,7 +97,7 @@ describe("a policy that somebody deletes", () => {
 
   it("is replaced by one that is stored under its name meanwhile", async () => {
     store()
-    s.departures.deleted(KEY)
+    s.deletedPolicies.deleted(KEY)
     store({ uid: "another" })
     await idle()
     expect(s.policies.items.get(KEY)?.object.metadata.uid).toBe("another")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own sight, as other replicas ask for it. There is no way from here to theirs: a question goes one step.
+// Our local observations, as other replicas ask for them. There is no way from here to theirs: a question goes one step.
 
 import type { ServerResponse } from "node:http"
 import { ApiFault } from "./api/api-fault.js"
 import type { Item } from "./api/item.js"
-import type { OwnSight } from "./own-sight.js"
+import type { LocalObservations } from "./local-observations.js"
 
-export const SIGHT_PATHS = {
+export const OBSERVATION_PATHS = {
   decisions: "/v1/decisions",
   decision: "/v1/decision",
   follow: "/v1/follow",
@@ -22,23 +22,27 @@ const MAX_LINES = 1 << 20
 const MOST_ITEMS = 100
 
 /** The question, with the namespace that the user may ask about. */
-export function sightQuery(namespace: string | undefined, query: URLSearchParams): URLSearchParams {
+export function observationQuery(namespace: string | undefined, query: URLSearchParams): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.delete(NAMESPACE)
   if (namespace !== undefined) asked.set(NAMESPACE, namespace)
   return asked
 }
 
-export async function answerSight(own: OwnSight, path: string, query: URLSearchParams): Promise<object | undefined> {
+export async function answerObservations(
+  own: LocalObservations,
+  path: string,
+  query: URLSearchParams,
+): Promise<object | undefined> {
   const namespace = query.get(NAMESPACE) ?? undefined
   switch (path) {
-    case SIGHT_PATHS.decisions:
+    case OBSERVATION_PATHS.decisions:
       return own.decisions(namespace, query)
-    case SIGHT_PATHS.decision:
+    case OBSERVATION_PATHS.decision:
       return own.decision(query.get("id") ?? "", namespace)
-    case SIGHT_PATHS.proxies:
+    case OBSERVATION_PATHS.proxies:
       return own.proxies(namespace)
-    case SIGHT_PATHS.traffic:
+    case OBSERVATION_PATHS.traffic:
       return own.traffic(namespace)
     default:
       return undefined
@@ -46,8 +50,13 @@ export async function answerSight(own: OwnSight, path: string, query: URLSearchP
 }
 
 /** False where something else is asked. */
-export function followSight(own: OwnSight, path: string, query: URLSearchParams, reply: ServerResponse): boolean {
-  if (path !== SIGHT_PATHS.follow) return false
+export function followObservations(
+  own: LocalObservations,
+  path: string,
+  query: URLSearchParams,
+  reply: ServerResponse,
+): boolean {
+  if (path !== OBSERVATION_PATHS.follow) return false
   let leftOut = 0
   const write = (items: readonly Item[]): void => {
     reply.write(`${JSON.stringify({ items, leftOut })}\n`)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limit in time that this process has lived through. Whoever was held up itself, stopped with its machine or short of
-// processors, must not call others late: their answers may lie there unread.
+// A timeout that counts only the time in which this process ran. A process that was suspended, or starved of CPU, must
+// not blame its peers for the delay: their answers may have arrived and wait to be read.
 
 const STEPS = 10
 const MONOTONIC = (): number => performance.now()
 
 /** Returns how to call it off. Keeps no process alive. */
-export function afterLiving(milliseconds: number, then: () => void, now = MONOTONIC): () => void {
+export function suspendAwareTimeout(milliseconds: number, then: () => void, now = MONOTONIC): () => void {
   const step = milliseconds / STEPS
   let lived = 0
   let due = 0

@@ -6,11 +6,11 @@
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
-import { PatientAsking } from "../observe/patient-asking.js"
+import { RetryingQuery } from "../observe/retrying-query.js"
 import type { Registry } from "../registry/registry.js"
 import { isSecurityPolicy, type PolicySource } from "./stored-policy.js"
 
-export interface ServiceDeparturesOptions {
+export interface DeletedServicesOptions {
   readonly policies: Pick<PolicySource, "items">
   readonly registry: Registry
   readonly client: Pick<KubernetesClient, "get">
@@ -23,15 +23,15 @@ interface Departing {
   readonly name: string
 }
 
-export class ServiceDepartures {
-  readonly #options: ServiceDeparturesOptions
-  readonly #asking: PatientAsking
+export class DeletedServices {
+  readonly #options: DeletedServicesOptions
+  readonly #queries: RetryingQuery
   readonly #departing = new Map<string, Departing>()
   readonly #stop: () => void
 
-  constructor(options: ServiceDeparturesOptions) {
+  constructor(options: DeletedServicesOptions) {
     this.#options = options
-    this.#asking = new PatientAsking(options.clock ?? systemClock)
+    this.#queries = new RetryingQuery(options.clock ?? systemClock)
     this.#stop = options.registry.onChange(({ workloads }) => {
       if (workloads.size > 0) this.#letGo()
     })
@@ -52,7 +52,7 @@ export class ServiceDepartures {
     const key = `${namespace}/${name}`
     const departing = { namespace, name }
     this.#departing.set(key, departing)
-    this.#asking.ask(
+    this.#queries.ask(
       () => (this.#departing.get(key) === departing ? client.get<KubernetesObject>(NAMESPACES, namespace) : undefined),
       found => {
         const isGoing = found === undefined || found.metadata.deletionTimestamp !== undefined
@@ -65,7 +65,7 @@ export class ServiceDepartures {
 
   stop(): void {
     this.#stop()
-    this.#asking.stop()
+    this.#queries.stop()
   }
 
   #letGo(): void {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in for a stored policy that cannot be read while no readable version of it is known, as after a restart of
-// the control plane or a return to an older one: the strictest that it could have meant, on what it selects. Left out,
-// it would turn refusals into admissions without anybody having said so.
+// The fallback for a stored policy that cannot be read while no readable version of it is known, as after a restart of
+// the control plane or a downgrade: the strictest that it could have meant, on what it selects. Fail closed: left out,
+// requests that it denies would be allowed without anybody having asked for it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"
@@ -11,7 +11,7 @@ import { listOf, objectOf } from "../registry/foreign.js"
 import type { SecurityPolicy } from "./stored-policy.js"
 
 /** Undefined where it would change no outcome, however it is to be read. */
-export function closedStandIn(
+export function fallbackPolicy(
   kind: SecurityPolicy["kind"],
   object: KubernetesObject,
   names: MeshNames,
@@ -20,13 +20,13 @@ export function closedStandIn(
   const { name, namespace = "default", uid, generation, creationTimestamp } = object.metadata
   const closed = isShadow({ kind, metadata: object.metadata, spec }, { names }) ? undefined : CLOSED[kind](spec)
   if (closed === undefined) return undefined
-  const standIn = {
+  const fallback = {
     apiVersion: `${names.securityGroup}/${names.version}`,
     kind,
     metadata: { name, namespace, uid, generation, creationTimestamp },
     spec: { ...scopeOf(spec), ...closed },
   }
-  const { document } = validate(JSON.parse(JSON.stringify(standIn)), names)
+  const { document } = validate(JSON.parse(JSON.stringify(fallback)), names)
   return document?.kind === kind ? document : undefined
 }
 
@@ -42,7 +42,7 @@ export const NOBODYS_KEY = JSON.stringify({
   ],
 })
 
-/** More than that are refused, and with them the stand-in. */
+/** More than that are refused, and with them the fallback. */
 const MAX_TARGETS = 16
 
 type Closed = (spec: { readonly [field: string]: unknown }) => object | undefined

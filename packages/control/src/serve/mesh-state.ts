@@ -14,10 +14,10 @@ import { systemClock } from "../observe/clock.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import { traced } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
-import { Departures } from "../policies/departures.js"
+import { DeletedPolicies } from "../policies/deleted-policies.js"
+import { DeletedServices } from "../policies/deleted-services.js"
 import { documentsInForce } from "../policies/documents-in-force.js"
 import { feedPolicies } from "../policies/policies-feed.js"
-import { ServiceDepartures } from "../policies/service-departures.js"
 import { type OnInvalid, StoredPolicies } from "../policies/stored-policies.js"
 import { Registry } from "../registry/registry.js"
 import { feedRegistry } from "../registry/registry-feed.js"
@@ -25,10 +25,10 @@ import { PeerModeSource } from "../routes/peer-mode-source.js"
 import { RouteClients } from "../routes/route-clients.js"
 import { MeshRoutes } from "../routes/route-resources.js"
 import { WorkloadViews } from "../snapshot/workload-views.js"
-import { patiently } from "./first-steps.js"
+import { retrying } from "./bootstrap.js"
 import type { Reflectors } from "./reflectors.js"
 
-export interface Knowledge {
+export interface MeshState {
   readonly policies: StoredPolicies
   readonly registry: Registry
   readonly keySets: FetchedKeySets
@@ -40,7 +40,7 @@ export interface Knowledge {
   stop(): void
 }
 
-export interface KnowledgeOptions extends Pick<ControlPlaneOptions, "client" | "mesh" | "clusterDomain" | "logger"> {
+export interface MeshStateOptions extends Pick<ControlPlaneOptions, "client" | "mesh" | "clusterDomain" | "logger"> {
   readonly reflectors: Reflectors
   readonly trust: TrustSource
   readonly issuers: ControlPlaneOptions["keySets"]
@@ -50,23 +50,29 @@ export interface KnowledgeOptions extends Pick<ControlPlaneOptions, "client" | "
   readonly keysAttempted: (id: string, error: string | undefined) => void
 }
 
-export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowledge> {
+export async function startMeshState(options: MeshStateOptions): Promise<MeshState> {
   const { client, mesh, clusterDomain, logger, reflectors, trust, isLeader } = options
   const { names } = mesh
   const warn = (message: string): void => logger.warn(message)
 
   const registry = new Registry({ names, clusterDomain, warn: (key, message) => logger.warn({ pod: key }, message) })
   const policies = new StoredPolicies({ names, onInvalid: options.onInvalid })
-  const serviceDepartures = new ServiceDepartures({ policies, registry, client, warn })
-  const registryFeed = feedRegistry(registry, reflectors, serviceDepartures)
+  const deletedServices = new DeletedServices({ policies, registry, client, warn })
+  const registryFeed = feedRegistry(registry, reflectors, deletedServices)
 
   const persistence = new KeySetPersistence({ client, names, isLeader, warn })
   const persisted = persistence.load()
   const keySets = keySetsOf(options, persisted)
   persistence.follow(keySets)
 
-  const departures = new Departures({ policies, client, directory: registry, rootNamespace: names.rootNamespace, warn })
-  const policiesFeed = feedPolicies(policies, reflectors.policies, key => departures.deleted(key))
+  const deletedPolicies = new DeletedPolicies({
+    policies,
+    client,
+    directory: registry,
+    rootNamespace: names.rootNamespace,
+    warn,
+  })
+  const policiesFeed = feedPolicies(policies, reflectors.policies, key => deletedPolicies.deleted(key))
 
   const views = new WorkloadViews({
     mesh,
@@ -112,12 +118,12 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
       meshRoutes.close()
       modes.close()
       policiesFeed.stop()
-      departures.stop()
+      deletedPolicies.stop()
       views.stop()
       persistence.stop()
       keySets.close()
       registryFeed.stop()
-      serviceDepartures.stop()
+      deletedServices.stop()
     },
   }
 }
@@ -128,7 +134,7 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
  */
 async function goingNamespaces(client: KubernetesClient, logger: Logger): Promise<ReadonlySet<string>> {
   const going = new Set<string>()
-  await patiently(logger, "the namespaces", async () => {
+  await retrying(logger, "the namespaces", async () => {
     const { items } = await client.list<KubernetesObject>(NAMESPACES)
     for (const { metadata } of items) if (metadata.deletionTimestamp !== undefined) going.add(metadata.uid ?? "")
   })
@@ -136,7 +142,7 @@ async function goingNamespaces(client: KubernetesClient, logger: Logger): Promis
 }
 
 function keySetsOf(
-  { issuers, mesh, tracer, keysAttempted }: KnowledgeOptions,
+  { issuers, mesh, tracer, keysAttempted }: MeshStateOptions,
   persisted: ReturnType<KeySetPersistence["load"]>,
 ): FetchedKeySets {
   const { authorities, denyPrivateAddresses, allowLoopback, perNamespace } = issuers

@@ -5,7 +5,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { settle as idle, ManualClock } from "../observe/testing/manual-clock.js"
 import { podOf, serviceOf } from "../registry/testing/objects.js"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
-import { ServiceDepartures } from "./service-departures.js"
+import { DeletedServices } from "./deleted-services.js"
 
 const AP = "AuthorizationPolicy"
 const web = { app: "web" }
@@ -22,7 +22,7 @@ function stage() {
     away: false,
     asked: 0,
   }
-  const departures = new ServiceDepartures({
+  const deletedServices = new DeletedServices({
     policies: views.policies,
     registry: views.registry,
     client: {
@@ -44,7 +44,7 @@ function stage() {
     return views.namesOf("foo/a").includes("policy/AuthorizationPolicy/foo/deny")
   }
   const isKnown = (): boolean => views.registry.services.has("web.foo.svc.cluster.local")
-  return { ...views, api, clock, warnings, departures, enforces, isKnown }
+  return { ...views, api, clock, warnings, deletedServices, enforces, isKnown }
 }
 
 let s: ReturnType<typeof stage>
@@ -54,13 +54,13 @@ beforeEach(() => {
 
 describe("a Service that a policy names", () => {
   it("is gone when somebody deletes it, and the policy reaches nobody", async () => {
-    s.departures.deleted("foo", "web")
+    s.deletedServices.deleted("foo", "web")
     expect([await s.enforces(), s.isKnown()]).toEqual([false, false])
   })
 
   it("stays as long as workloads behind it do, when its namespace goes", async () => {
     s.api.namespace = GOING
-    s.departures.deleted("foo", "web")
+    s.deletedServices.deleted("foo", "web")
     expect([await s.enforces(), s.isKnown()]).toEqual([true, true])
     s.registry.deletePod("foo", "a")
     expect(s.isKnown()).toBe(false)
@@ -68,7 +68,7 @@ describe("a Service that a policy names", () => {
 
   it("stays while nobody can say why it went", async () => {
     s.api.away = true
-    s.departures.deleted("foo", "web")
+    s.deletedServices.deleted("foo", "web")
     expect(await s.enforces()).toBe(true)
     expect(s.warnings.join()).toContain("`foo/web`")
     s.api.away = false
@@ -77,8 +77,8 @@ describe("a Service that a policy names", () => {
   })
 
   it("is what was stored in the meantime", async () => {
-    s.departures.deleted("foo", "web")
-    s.departures.stored("foo", "web")
+    s.deletedServices.deleted("foo", "web")
+    s.deletedServices.stored("foo", "web")
     s.registry.setService(serviceOf("foo/web", web, []))
     expect(await s.enforces()).toBe(true)
   })
@@ -86,9 +86,9 @@ describe("a Service that a policy names", () => {
 
 it("asks nobody about a Service that no policy names, or that nobody stands behind", async () => {
   s.registry.setService(serviceOf("foo/other", web, []))
-  s.departures.deleted("foo", "other")
+  s.deletedServices.deleted("foo", "other")
   s.registry.deletePod("foo", "a")
-  s.departures.deleted("foo", "web")
+  s.deletedServices.deleted("foo", "web")
   await idle()
   expect([s.api.asked, [...s.registry.services.keys()]]).toEqual([0, []])
 })
