@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One port of the application, seen from outside: accept, look at the first bytes, hand over. The mode is read when the
-// bytes are there, never earlier, so that no connection is let in by a mode that no longer holds. Everything about the port
-// but its address can change while connections are open: `replace` swaps it in, and connections read the current value.
+// One port of the application, seen from outside. `#serve` and `#serveSecured` are the way of a connection: limit, first
+// bytes, TLS, identity, protocol, and once more everything that may have changed since, before a handler gets it. The
+// mode is read when the bytes are there, never earlier, so that no connection is let in by a mode that no longer holds.
+// Everything about the port but its address can change while connections are open, which read the current value.
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
@@ -14,11 +15,18 @@ import { bindHost } from "@merlon/xds/runtime"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import { type Meters, NO_REQUEST, type RequestRecord } from "../observe/meters.js"
+import { type Meters, NO_REQUEST, type RequestRecord, type TlsFailure } from "../observe/meters.js"
 import type { Accepted, ConnectionHandler, PeerCertificate } from "./accepted.js"
 import { agreedProtocol, chooseAlpn } from "./alpn.js"
 import type { Connections } from "./connections.js"
-import { judgeDecrypted, judgeFirstBytes, judgeSilence, type PortFacts, type Protocol } from "./first-bytes.js"
+import {
+  judgeDecrypted,
+  judgeFirstBytes,
+  judgeSilence,
+  type PortFacts,
+  type Protocol,
+  type Verdict,
+} from "./first-bytes.js"
 import { peerCertificate } from "./peer-certificate.js"
 import { identifyPeer, isOfMesh } from "./peer-identity.js"
 import { Sniff } from "./sniff.js"
@@ -58,11 +66,14 @@ export class Listener {
       security,
       handshakeTimeoutMs: limits.handshakeTimeoutMs,
       chooseAlpn: offered => chooseAlpn(offered, this.#port.protocol, gate.program.mesh.names),
-      onSecure: (socket, material) => this.#secured(socket, material),
+      onSecure: (socket, material) => void this.#serveSecured(socket, material),
       onFailure: failure => meters.tlsFailed(failure),
     })
     // Half-open: a peer that has said all it wants to say still gets its answer.
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, socket => this.#accept(socket))
+    this.#server = createServer(
+      { allowHalfOpen: true, noDelay: true, keepAlive: true },
+      socket => void this.#serve(socket),
+    )
     const { connections, callerSharePercent: sharePercent } = limits
     this.#limiter = new SocketLimiter({ connections, sharePercent }, limit =>
       meters.limitHit(limit === "connections" ? limit : "callerSharePercent"),
@@ -124,11 +135,72 @@ export class Listener {
     return { mode, protocol: port.protocol, meshAlpn, serviceNames: this.#serviceNames }
   }
 
-  #accept(socket: Socket): void {
+  /** A connection from its first packet on. Each step passes it on or ends it; TLS of the mesh goes on in `#serveSecured`. */
+  async #serve(socket: Socket): Promise<void> {
+    if (!this.#admit(socket)) return
+    let opening = await this.#sniff(socket, this.#judgePlain)
+    if (opening === "silent") {
+      const protocol = judgeSilence(this.#facts())
+      if (protocol === undefined) {
+        this.#tooSlow(socket)
+        return
+      }
+      await this.#lend({ socket, protocol, declared: this.#port.protocol })
+      opening = await this.#sniff(socket, this.#judgePlain)
+    }
+    if (typeof opening === "string") {
+      this.#tooSlow(socket)
+      return
+    }
+    const { verdict, bytes, declared } = opening
+    switch (verdict.kind) {
+      case "close":
+        if (verdict.failure === "protocol") this.#distrust(socket, verdict.failure)
+        else this.#refuse(socket, verdict.failure, undefined)
+        return
+      case "terminate":
+        socket.unshift(bytes)
+        this.#terminator.terminate(socket, verdict.offersTls13)
+        return
+      case "plaintext":
+        this.#handOver({ socket, head: bytes, protocol: verdict.protocol, sni: verdict.sni, declared })
+    }
+  }
+
+  /** The same connection from its handshake on: who it is, and what it speaks. */
+  async #serveSecured(socket: TLSSocket, material: LoadedMaterial): Promise<void> {
+    const identified = this.#identify(socket, material)
+    if (!identified.ok) {
+      this.#distrust(socket, identified.failure)
+      return
+    }
+    const { peer, certificate } = identified
+    const declared = this.#port.protocol
+    const arrived = { socket, peer, certificate, material, sni: serverName(socket), declared }
+    const { names } = this.#options.gate.program.mesh
+    const agreed = declared === "tcp" ? declared : agreedProtocol(socket.alpnProtocol, names)
+    if (declared === "tcp" || agreed !== undefined) {
+      this.#handOver({ ...arrived, protocol: agreed ?? "tcp" })
+      return
+    }
+    const judge = (bytes: Buffer, ended: boolean): Protocol | More => {
+      const protocol = judgeDecrypted(bytes, declared, ended)
+      return protocol === "more" ? bytes.length + 1 : protocol
+    }
+    let opening = await this.#sniff(socket, judge)
+    if (opening === "silent" && declared === "auto") {
+      await this.#lend({ ...arrived, protocol: "tcp" })
+      opening = await this.#sniff(socket, judge)
+    }
+    if (typeof opening === "string") this.#tooSlow(socket)
+    else this.#handOver({ ...arrived, head: opening.bytes, protocol: opening.verdict })
+  }
+
+  /** Whether there is room for it. The identity is not known yet, so connections are limited by address. */
+  #admit(socket: Socket): boolean {
     const { meters } = this.#options
     const { port } = this.#port
-    // The identity is not known yet, so connections are limited by address.
-    if (this.#limiter.accept(socket) === undefined) return
+    if (this.#limiter.accept(socket) === undefined) return false
     meters.connectionOpened(port)
     this.#open.add(socket)
     socket.on("error", ignore)
@@ -136,96 +208,66 @@ export class Listener {
       this.#open.delete(socket)
       meters.connectionClosed(port)
     })
-    this.#sniff(socket, this.#judgePlain, () => {
-      const protocol = judgeSilence(this.#facts())
-      if (protocol === undefined) this.#tooSlow(socket)
-      else this.#hand({ socket, protocol, giveBack: () => this.#sniffAgain(socket, this.#judgePlain) })
+    return true
+  }
+
+  readonly #judgePlain = (bytes: Buffer, ended: boolean): Decided | More => {
+    const verdict = judgeFirstBytes(bytes, this.#facts(), ended)
+    return verdict.kind === "more" ? verdict.bytes : verdict
+  }
+
+  /**
+   * What the judge says of the first bytes, once it can tell; `silent` where none came in time, `undecided` where they did not
+   * suffice. Never resolves where the connection has gone.
+   */
+  #sniff<V>(socket: Socket, judge: (bytes: Buffer, ended: boolean) => V | More): Promise<Opening<V>> {
+    const { limits, connections, meters } = this.#options
+    const declared = this.#port.protocol
+    return new Promise(resolve => {
+      if (socket.destroyed) return
+      const sniff: Sniff = new Sniff(socket, {
+        timeoutMs: limits.sniffTimeoutMs,
+        unjudged: connections.unjudged,
+        // Tunnels are read by events.
+        shareReads: declared === "http",
+        judge: (bytes, ended) => {
+          const verdict = judge(bytes, ended)
+          if (typeof verdict === "number") return verdict
+          resolve({ verdict, bytes, declared })
+          return undefined
+        },
+        silent: () => resolve("silent"),
+        undecided: () => resolve("undecided"),
+        evicted: () => meters.limitHit("unjudgedBytes"),
+        over: () => {
+          this.#undecided.delete(sniff)
+        },
+      })
+      this.#undecided.add(sniff)
+      sniff.start()
     })
   }
 
-  /** Answers how many bytes to ask again with; undefined once it is decided. */
-  readonly #judgePlain = (socket: Socket, bytes: Buffer, ended: boolean): number | undefined => {
-    const { meters } = this.#options
-    const verdict = judgeFirstBytes(bytes, this.#facts(), ended)
-    switch (verdict.kind) {
-      case "more":
-        return verdict.bytes
-      case "close":
-        if (verdict.failure === "protocol") {
-          meters.tlsFailed(verdict.failure)
-          socket.destroy()
-        } else this.#refuse(socket, verdict.failure, undefined)
-        return undefined
-      case "plaintext":
-        this.#hand({ socket, head: bytes, protocol: verdict.protocol, sni: verdict.sni })
-        return undefined
-      case "terminate":
-        socket.pause()
-        socket.unshift(bytes)
-        this.#terminator.terminate(socket, verdict.offersTls13)
-        return undefined
-    }
-  }
-
-  #secured(socket: TLSSocket, material: LoadedMaterial): void {
-    const { gate, meters } = this.#options
-    const { mesh } = gate.program
-    const identified = identifyPeer(peerCertificate(socket), {
-      mesh,
+  #identify(socket: TLSSocket, material: LoadedMaterial): ReturnType<typeof identifyPeer> {
+    const { gate, security } = this.#options
+    return identifyPeer(peerCertificate(socket), {
+      mesh: gate.program.mesh,
       // The revocations of now, not those of the handshake's beginning.
-      revoked: this.#options.security.current?.revoked ?? material.revoked,
+      revoked: security.current?.revoked ?? material.revoked,
       by: material.identity,
       now: Date.now(),
     })
-    if (!identified.ok) {
-      meters.tlsFailed(identified.failure)
-      socket.destroy()
-      return
-    }
-    const { peer, certificate } = identified
-    const sni = serverName(socket)
-    const hand = (head: Buffer, protocol: Protocol, giveBack?: () => void) =>
-      this.#hand({ socket, head, protocol, peer, certificate, sni, giveBack, material })
-    const declared = this.#port.protocol
-    const agreed = declared === "tcp" ? "tcp" : agreedProtocol(socket.alpnProtocol, mesh.names)
-    if (declared === "tcp" || agreed !== undefined) {
-      hand(EMPTY, agreed ?? "tcp")
-      return
-    }
-    const judge = (_: Socket, bytes: Buffer, ended: boolean): number | undefined => {
-      const protocol = judgeDecrypted(bytes, declared, ended)
-      if (protocol === "more") return bytes.length + 1
-      hand(bytes, protocol)
-      return undefined
-    }
-    this.#sniff(socket, judge, () => {
-      if (declared === "auto") hand(EMPTY, "tcp", () => this.#sniffAgain(socket, judge))
-      else this.#tooSlow(socket)
-    })
   }
 
-  /** A client that was silent speaks after all: its bytes are looked at as if they had come at once. */
-  #sniffAgain(socket: Socket, judge: Judge): void {
-    this.#sniff(socket, judge, () => this.#tooSlow(socket))
-  }
-
-  #sniff(socket: Socket, judge: Judge, silent: () => void): void {
-    const { limits, connections, meters } = this.#options
-    const sniff: Sniff = new Sniff(socket, {
-      timeoutMs: limits.sniffTimeoutMs,
-      unjudged: connections.unjudged,
-      // Tunnels are read by events.
-      shareReads: this.#port.protocol === "http",
-      judge: (bytes, ended) => judge(socket, bytes, ended),
-      silent,
-      undecided: () => this.#tooSlow(socket),
-      evicted: () => meters.limitHit("unjudgedBytes"),
-      over: () => {
-        this.#undecided.delete(sniff)
-      },
-    })
-    this.#undecided.add(sniff)
-    sniff.start()
+  /** Why a peer that proved itself counts no more: what it was held against may have changed since its handshake began. */
+  #distrustedNow({ socket, peer, certificate, material }: Arrived): TlsFailure | undefined {
+    const { gate, security } = this.#options
+    const { current } = security
+    if (certificate !== undefined && current !== undefined && isRevoked(current.revoked, certificate)) return "revoked"
+    if (peer !== undefined && !isOfMesh(peer, gate.program.mesh)) return "wrong-trust-domain"
+    if (material === undefined || current === undefined || material === current) return undefined
+    if (!lacksOneOf(current.roots, material.roots)) return undefined
+    return isTrusted(peerChain(socket, certificate?.issuer), current.roots) ? undefined : "untrusted"
   }
 
   /** By the mode. The caller is told nothing, so whoever wonders finds it here. */
@@ -233,6 +275,11 @@ export class Listener {
     const { mode } = this.#facts()
     this.#options.meters.tlsFailed(failure)
     this.#close(socket, { verdict: "deny", stage: "transport", mode, reply: undefined }, peer)
+  }
+
+  #distrust(socket: Socket, failure: TlsFailure): void {
+    this.#options.meters.tlsFailed(failure)
+    socket.destroy()
   }
 
   #tooSlow(socket: Socket): void {
@@ -254,14 +301,21 @@ export class Listener {
     socket.destroy()
   }
 
-  #hand({ socket, head = EMPTY, protocol, peer, certificate, sni, giveBack, material }: Handing): void {
-    const { gate, handlers, security, meters } = this.#options
+  /** To a handler, for as long as the client says nothing. Resolves when it speaks after all, on an undeclared port. */
+  #lend(arrived: Arrived): Promise<void> {
+    return new Promise(giveBack => this.#handOver(arrived, giveBack))
+  }
+
+  #handOver(arrived: Arrived, giveBack?: () => void): void {
+    const { gate, handlers } = this.#options
+    const { socket, head = EMPTY, protocol, peer, certificate, sni, declared } = arrived
     const currentPort = (): ApplicationPort => this.#port
     const port = currentPort()
     const sourceIp = parseIp(plainAddress(socket.remoteAddress))
     const destinationIp = parseIp(plainAddress(socket.localAddress))
-    // A peer that has gone has no address any more, and without one no policy can be asked.
-    if (sourceIp === undefined || destinationIp === undefined) {
+    // A peer that has gone has no address any more, and without one no policy can be asked. Nor can one be handed over whose
+    // bytes were looked at for a protocol that the port no longer has.
+    if (sourceIp === undefined || destinationIp === undefined || port.protocol !== declared) {
       socket.destroy()
       return
     }
@@ -271,40 +325,20 @@ export class Listener {
       this.#refuse(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
       return
     }
-    // Nor may a peer that was revoked since, while nobody knew yet what it would say.
-    const { current } = security
-    if (certificate !== undefined && current !== undefined && isRevoked(current.revoked, certificate)) {
-      meters.tlsFailed("revoked")
-      socket.destroy()
+    const distrusted = this.#distrustedNow(arrived)
+    if (distrusted !== undefined) {
+      this.#distrust(socket, distrusted)
       return
-    }
-    // Nor may one whose trust domain no longer counts as ours.
-    if (peer !== undefined && !isOfMesh(peer, gate.program.mesh)) {
-      meters.tlsFailed("wrong-trust-domain")
-      socket.destroy()
-      return
-    }
-    // Nor may one whose root has gone since.
-    if (material !== undefined && current !== undefined && material !== current) {
-      if (
-        lacksOneOf(current.roots, material.roots) &&
-        !isTrusted(peerChain(socket, certificate?.issuer), current.roots)
-      ) {
-        meters.tlsFailed("untrusted")
-        socket.destroy()
-        return
-      }
     }
     // A client that has sent nothing yet gives way to others where there are too many connections.
     if (giveBack === undefined) this.#limiter.slotOf(socket)?.busy()
-    // On a port that is declared, nobody has to look again.
-    const again = port.protocol === "auto" ? giveBack : undefined
     const accepted: Accepted = {
       socket,
       head,
       connection,
       certificate,
-      giveBack: again,
+      // On a port that is declared, nobody has to look again.
+      giveBack: declared === "auto" ? giveBack : undefined,
       get port() {
         return currentPort()
       },
@@ -313,18 +347,31 @@ export class Listener {
   }
 }
 
-/** Answers how many bytes to ask again with; undefined once it is decided. `ended` where nothing more will come. */
-type Judge = (socket: Socket, bytes: Buffer, ended: boolean) => number | undefined
+/** How many bytes to ask again with. */
+type More = number
 
-interface Handing {
+type Decided = Exclude<Verdict, { kind: "more" }>
+
+type Opening<V> =
+  | "silent"
+  | "undecided"
+  | {
+      readonly verdict: V
+      readonly bytes: Buffer
+      /** The port's protocol, when its bytes were first looked at. */
+      readonly declared: ApplicationPort["protocol"]
+    }
+
+/** What is known of a connection that a handler can have. */
+interface Arrived {
   readonly socket: Socket | TLSSocket
   readonly protocol: Protocol
+  readonly declared: ApplicationPort["protocol"]
   /** What has been read of it. */
   readonly head?: Buffer
   readonly peer?: Connection["peer"]
   readonly certificate?: PeerCertificate
   readonly sni?: string | undefined
-  readonly giveBack?: (() => void) | undefined
   /** What the handshake was made with. */
   readonly material?: LoadedMaterial
 }
