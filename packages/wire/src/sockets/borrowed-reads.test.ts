@@ -47,7 +47,7 @@ describe("borrowed bytes", () => {
     let kept: BorrowedBytes | undefined
     const thrown = new Promise(resolve => process.prependOnceListener("uncaughtException", resolve))
     const others = process.listeners("uncaughtException").slice(1)
-    for (const other of others) process.off("uncaughtException", other as NodeJS.UncaughtExceptionListener)
+    for (const other of others) process.off("uncaughtException", other)
     openWire(accepted, {
       onBytes: bytes => {
         kept = bytes
@@ -60,7 +60,7 @@ describe("borrowed bytes", () => {
     accepted.resume()
     client.write("secret")
     await thrown
-    for (const other of others) process.on("uncaughtException", other as NodeJS.UncaughtExceptionListener)
+    for (const other of others) process.on("uncaughtException", other)
     expect(kept?.[0]).toBe(0xfe)
   })
 
