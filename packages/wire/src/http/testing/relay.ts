@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plainest exchange there can be: every request goes to one server as it came, and its response back. No proxy of ours
+// is so careless; it shows that both sides of the engine work together without any decision.
+
+import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
+import type { Beginning, Exchange, Responder } from "../downstream.js"
+import type { HttpFault } from "../fault.js"
+import { type Fields, pairsOf } from "../fields.js"
+import type { RequestHead, ResponseHead } from "../head.js"
+import type { LocalReply } from "../local-reply.js"
+import type { OutgoingRequest } from "../outgoing-request.js"
+import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamListener } from "../upstream.js"
+
+export class Relay implements Exchange, UpstreamListener {
+  readonly head: RequestHead
+  readonly #upstream: Upstream
+  readonly #responder: Responder
+  #call: UpstreamCall | undefined
+  responseStarted = false
+  over = false
+
+  constructor(upstream: Upstream, responder: Responder, head: RequestHead) {
+    this.#upstream = upstream
+    this.#responder = responder
+    this.head = head
+  }
+
+  begin(): Beginning {
+    if (this.head.target === "/denied") return "refused"
+    if (this.head.target === "/closed") return "closed"
+    this.#call = this.#upstream.send(asItCame(this.head), this)
+    return "forwarded"
+  }
+
+  get full(): boolean {
+    return this.#call?.full ?? false
+  }
+
+  content(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#call?.content(bytes, from, to)
+  }
+
+  requestEnd(trailers: Fields | undefined): void {
+    this.#call?.finishRequest(pairsOf(trailers, () => true))
+  }
+
+  flush(): void {
+    this.#call?.flush()
+  }
+
+  drained(): void {
+    this.#call?.resume()
+  }
+
+  refuse(): void {
+    this.#reply({ status: 403, body: "denied", fields: [["x-why", "test"]] })
+  }
+
+  refuseContent(fault: HttpFault): void {
+    this.#reply({ status: 400, body: fault, fields: [] })
+  }
+
+  timedOut(who: "client" | "server"): void {
+    this.#reply({ status: who === "client" ? 408 : 504, body: who, fields: [] })
+  }
+
+  answeredAs(): void {
+    // Nothing is recorded.
+  }
+
+  abort(): void {
+    this.#call?.abort()
+    this.finish()
+  }
+
+  finish(): void {
+    this.over = true
+  }
+
+  onInformational(head: ResponseHead): void {
+    this.#responder.informational(head)
+  }
+
+  onResponse(head: ResponseHead): void {
+    this.responseStarted = true
+    this.#responder.respond(head)
+  }
+
+  onContent(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#responder.content(bytes, from, to)
+  }
+
+  onEnd(trailers: Fields | undefined): void {
+    this.#responder.end(trailers)
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    if (this.responseStarted) this.#responder.breakOff("failed")
+    else this.#reply({ status: 503, body: failure, fields: [] })
+  }
+
+  onPause(): void {
+    this.#responder.flush()
+    if (!this.over && this.#responder.full) this.#call?.pause()
+  }
+
+  onWritable(): void {
+    if (!this.full) this.#responder.requestWritable()
+  }
+
+  #reply(reply: LocalReply): void {
+    this.responseStarted = true
+    this.#call?.abort()
+    this.#responder.reply(reply)
+  }
+}
+
+const HOP = ["host", "connection", "keep-alive", "transfer-encoding", "content-length", "te", "trailer", "upgrade"]
+
+function asItCame({ method, target, host, framing, upgrade, headers }: RequestHead): OutgoingRequest {
+  return {
+    ...{ method, target, host, scheme: "http", framing, upgrade, caller: "test", headers, takesTrailers: true },
+    keeps: index => !HOP.includes(headers.name(index)),
+    added: () => undefined,
+  }
+}
