@@ -34,7 +34,10 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
   ["three replicas, of which two stay", { replicas: 3, podDisruptionBudget: { enabled: true, minAvailable: 2 } }],
   ["capture by Service", { capture: "service", sidecar: "plain", logLevel: "debug" }],
   ["small proxies", { proxy: { resources: { limits: { cpu: "500m" } } } }],
-  ["native sidecars", { capture: "redirect", sidecar: "native", udp: "refuse", config: { certificateTtl: "12h" } }],
+  [
+    "native sidecars",
+    { capture: "redirect", sidecar: "native", udp: "refuse", outbound: "capture", config: { certificateTtl: "12h" } },
+  ],
   [
     "everything that is watched",
     {
