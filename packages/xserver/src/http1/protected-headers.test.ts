@@ -123,13 +123,16 @@ describe("a trailer that a rule reads", () => {
     expect(answer).not.toContain("late")
   })
 
-  it("is not forwarded where the rule came while the request was under way", async () => {
-    await start({})
+  it.each([
+    ["came", [], [deny]],
+    ["went", [deny], []],
+  ] as const)("is not forwarded where the rule %s while the request was under way", async (_, before, after) => {
+    await start({ documents: before })
     const arrived = once(rig.application, "request")
     const client = await rig.client()
     client.send(head)
     await arrived
-    rig.enforce(deny)
+    rig.enforce(...after)
     const answer = (await client.send(trailers("x-banned")).response()).toLowerCase()
     expect(answer).toContain("kept")
     expect(answer).not.toContain("late")
