@@ -1,5 +1,5 @@
 # My own program in the mesh.
-merlonctl run mine -n demo --port 8080 --way-in "$PORT" -- node -e \
+merlonctl run mine -n demo --port 8080 --expose "$PORT" -- node -e \
   'require("node:http").createServer((_, reply) => reply.end("mine\n")).listen(process.env.PORT, process.env.HOST)'
 curl --silent --fail "http://127.0.0.1:$PORT/" | grep mine
 merlonctl logs mine-1 -c app

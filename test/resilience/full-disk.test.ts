@@ -22,7 +22,7 @@ calls() { curl --silent --output /dev/null --header 'connection: close' --write-
 trap 'ctl down >/dev/null' EXIT
 cat > "$DISK/mesh.yaml" <<END
 workloads:
-  - { name: httpbin, namespace: foo, port: 8080, command: [node, "$HTTPBIN"], labels: { app: httpbin }, wayIn: $WAY_IN }
+  - { name: httpbin, namespace: foo, port: 8080, command: [node, "$HTTPBIN"], labels: { app: httpbin }, expose: $WAY_IN }
 END
 ctl up --detach --file "$DISK/mesh.yaml" $PORTS >/dev/null
 ctl apply --wait --timeout 2m -f samples/policies/peer-permissive.yaml >/dev/null

@@ -89,7 +89,7 @@ export class Mission {
     const folder = mkdtempSync(join(tmpdir(), "merlon-mission-"))
     const ways = { httpbin: await freePort(), web: await freePort() }
     const names = ["--data", join(folder, "mesh"), "--mesh", setup.mesh, "--domain", setup.domain]
-    const waysIn = ["--way-in", `httpbin.foo=${ways.httpbin}`, "--way-in", `web.app=${ways.web}`]
+    const waysIn = ["--expose", `httpbin.foo=${ways.httpbin}`, "--expose", `web.app=${ways.web}`]
     const up = [PROGRAM, "up", "--detach", ...names, ...(await ownPorts()), ...waysIn]
     const { code, err } = await run(process.execPath, up, environment(folder))
     if (code === 0) return new Mission(setup, folder, ways)

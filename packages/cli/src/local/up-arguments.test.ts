@@ -22,7 +22,8 @@ test.each([
       "5",
     ],
   ],
-  [["--way-in", "httpbin.foo=8000", "--way-in", "web.app=8080"]],
+  [["--expose", "httpbin.foo=8000", "--expose", "web.app=8080"]],
+  [["--expose", "httpbin.foo=8000", "--way-in", "web.app=8080"]],
 ])("a supervisor in the background gets what was asked for: %j", given => {
   const flagsOf = (args: readonly string[]): UpFlags =>
     upCommand()

@@ -9,7 +9,7 @@ export interface UpRequest extends LayoutRequest {
 }
 
 export function upArguments(request: UpRequest, data: string): readonly string[] {
-  const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, consolePort, block, wayIn } =
+  const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, consolePort, block, expose } =
     request
   const numbers = {
     "--api-port": apiPort,
@@ -24,6 +24,6 @@ export function upArguments(request: UpRequest, data: string): readonly string[]
     ...(samples ? [] : ["--no-samples"]),
     ...(meshListen === undefined ? [] : ["--mesh-listen", meshListen]),
     ...Object.entries(numbers).flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
-    ...[...wayIn].flatMap(([service, port]) => ["--way-in", `${service}=${port}`]),
+    ...[...expose].flatMap(([service, port]) => ["--expose", `${service}=${port}`]),
   ]
 }

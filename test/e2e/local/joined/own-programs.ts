@@ -56,7 +56,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it("runs behind proxies, with replicas and a way in, as status, logs and exec show", async () => {
-    const { code, stdout, stderr } = await runShop(mesh, "shop", "v1", "--replicas", "2", "--way-in", String(way))
+    const { code, stdout, stderr } = await runShop(mesh, "shop", "v1", "--replicas", "2", "--expose", String(way))
     expect(code, stderr).toBe(0)
     expect(stdout).toMatch(/workload\/shop-1 ready, its proxy at 127\.\d+\.0\.\d+:15080\nworkload\/shop-2 ready/)
     await expect.poll(() => answers(8), POLL).toEqual(new Set(["200 v1 shop-1", "200 v1 shop-2"]))
@@ -102,7 +102,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
   })
 
   it("is changed by saying it again, and stopped", async () => {
-    expect((await runShop(mesh, "shop", "v3", "--way-in", String(way))).code).toBe(0)
+    expect((await runShop(mesh, "shop", "v3", "--expose", String(way))).code).toBe(0)
     await expect.poll(() => answers(8), POLL).toEqual(new Set(["200 v3 shop-1", "200 v2 shop-v2-1"]))
     expect((await mesh.run("stop", "shop-v2", "-n", "demo")).stdout).toBe("stopped shop-v2\n")
     await expect.poll(() => answers(4), POLL).toEqual(new Set(["200 v3 shop-1"]))
@@ -131,7 +131,7 @@ export function ownPrograms(mesh: Merlonctl, start: () => readonly string[]): vo
       command: ["node", program],
       labels: { app: "shop" },
       env: { VERSION_NAME: "v4" },
-      wayIn: way,
+      expose: way,
     }
     writeFileSync(file, JSON.stringify({ workloads: [other], apply: ["closed.json"] }))
     const { code, stdout, stderr } = await mesh.run("up", "-f", file)

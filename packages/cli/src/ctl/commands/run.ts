@@ -3,6 +3,7 @@
 
 import { Command, InvalidArgumentError, Option } from "commander"
 import { several, whole } from "../../arguments.js"
+import { FormerOption } from "../../former-option.js"
 import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/record/data-folder.js"
 import { readRecord } from "../../local/record/mesh-record.js"
 import { awaitRun } from "../../local/runs/await-run.js"
@@ -20,7 +21,7 @@ interface RunFlags extends DataFlags {
   readonly replicas: number
   readonly serviceAccount?: string
   readonly servicePort?: number
-  readonly wayIn?: number
+  readonly expose?: number
   readonly env: readonly string[]
   readonly listensOn?: string
   readonly probe: RunProbe
@@ -29,6 +30,7 @@ interface RunFlags extends DataFlags {
 const port = whole(1, 65_535)
 
 export function runCommand(): Command {
+  const expose = new Option("--expose <n>", "port of this machine for callers outside the mesh").argParser(port)
   return withDataFlag(
     new Command("run")
       .description("run a program of yours in the local mesh, behind a proxy of its own; again to change it")
@@ -44,9 +46,8 @@ export function runCommand(): Command {
       .addOption(new Option("--replicas <n>", "how many of it").argParser(whole(1, 50)).default(1))
       .option("--service-account <name>", "its identity (default: the label app, else its name)")
       .addOption(new Option("--service-port <n>", "of its Service (default: its port)").argParser(port))
-      .addOption(
-        new Option("--way-in <n>", "port of this machine for callers from outside of the mesh").argParser(port),
-      )
+      .addOption(expose)
+      .addOption(new FormerOption("--way-in <n>", expose))
       .addOption(
         new Option("-e, --env <name=value>", "for its environment; repeatable").argParser(several).default([], "none"),
       )
@@ -63,7 +64,7 @@ export function runCommand(): Command {
 
 const EXAMPLES = `
 Examples:
-  merlonctl run shop -n demo --port 8080 --way-in 9000 -- python3 -m http.server {port} --bind {host}
+  merlonctl run shop -n demo --port 8080 --expose 9000 -- python3 -m http.server {port} --bind {host}
   merlonctl run shop-v2 -n demo --port 8080 --label app=shop,version=v2 --replicas 2 -- node server.js
   merlonctl logs shop-1 -c app
   merlonctl stop shop -n demo`

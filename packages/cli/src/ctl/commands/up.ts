@@ -7,6 +7,7 @@ import { meshNames } from "@merlon/policy/mesh"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { describeError } from "../../describe-error.js"
+import { FormerOption } from "../../former-option.js"
 import { counted } from "../../local/counted.js"
 import type { LayoutRequest } from "../../local/layout/layout.js"
 import { SERVICES } from "../../local/layout/samples.js"
@@ -41,6 +42,12 @@ const SAME_SIGNAL_MS = 1_000
 const port = whole(1, 65_535)
 
 export function upCommand(): Command {
+  const expose = new Option(
+    "--expose <service=port>",
+    "port for callers outside the mesh, as httpbin.foo=8000; repeatable",
+  )
+    .argParser(exposedPort)
+    .default(new Map(), "httpbin.foo=8000, web.app=80, or the next")
   return withMeshFlags(
     withDataFlag(
       new Command("up")
@@ -61,11 +68,8 @@ export function upCommand(): Command {
     .addOption(
       new Option("--block <n>", "workloads get addresses 127.N.0.x (default: 1 or the next)").argParser(whole(1, 254)),
     )
-    .addOption(
-      new Option("--way-in <service=port>", "port for callers from outside, as httpbin.foo=8000; repeatable")
-        .argParser(wayIn)
-        .default(new Map(), "httpbin.foo=8000, web.app=80, or the next"),
-    )
+    .addOption(expose)
+    .addOption(new FormerOption("--way-in <service=port>", expose))
     .addHelpText("after", EXAMPLES)
     .action((flags: UpFlags, command: Command) => run(flags, command))
 }
@@ -78,7 +82,7 @@ Examples:
 
 A file says what runs:
   workloads:
-    - { name: shop, namespace: demo, port: 8080, command: [node, server.js], replicas: 2, wayIn: 9000 }
+    - { name: shop, namespace: demo, port: 8080, command: [node, server.js], replicas: 2, expose: 9000 }
   apply: [policies]`
 
 async function run(given: UpFlags, command: Command): Promise<void> {
@@ -213,7 +217,7 @@ function typed({ typed: words }: Programs): string {
   return typedName(words, process.cwd(), process.env.PATH ?? "")
 }
 
-function wayIn(text: string, before: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+function exposedPort(text: string, before: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const [service = "", number = ""] = text.split("=")
   const known = SERVICES.map(({ name, namespace }) => `${name}.${namespace}`)
   if (!known.includes(service)) throw new InvalidArgumentError(`must be one of ${known.join(", ")}, with a port`)

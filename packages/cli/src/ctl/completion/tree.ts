@@ -34,7 +34,7 @@ export function treeOf(command: Command, before: readonly string[] = []): Node {
     path: path.join(" "),
     summary: command.description(),
     children: command.commands.map(child => treeOf(child, path)),
-    flags: [...command.options.map(flagOf), help],
+    flags: [...command.options.filter(({ hidden }) => !hidden).map(flagOf), help],
     words: command.registeredArguments.slice(0, 1).flatMap(wordsOf),
   }
 }

@@ -19,8 +19,8 @@ export interface LayoutRequest {
   readonly healthPort?: number
   readonly consolePort?: number
   readonly block?: number
-  /** Ports for callers from outside, by service. */
-  readonly wayIn: ReadonlyMap<string, number>
+  /** Ports for callers outside the mesh, by service. */
+  readonly expose: ReadonlyMap<string, number>
 }
 
 export interface Layout {
@@ -80,7 +80,7 @@ export async function chooseLayout(
     const service = `${name}.${namespace}`
     const port = await choose({
       what: service,
-      asked: request.wayIn.get(service),
+      asked: request.expose.get(service),
       remembered: before?.waysIn.find(way => way.service === service)?.port,
       usual,
       otherwise,

@@ -9,7 +9,7 @@ it("reads what runs, where it runs, and what is applied", () => {
 samples: true
 apply: [policies]
 workloads:
-  - { name: shop, namespace: demo, port: 8080, command: [node, server.js], folder: shop, replicas: 2, wayIn: 9000,
+  - { name: shop, namespace: demo, port: 8080, command: [node, server.js], folder: shop, replicas: 2, expose: 9000,
       env: { LEVEL: debug }, probe: { http: /up } }
   - { name: db, port: 5432, protocol: tcp, command: [postgres], listensOn: 127.0.0.1, probe: { command: [pg_isready] } }
 `)
@@ -26,6 +26,10 @@ workloads:
     },
     { name: "db", namespace: "default", protocol: "tcp", listensOn: "127.0.0.1", probe: { command: ["pg_isready"] } },
   ])
+})
+
+it("reads `wayIn`, the former name of `expose`", () => {
+  expect(read("workloads: [{ name: a, port: 1, command: [b], wayIn: 9000 }]").runs).toMatchObject([{ wayIn: 9000 }])
 })
 
 it("may be empty", () => {

@@ -60,6 +60,8 @@ const workload = settings({
   serviceAccount: optional(someText),
   listensOn: optional(someText),
   servicePort: optional(port),
+  expose: optional(port),
+  /** The name of `expose` in earlier releases. */
   wayIn: optional(port),
 })
 
@@ -82,12 +84,13 @@ export function readMeshFile(path: string, searchPath: string): MeshFile {
 
 export function meshFileOf(text: string, folder: string, searchPath: string): MeshFile {
   const { samples, workloads, apply } = readSettings(parse(text), file)
-  const runs = workloads.map(({ at, request: { folder: cwd, env, ...request } }) => {
+  const runs = workloads.map(({ at, request: { folder: cwd, env, wayIn, expose = wayIn, ...request } }) => {
     checkRunName(request.name, request.namespace)
     if (request.command.length === 0) {
       throw new ConfigurationError("config-value", `${at}.command: must name a program, as \`[node, server.js]\``)
     }
-    return runSpec({ ...request, cwd: resolve(folder, cwd), env: { PATH: searchPath, ...env } })
+    const exposed = expose === undefined ? {} : { expose }
+    return runSpec({ ...request, ...exposed, cwd: resolve(folder, cwd), env: { PATH: searchPath, ...env } })
   })
   const twice = runs.find((run, index) => runs.findIndex(other => runKey(other) === runKey(run)) !== index)
   if (twice !== undefined)

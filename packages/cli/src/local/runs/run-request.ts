@@ -18,7 +18,8 @@ export interface RunRequest {
   readonly probe: RunProbe
   readonly serviceAccount?: string
   readonly servicePort?: number
-  readonly wayIn?: number
+  /** Port of this machine for callers outside the mesh. */
+  readonly expose?: number
   readonly listensOn?: string
 }
 
@@ -37,7 +38,7 @@ export function checkRunName(name: string, namespace: string): void {
 }
 
 export function runSpec(request: RunRequest): RunSpec {
-  const { namespace, name, port, protocol, replicas, command, cwd, env, probe, wayIn, listensOn } = request
+  const { namespace, name, port, protocol, replicas, command, cwd, env, probe, expose, listensOn } = request
   if (listensOn !== undefined && isIP(listensOn) === 0) {
     throw new CommandError(`\`${listensOn}\` is no address; write one as 127.0.0.1`)
   }
@@ -57,7 +58,7 @@ export function runSpec(request: RunRequest): RunSpec {
     cwd,
     env,
     ...(listensOn === undefined ? {} : { listensOn }),
-    ...(wayIn === undefined ? {} : { wayIn }),
+    ...(expose === undefined ? {} : { wayIn: expose }),
     servicePort: request.servicePort ?? port,
     probe,
   }

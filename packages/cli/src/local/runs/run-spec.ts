@@ -36,7 +36,7 @@ export interface RunSpec {
   readonly env: { readonly [name: string]: string }
   /** Where the program listens, if it does not do so where it is told. */
   readonly listensOn?: string
-  /** Port of this machine for callers from outside of the mesh. */
+  /** Port of this machine for callers outside the mesh; stored under the name that earlier releases read. */
   readonly wayIn?: number
   /** Port of its Service. */
   readonly servicePort: number
