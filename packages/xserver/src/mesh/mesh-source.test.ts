@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { generateKeyPairSync } from "node:crypto"
+import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CertificateAuthority, createRoot, readSigningRequest } from "@merlon/identity"
@@ -39,7 +41,7 @@ const resource = (name: string, content: ProxyResource): VersionedResource => ({
   value: encodeProxyResource(content),
 })
 
-function resourcesOf({ bundle, fingerprint }: Authority): readonly VersionedResource[] {
+function resourcesOf({ bundle, fingerprint }: Authority, ports: readonly number[] = []): readonly VersionedResource[] {
   const mesh = {
     mesh: "merlon",
     domain: "merlon.dev",
@@ -55,7 +57,14 @@ function resourcesOf({ bundle, fingerprint }: Authority): readonly VersionedReso
     serviceAccount: "web",
     labels: {},
     services: [],
-    ports: [],
+    ports: ports.map(port => ({
+      port,
+      listen: 15_080,
+      protocol: "http" as const,
+      upstreamProtocol: "http/1.1" as const,
+      serviceNames: [],
+      upgrades: [],
+    })),
     probes: {},
   }
   const trust = { bundle, signer: fingerprint, revokedIdentities: [], revokedSerials: [] }
@@ -64,6 +73,8 @@ function resourcesOf({ bundle, fingerprint }: Authority): readonly VersionedReso
 
 /** What proxies answered: a revision, or why it was rejected. */
 const answers: (number | string)[] = []
+/** What each proxy said of its application on the stream of an acknowledgement. */
+const exposures: unknown[] = []
 
 async function serve(authority: Authority, revision: number, served = resourcesOf(authority)): Promise<MeshServer> {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
@@ -88,10 +99,13 @@ async function serve(authority: Authority, revision: number, served = resourcesO
     checkCertificate: () => CALLER,
     source: {
       mayWatch: () => undefined,
-      open: () => ({
+      open: (_, node) => ({
         watch: () => undefined,
         snapshot: () => ({ revision, resources }),
-        acknowledged: (_, acknowledged) => void answers.push(acknowledged),
+        acknowledged: (_, acknowledged) => {
+          answers.push(acknowledged)
+          exposures.push(node.metadata.exposed)
+        },
         rejected: (_, __, message) => void answers.push(message),
         close: () => undefined,
       }),
@@ -127,8 +141,8 @@ function bootstrapFor(server: MeshServer, { bundle }: Authority): Bootstrap {
 }
 
 /** Every configuration that it has enforced. */
-async function started(bootstrap: Bootstrap): Promise<readonly Configuration[]> {
-  const source = new MeshSource({ bootstrap, logger: pino({ level: "silent" }) })
+async function started(bootstrap: Bootstrap, reportsExposure = false): Promise<readonly Configuration[]> {
+  const source = new MeshSource({ bootstrap, logger: pino({ level: "silent" }), reportsExposure })
   closing.unshift(() => source.close())
   const enforced: Configuration[] = []
   await source.start({
@@ -201,4 +215,18 @@ it("does not acknowledge what an older state on disk would undo", async () => {
   const enforced = await started(bootstrap)
   await expect.poll(() => answers).toEqual([expect.stringContaining("a restart would enforce an older configuration")])
   expect(enforced.at(-1)?.revision).toBe(2)
+})
+
+it("acknowledges nothing before it has said that the application answers past it", {
+  tags: ["needs/linux"],
+}, async () => {
+  const application = createServer().listen(0, "0.0.0.0")
+  closing.push(() => application.close())
+  await once(application, "listening")
+  const { port } = application.address() as AddressInfo // of a TCP server
+  const authority = newAuthority()
+  const bootstrap = bootstrapFor(await serve(authority, 1, resourcesOf(authority, [port])), authority)
+  exposures.length = 0
+  await started(bootstrap, true)
+  await expect.poll(() => exposures).toEqual([String(port)])
 })

@@ -183,8 +183,9 @@ export class MeshSource implements ConfigurationSource {
     const configuration = held.configuration(credentials, this.#options.bootstrap)
     await this.#sink.enforce(configuration)
     this.#ports = configuration.ports
+    // Before the acknowledgement, by which the workload counts as ready. A new stream says what was found.
+    if (this.#options.reportsExposure === true) await this.#lookForExposure()
     this.#enforced()
-    if (this.#options.reportsExposure === true) void this.#lookForExposure()
   }
 
   /** Now and then: an application may begin to listen at any time. */

@@ -13,21 +13,43 @@ const port = (number: number, host = "127.0.0.1", listen = 15_080): ApplicationP
   upstreamProtocol: "http/1.1",
   serviceNames: [],
 })
-const socket = (address: string, number: number, state = "0A") =>
-  `   0: ${address}:${number.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 ${state} 00000000:00000000`
+const socket = (address: string, number: number, { state = "0A", uid = 1000 } = {}) =>
+  `   0: ${address}:${number.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  ${uid}        0 4711 1`
 const ANY = "00000000"
 const LOOPBACK = "0100007F"
+const LOOPBACK6 = "00000000000000000000000001000000"
 const MACHINE = "0700000A"
 
 it.each<[string, readonly string[], ApplicationPort, readonly number[]]>([
   ["an application on all addresses", [socket(ANY, 8080)], port(8080), [8080]],
   ["one on all IPv6 addresses", [socket(ANY.repeat(4), 8080)], port(8080), [8080]],
   ["one on loopback", [socket(LOOPBACK, 8080)], port(8080), []],
-  ["one on loopback beside another program on all", [socket(LOOPBACK, 8080), socket(ANY, 8080)], port(8080), []],
+  ["one on loopback and on all addresses", [socket(LOOPBACK, 8080), socket(ANY, 8080)], port(8080), [8080]],
+  ["one on loopback and all IPv6 addresses", [socket(LOOPBACK, 8080), socket(ANY.repeat(4), 8080)], port(8080), [8080]],
+  ["one on loopback and at the machine's address", [socket(LOOPBACK, 8080), socket(MACHINE, 8080)], port(8080), [8080]],
+  [
+    "one on loopback beside another user's program",
+    [socket(LOOPBACK, 8080), socket(ANY.repeat(4), 8080, { uid: 33 })],
+    port(8080),
+    [],
+  ],
+  ["one on loopback of both versions", [socket(LOOPBACK, 8080), socket(LOOPBACK6, 8080)], port(8080), []],
+  [
+    "one on IPv6 loopback and on all addresses",
+    [socket(LOOPBACK6, 8080), socket(ANY, 8080)],
+    port(8080, "::1"),
+    [8080],
+  ],
   ["one at the machine's address", [socket(MACHINE, 8080)], port(8080, "10.0.0.7"), [8080]],
   ["one at another port", [socket(ANY, 9090)], port(8080), []],
-  ["a connection, which listens to nobody", [socket(ANY, 8080, "01")], port(8080), []],
+  ["a connection, which listens to nobody", [socket(ANY, 8080, { state: "01" })], port(8080), []],
   ["the proxy at the same port number", [socket(ANY, 8080)], port(8080, "127.0.0.1", 8080), []],
+  [
+    "one behind the proxy at the same number",
+    [socket(LOOPBACK, 8080), socket(ANY, 8080)],
+    port(8080, "127.0.0.1", 8080),
+    [],
+  ],
   ["nothing", [], port(8080), []],
 ])("%s", (_, sockets, application, expected) => {
   expect(exposedIn(sockets.join("\n"), [application])).toEqual(expected)

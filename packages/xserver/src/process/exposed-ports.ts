@@ -3,6 +3,7 @@
 // sockets (`/proc/net/tcp`, `/proc/net/tcp6`). Outside of a Pod nothing leads such connections to the proxy.
 
 import { open } from "node:fs/promises"
+import { SocketAddress } from "node:net"
 import type { ApplicationPort } from "../config/application-port.js"
 
 const LISTEN = "0A"
@@ -13,6 +14,7 @@ const MAX_BYTES = 1 << 20
 interface Listening {
   readonly address: string
   readonly port: number
+  readonly uid: string
 }
 
 /** None where the system has no such list: what cannot be seen is not claimed. */
@@ -22,40 +24,46 @@ export async function exposedPorts(ports: readonly ApplicationPort[]): Promise<r
 }
 
 /**
- * The socket that is bound to the very address at which the proxy calls the application is the application's. Without one,
- * the application is the socket that listens on all addresses.
+ * The socket that is bound to the very address at which the proxy calls the application is the application's, and so are others
+ * of the same user on this port: an application may listen on loopback and on all addresses (`SO_REUSEPORT`, or one socket per
+ * IP version). Without one, the application is the socket that listens on all addresses.
  */
 export function exposedIn(sockets: string, ports: readonly ApplicationPort[]): readonly number[] {
   const listening = sockets.split("\n").flatMap(line => listeningSocket(line) ?? [])
-  const own = new Set(ports.map(({ listen }) => listen.port))
+  // The proxy itself may listen there, at another address than the application.
+  const isOwn = ({ address, port }: Listening): boolean =>
+    ports.some(({ listen }) => listen.port === port && (isAny(address) ? isAny(listen.host) : address === listen.host))
   return ports
     .filter(({ upstream }) => {
-      // The proxy itself may listen there, at another address than the application.
-      if (own.has(upstream.port)) return false
-      const there = listening.filter(({ port }) => port === upstream.port)
-      const bound = there.some(({ address }) => address === hexOf(upstream.host))
-      return bound ? !isLoopback(upstream.host) : there.some(({ address }) => /^0+$/.test(address))
+      const there = listening.filter(socket => socket.port === upstream.port && !isOwn(socket))
+      const bound = there.find(({ address }) => isBoundTo(address, upstream.host))
+      if (bound === undefined) return there.some(({ address }) => isAny(address))
+      return there.some(({ address, uid }) => uid === bound.uid && !isLoopback(address))
     })
     .map(({ port }) => port)
 }
 
 function listeningSocket(line: string): Listening | undefined {
-  const [, local = "", , state] = line.trim().split(/\s+/)
+  const [, local = "", , state, , , , uid = ""] = line.trim().split(/\s+/)
+  if (state !== LISTEN || !/^([0-9A-F]{8}|[0-9A-F]{32}):[0-9A-F]{4}$/.test(local)) return undefined
   const [address = "", port = ""] = local.split(":")
-  return state === LISTEN ? { address, port: Number.parseInt(port, 16) } : undefined
+  return { address: addressText(address), port: Number.parseInt(port, 16), uid }
 }
 
-/** As the kernel prints an IPv4 address: the bytes of a little-endian word. */
-function hexOf(host: string): string {
-  return host
-    .split(".")
-    .map(part => Number(part).toString(16).padStart(2, "0").toUpperCase())
-    .reverse()
-    .join("")
+/** From the kernel's form, in which an address is a row of little-endian words. */
+function addressText(hex: string): string {
+  const bytes = Buffer.from(hex, "hex").swap32()
+  if (bytes.length === 4) return bytes.join(".")
+  const groups = (bytes.toString("hex").match(/.{4}/g) ?? []).join(":")
+  return new SocketAddress({ family: "ipv6", address: groups }).address.replace(/^::ffff:(?=\d+\.)/, "")
 }
 
-function isLoopback(host: string): boolean {
-  return host.startsWith("127.") || host === "::1" || host === "localhost"
+const isAny = (address: string): boolean => address === "0.0.0.0" || address === "::"
+const isLoopback = (address: string): boolean => address.startsWith("127.") || address === "::1"
+
+/** Whether a socket at this address is bound to the host of a configuration. */
+function isBoundTo(address: string, host: string): boolean {
+  return host === "localhost" ? address === "127.0.0.1" || address === "::1" : address === host
 }
 
 async function readStart(file: string): Promise<string> {
