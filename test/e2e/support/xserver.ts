@@ -15,6 +15,7 @@ export interface Settings {
   readonly protocol?: "http" | "tcp" | "auto"
   readonly more?: object
   readonly args?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
 }
 
 export class XserverProcess {
@@ -77,7 +78,8 @@ export class XserverProcess {
       ],
       ...(this.#settings.args ?? []),
     ]
-    const child = spawn("node", args, { stdio: ["ignore", "pipe", "pipe"] })
+    const env = { ...process.env, ...this.#settings.env }
+    const child = spawn("node", args, { stdio: ["ignore", "pipe", "pipe"], env })
     child.stderr.on("data", chunk => {
       this.stderr += chunk
     })

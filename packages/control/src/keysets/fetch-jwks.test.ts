@@ -84,6 +84,18 @@ describe("a server that misbehaves costs little and is named", () => {
     expect(await errorOf(get(`${issuer.url}/jwks`, { timeoutMs }))).toBe(`${issuer.url}${expected}`)
   })
 
+  test.each([
+    [301, "http://127.0.0.1/keys"],
+    [303, "http://[::1]/keys"],
+    [307, "file:///etc/passwd"],
+    [308, "//169.254.169.254/latest"],
+    [307, "/moved"],
+  ])("redirects by %i to %s, and nothing follows", async (code, location) => {
+    const issuer = await issuerThat(status(code, { location }))
+    expect(await errorOf(get(`${issuer.url}/jwks`))).toContain("redirects are not followed")
+    expect(issuer.asked).toEqual(["/jwks"])
+  })
+
   it("sends ten megabytes: most of them are never read", async () => {
     let sent = 0
     let closed: () => void
@@ -310,6 +322,19 @@ describe("discovery", () => {
     expect(await errorOf(fetchJwks(source, never, { clock: systemClock, allowLoopback: true }))).toContain(
       "or set `jwksUri` or `jwks`",
     )
+  })
+
+  it("checks the address of the keys anew, though their host is the issuer's", async () => {
+    const issuer = await issuerThat(() => undefined)
+    const url = `http://idp.test:${issuer.port}`
+    issuer.answer = json(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys` }))
+    let asked = 0
+    const lookup: LookupFunction = (_, __, callback) =>
+      callback(null, [{ address: asked++ === 0 ? "127.0.0.1" : "169.254.169.254", family: 4 }])
+    const source = { issuer: url, jwksUri: undefined, timeoutMs: 60_000 }
+    const result = fetchJwks(source, never, { clock: systemClock, allowLoopback: true, lookup })
+    expect(await errorOf(result)).toContain("the metadata service of a cloud")
+    expect(issuer.asked).toEqual(["/.well-known/openid-configuration"])
   })
 
   it("has one deadline for both questions", async () => {

@@ -6,7 +6,7 @@ import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import type { ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { createServer } from "node:tls"
+import { connect, createServer, type TLSSocket } from "node:tls"
 import { CertificateAuthority, createRoot } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy/mesh"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -102,6 +102,81 @@ describe("who asks must be a control plane of this mesh", () => {
     await asking.ask(replica, "/v1/x", query)
     trust = { ...trust, revokedIdentities: [identity.uri] }
     await expect(asking.ask(replica, "/v1/x", query)).rejects.toThrow(/403.*revoked/)
+  })
+})
+
+describe("strangers at the port of replicas", () => {
+  const workload = root.credentials("spiffe://cluster.local/ns/foo/sa/web")
+
+  /** Writes bytes as somebody with these credentials; the status and whether it ends the connection. */
+  async function told(port: number, bytes: string, { certificate, key }: Partial<ReplicaCredentials>): Promise<string> {
+    const own = certificate === undefined || key === undefined ? {} : { cert: certificate, key }
+    const socket = connect({
+      host: "127.0.0.1",
+      port,
+      ca: root.keys.certificateChain,
+      servername: identity.dnsName,
+      ...own,
+    })
+    socket.on("error", () => undefined)
+    closers.push(() => socket.destroy())
+    let text = ""
+    socket.on("data", chunk => {
+      text += String(chunk)
+    })
+    socket.write(bytes)
+    await new Promise(resolve => socket.once("close", resolve))
+    return text
+      .split("\r\n")
+      .filter(line => /^HTTP|^connection/.test(line))
+      .join(", ")
+  }
+
+  it.each([
+    ["nobody", {}, ""],
+    ["a workload", workload, "HTTP/1.1 403 Forbidden, connection: close"],
+  ])("%s is closed, whatever it goes on to send", async (_, credentials, line) => {
+    const asked = vi.fn(async () => ({}))
+    const { port } = await serve({ answer: asked })
+    const head = "POST /v1/x HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n"
+    expect(await told(port, head + "x".repeat(1_000_000), credentials)).toBe(line)
+    expect(asked).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ["a head without end", `GET /v1/x HTTP/1.1\r\nx: ${"x".repeat(1_000_000)}`],
+    ["HTTP/2", `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\xff".repeat(100_000)}`],
+  ])("%s is closed, also of a control plane", async (_, bytes) => {
+    const asked = vi.fn(async () => ({}))
+    const { port } = await serve({ answer: asked })
+    expect(await told(port, bytes, root.credentials())).not.toContain("200")
+    expect(asked).not.toHaveBeenCalled()
+  })
+
+  it("a session does not outlive trust in its root", async () => {
+    const mine = root.credentials()
+    let trust = mine.trust
+    const { port, server } = await serve({ credentials: () => ({ ...mine, trust }) })
+    const dial = (session?: Buffer): TLSSocket => {
+      const { certificate, key } = root.credentials()
+      const own = { cert: certificate, key, ca: root.keys.certificateChain, servername: identity.dnsName }
+      const socket = connect({ host: "127.0.0.1", port, ...own, ...(session && { session }) })
+      closers.push(() => socket.destroy())
+      return socket.on("error", () => undefined)
+    }
+    const first = dial().resume()
+    first.write("GET /v1/x HTTP/1.1\r\nhost: a\r\n\r\n")
+    const [session]: Buffer[] = await once(first, "session")
+    trust = { ...trust, bundle: new Root().keys.certificateChain }
+    server.credentialsChanged()
+    const again = dial(session)
+    let text = ""
+    again.on("data", chunk => {
+      text += String(chunk)
+    })
+    again.write("GET /v1/x HTTP/1.1\r\nhost: a\r\n\r\n")
+    await new Promise(resolve => again.once("close", resolve))
+    expect(text).toBe("")
   })
 })
 

@@ -97,8 +97,8 @@ export class ReplicaServer {
     const socket = asked.socket as TLSSocket // the server speaks TLS alone
     const shown = socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined
     const refusal = verifyReplica(shown, identity, credentials().trust, Date.now())
-    if (refusal !== undefined) return send(reply, 403, { message: refusal })
-    if (asked.method !== "GET") return send(reply, 405, { message: "replicas only ask" })
+    if (refusal !== undefined) return reject(reply, 403, refusal)
+    if (asked.method !== "GET") return reject(reply, 405, "replicas only ask")
     const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
     const query = new URLSearchParams(search)
     if (follow(path, query, reply)) return
@@ -106,6 +106,12 @@ export class ReplicaServer {
     if (found === undefined) send(reply, 404, { message: "there is nothing such here" })
     else send(reply, 200, found)
   }
+}
+
+/** Closes the connection: nothing that a rejected client goes on to send is read. */
+function reject(reply: ServerResponse, code: number, message: string): void {
+  reply.setHeader("connection", "close")
+  send(reply, code, { message })
 }
 
 function send(reply: ServerResponse, code: number, body: object): void {

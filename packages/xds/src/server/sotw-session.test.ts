@@ -158,6 +158,19 @@ describe("answers", () => {
     expect(said(rig.next())).toEqual(["b@1"])
   })
 
+  it("to a response that was never sent count for nothing", () => {
+    const rig = sotwRig()
+    rig.source.set(ENDPOINTS, "a", "1")
+    rig.ask(ENDPOINTS, ["a"])
+    const first = rig.next()
+    // The next nonce, which every client can guess.
+    rig.ask(ENDPOINTS, ["a"], { responseNonce: `2-${rig.source.revision}` })
+    rig.ask(ENDPOINTS, ["a"], { responseNonce: `2-${rig.source.revision + 1}` })
+    expect(rig.source.heard).toEqual([])
+    rig.ask(ENDPOINTS, ["a"], { ...nonce(first) })
+    expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: ENDPOINTS, revision: rig.source.revision }])
+  })
+
   it("that do not come are not waited for beyond the deadline", () => {
     const rig = sotwRig()
     rig.source.set(CLUSTER, "a", "1")

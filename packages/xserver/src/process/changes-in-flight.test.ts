@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands open when a change comes is judged by it: what is now refused ends, is counted and logged; the rest goes on.
+import { createHash } from "node:crypto"
 import { type EventEmitter, once } from "node:events"
 import { createServer as createHttp, type RequestListener } from "node:http"
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2"
@@ -44,9 +45,11 @@ const application: RequestListener = (incoming, reply) => {
   reply.write("begun\n")
 }
 const http = createHttp(application)
-http.on("upgrade", (_, socket: Socket) => {
+http.on("upgrade", ({ headers }, socket: Socket) => {
+  const accept = createHash("sha1").update(`${headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
   socket.on("error", () => undefined)
-  socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nbegun\n")
+  socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n")
+  socket.write(`Sec-WebSocket-Accept: ${accept.digest("base64")}\r\n\r\nbegun\n`)
 })
 const tcp = createServer(socket => socket.on("error", () => undefined).write("begun\n"))
 let path: LocalDataPath
@@ -160,13 +163,17 @@ async function request(secure: boolean, target: string, headers = ""): Promise<L
 
 const webSocket = (secure: boolean) => request(secure, "/open/ws", "Connection: Upgrade\r\nUpgrade: websocket\r\n")
 
-async function stream(secure: boolean, target: string): Promise<Live> {
+async function stream(secure: boolean, target: string, protocol?: "websocket"): Promise<Live> {
   const where = `127.0.0.1:${path.addresses()[0]?.port}`
   const session = secure
     ? connectHttp2(`https://${where}`, { cert: certificate, key: privateKey, rejectUnauthorized: false })
     : connectHttp2(`http://${where}`)
   sockets.push(session.on("error", () => undefined))
-  const asked = session.request({ ":path": target })
+  if (protocol !== undefined) await once(session, "remoteSettings")
+  const asked = session.request({
+    ":path": target,
+    ...(protocol && { ":method": "CONNECT", ":scheme": "http", ":protocol": protocol, "sec-websocket-version": "13" }),
+  })
   asked.on("error", () => undefined)
   let text = ""
   asked.on("response", headers => {
@@ -187,6 +194,7 @@ const OPENINGS: readonly (readonly [string, string, Opening, PolicyDocument, str
   ["a TCP connection", "tcp", tunnel, denyPort, "deny"],
   ["a WebSocket", "http/1.1", webSocket, denyPath, "deny"],
   ["a response without end", "http/1.1", secure => request(secure, "/open/sse"), denyPath, "deny"],
+  ["a WebSocket over HTTP/2", "h2", secure => stream(secure, "/open/ws", "websocket"), denyPath, "deny"],
   ["an HTTP/2 stream", "h2", secure => stream(secure, "/open/stream"), denyPath, "deny"],
 ]
 
@@ -268,4 +276,46 @@ it.each<[string, Opening, RegExp]>([
   await apply({ policies: [denyPath] })
   await opened.says("RBAC")
   expect(opened.text()).toMatch(expected)
+})
+
+describe("a TLS session that was begun before a change", () => {
+  type Change = Parameters<typeof apply>[0]
+
+  /** What a request on a connection that offers the session gets: a status, or nothing where it is closed. */
+  async function answered(session?: Buffer): Promise<{ status: string; resumed: boolean; session?: Buffer }> {
+    const at = { host: "127.0.0.1", port: path.addresses()[0]?.port ?? 0, ALPNProtocols: ["http/1.1"] }
+    const own = { cert: certificate, key: privateKey, rejectUnauthorized: false, minVersion: "TLSv1.3" } as const
+    const socket = connectTls({ ...at, ...own, ...(session && { session }) })
+    const opened = live(socket)
+    let offered: Buffer | undefined
+    socket.on("session", (ticket: Buffer) => {
+      offered = ticket
+    })
+    socket.write("GET /other HTTP/1.1\r\nHost: a\r\n\r\n")
+    await Promise.race([opened.says("\n"), opened.gone])
+    const status = /^HTTP\/1.1 (\d+)/.exec(opened.text())?.[1] ?? "none"
+    return { status, resumed: socket.isSessionReused(), ...(offered && { session: offered }) }
+  }
+
+  it("is resumed where the change does not concern its caller", async () => {
+    const { session } = await answered()
+    await apply({ policies: [denyPath] })
+    expect(await answered(session)).toMatchObject({ status: "200", resumed: true })
+  })
+
+  it.each<[string, Change]>([
+    ["its caller's identity was revoked", { revocations: { identities: [GOOD_ID] } }],
+    ["its caller's certificate was revoked", { revocations: { serials: [serial] } }],
+    ["its caller's root is trusted no more", { tls: newAuthority.material() }],
+    ["the root was replaced by another of the same name", { tls: new Authority().material() }],
+    ["its caller's trust domain is no longer ours", { mesh: meshConfig({ trustDomain: "new.example" }) }],
+  ])("carries nothing past it: %s", async (_, change) => {
+    const { session } = await answered()
+    await apply(change)
+    const fresh = await answered()
+    expect(fresh.status).not.toBe("200")
+    expect((await answered(session)).status).toBe(fresh.status)
+    await apply({})
+    expect((await answered()).status).toBe("200")
+  })
 })
