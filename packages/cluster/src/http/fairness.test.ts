@@ -47,14 +47,14 @@ describe("a quota", () => {
     const quota = new Quota({ all: 10, each: 4, kept: 2 })
     const take = (share: Share): number => {
       let n = 0
-      while (quota.take(share, 1)) n++
+      while (quota.take(share.owner, 1, share.system)) n++
       return n
     }
     expect(take(user("a"))).toBe(4)
     expect(take(user("b"))).toBe(4)
     expect(take(user("c"))).toBe(0)
     expect(take(system)).toBe(2)
-    quota.give(user("a"), 4)
+    quota.release(user("a").owner, 4)
     expect(take(user("a"))).toBe(2)
   })
 
@@ -67,9 +67,9 @@ describe("a quota", () => {
         const held: { share: Share; amount: number }[] = []
         for (const { step: want, back } of steps) {
           const oldest = back ? held.shift() : undefined
-          if (oldest !== undefined) quota.give(oldest.share, oldest.amount)
+          if (oldest !== undefined) quota.release(oldest.share.owner, oldest.amount)
           const share = want.owner === "control" ? system : user(want.owner)
-          if (quota.take(share, want.amount)) held.push({ share, amount: want.amount })
+          if (quota.take(share.owner, want.amount, share.system)) held.push({ share, amount: want.amount })
           const sum = (of: (share: Share) => boolean): number =>
             held.filter(item => of(item.share)).reduce((total, item) => total + item.amount, 0)
           expect(quota.used).toBe(sum(() => true))

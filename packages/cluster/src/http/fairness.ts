@@ -32,7 +32,7 @@ export class Fairness {
     this.#reads = new Quota({ all: limits.readsInFlight, each: limits.readsPerUser, kept: limits.readsKept })
     this.#writes = new Quota({ all: limits.writesInFlight, each: limits.writesPerUser, kept: limits.writesKept })
     this.#bodies = new Quota({ all: limits.bodyBytes, each: limits.bodyBytesPerUser, kept: limits.bodyBytesKept })
-    this.#watches = new Quota({ all: Number.POSITIVE_INFINITY, each: limits.watchesPerUser, kept: 0 })
+    this.#watches = new Quota({ all: Number.POSITIVE_INFINITY, each: limits.watchesPerUser })
     this.backlog = new Backlog({ all: limits.backlogBytes, each: limits.backlogBytesPerUser })
     this.connections = new Connections(limits.maxConnections)
   }
@@ -49,12 +49,12 @@ export class Fairness {
     let taken = 0
     return {
       take: bytes => {
-        if (!this.#bodies.take(share, bytes))
+        if (!this.#bodies.take(share.owner, bytes, share.system))
           throw tooManyRequests("too many bytes of requests are on their way, send fewer at once", 1)
         taken += bytes
       },
       giveBack: () => {
-        this.#bodies.give(share, taken)
+        this.#bodies.release(share.owner, taken)
         taken = 0
       },
     }
@@ -79,11 +79,11 @@ export class Fairness {
 }
 
 function claim(quota: Quota, share: Share, refusal: () => ApiError): () => void {
-  if (!quota.take(share, 1)) throw refusal()
+  if (!quota.take(share.owner, 1, share.system)) throw refusal()
   let left = false
   return () => {
     if (left) return
     left = true
-    quota.give(share, 1)
+    quota.release(share.owner)
   }
 }

@@ -15,7 +15,7 @@ import type {
   UpstreamOptions,
 } from "../http/upstream.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
-import { FairShares } from "../limits/fair-shares.js"
+import { Quota } from "../limits/quota.js"
 import { ResponseHeads } from "./response-head.js"
 import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
@@ -33,9 +33,9 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
   /** On a connection, by caller. */
-  readonly #busy: FairShares
+  readonly #busy: Quota
   /** In the queue, by caller. */
-  readonly #pending: FairShares
+  readonly #pending: Quota
   #idleMs: number
   #idleHint = ""
   #closing: Promise<void> | undefined
@@ -51,8 +51,8 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     this.deadlines = deadlines
     this.heads = new ResponseHeads(limits.headerLines)
     this.#idleMs = limits.keepAliveTimeoutMs
-    this.#busy = new FairShares(limits.upstreamConnections, limits.callerSharePercent)
-    this.#pending = new FairShares(limits.pendingRequests, limits.callerSharePercent)
+    this.#busy = new Quota({ all: limits.upstreamConnections, sharePercent: limits.callerSharePercent })
+    this.#pending = new Quota({ all: limits.pendingRequests, sharePercent: limits.callerSharePercent })
   }
 
   get connections(): number {
@@ -184,7 +184,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   #begin(connection: UpstreamConnection, exchange: UpstreamExchange): void {
     if (!exchange.placed) {
       exchange.placed = true
-      this.#busy.take(exchange.request.caller)
+      this.#busy.add(exchange.request.caller)
     }
     connection.begin(exchange)
   }
@@ -221,7 +221,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   #wait(exchange: UpstreamExchange): void {
     exchange.deadline = this.deadlines.after(this.limits.connectTimeoutMs)
     this.#queue.push(exchange)
-    this.#pending.take(exchange.request.caller)
+    this.#pending.add(exchange.request.caller)
     this.#setDeadline()
   }
 

@@ -3,7 +3,7 @@
 
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener, UpstreamOptions } from "../http/upstream.js"
-import { FairShares } from "../limits/fair-shares.js"
+import { Quota } from "../limits/quota.js"
 import { UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeOptions, UpstreamExchange } from "./upstream-exchange.js"
 
@@ -18,7 +18,7 @@ export class Http2Pool implements Upstream {
     const { limits } = options
     this.#options = options
     // Requests in flight, by caller.
-    const shares = new FairShares(limits.upstreamStreams, limits.callerSharePercent)
+    const shares = new Quota({ all: limits.upstreamStreams, sharePercent: limits.callerSharePercent })
     this.#exchanges = { ...options, observer: options.observer ?? {}, connection: this.#connection, shares }
   }
 

@@ -13,7 +13,7 @@ import type {
   UpstreamListener,
   UpstreamObserver,
 } from "../http/upstream.js"
-import type { FairShares } from "../limits/fair-shares.js"
+import type { Quota } from "../limits/quota.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
 import type { Field } from "./field.js"
@@ -28,7 +28,7 @@ export interface ExchangeOptions {
   readonly limits: UpstreamLimits
   readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
-  readonly shares: FairShares
+  readonly shares: Quota
   /** One with room for another stream; undefined where there is none and may be none. */
   connection(): UpstreamConnection | undefined
 }
@@ -68,9 +68,8 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#request = request
     this.#listener = listener
     const { shares, observer } = options
-    this.#placed = shares.mayTake(request.caller)
+    this.#placed = shares.take(request.caller)
     if (this.#placed) {
-      shares.take(request.caller)
       this.#open()
       return
     }

@@ -4,7 +4,9 @@
 // rejecting the new one: connections that send nothing never lock out a client that has a request. Only where every
 // candidate is being served is the new connection rejected.
 
-import { FairShares } from "./fair-shares.js"
+import type { Socket } from "node:net"
+import { remoteKey } from "./address-key.js"
+import { Quota } from "./quota.js"
 
 export interface ConnectionLimits {
   readonly connections: number
@@ -21,28 +23,62 @@ export interface ConnectionSlot {
   release(): void
 }
 
+type Peer = Pick<Socket, "remoteAddress" | "remotePort">
+
 export class ConnectionLimiter {
-  readonly #shares: FairShares
+  readonly #shares: Quota
   /** By address, in the order in which they became idle. */
   readonly #idle = new Map<string, Set<Slot>>()
+  readonly #bySocket = new Map<string, ConnectionSlot>()
+  readonly #onLimit: (limit: keyof ConnectionLimits) => void
 
-  constructor({ connections, sharePercent }: ConnectionLimits) {
-    this.#shares = new FairShares(connections, sharePercent)
+  /** `onLimit`: a connection was closed, the new one or an older one. */
+  constructor(
+    { connections, sharePercent }: ConnectionLimits,
+    onLimit: (limit: keyof ConnectionLimits) => void = () => undefined,
+  ) {
+    this.#shares = new Quota({ all: connections, sharePercent })
+    this.#onLimit = onLimit
   }
 
   get open(): number {
     return this.#shares.used
   }
 
-  get isFull(): boolean {
-    return this.#shares.isFull
-  }
-
   /** `address` is an address key. `close` ends the connection. Undefined where the connection must be rejected. */
   admit(address: string, close: () => void): ConnectionSlot | undefined {
     if (!this.#shares.mayTake(address) && !this.#makeRoom(address)) return undefined
-    this.#shares.take(address)
+    this.#shares.add(address)
     return new Slot(address, close, this.#idle, () => this.#shares.release(address))
+  }
+
+  /** By the peer's address, until the socket closes. Undefined where the socket was rejected, and closed. */
+  accept(socket: Socket): ConnectionSlot | undefined {
+    const address = remoteKey(socket.remoteAddress)
+    // A peer that has gone already has no address.
+    if (address === undefined) {
+      socket.destroy()
+      return undefined
+    }
+    const { used, isFull } = this.#shares
+    const slot = this.admit(address, () => socket.destroy())
+    if (this.#shares.used === used) this.#onLimit(isFull ? "connections" : "sharePercent")
+    if (slot === undefined) {
+      socket.destroy()
+      return undefined
+    }
+    const name = nameOf(socket)
+    this.#bySocket.set(name, slot)
+    // Comes once by itself: `once` would keep two more objects for as long as the connection lasts.
+    socket.on("close", () => {
+      slot.release()
+      if (this.#bySocket.get(name) === slot) this.#bySocket.delete(name)
+    })
+    return slot
+  }
+
+  slotOf(peer: Peer): ConnectionSlot | undefined {
+    return this.#bySocket.get(nameOf(peer))
   }
 
   #makeRoom(address: string): boolean {
@@ -105,4 +141,9 @@ class Slot implements ConnectionSlot {
 
 function oldest(slots: ReadonlySet<Slot> | undefined): Slot | undefined {
   return slots?.values().next().value
+}
+
+/** The same for a TLS socket and the socket below it, which a server announces in different events. */
+function nameOf({ remoteAddress, remotePort }: Peer): string {
+  return `${remoteAddress} ${remotePort}`
 }

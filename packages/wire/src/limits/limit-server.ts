@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { ConnectionLimits } from "./connection-limiter.js"
-import { SocketLimiter } from "./socket-limiter.js"
+import { ConnectionLimiter } from "./connection-limiter.js"
 
 /** For servers whose requests are small and answered at once, in milliseconds and bytes. */
 export const SMALL_REQUESTS = {
@@ -23,8 +23,8 @@ export const SMALL_REQUESTS = {
  */
 const DEFAULT_LIMITS: ConnectionLimits = { connections: 1_024, sharePercent: 50 }
 
-export function limitConnections(server: Server, limits = DEFAULT_LIMITS): SocketLimiter {
-  const limiter = new SocketLimiter(limits)
+export function limitConnections(server: Server, limits = DEFAULT_LIMITS): ConnectionLimiter {
+  const limiter = new ConnectionLimiter(limits)
   server.on("connection", (socket: Socket) => void limiter.accept(socket))
   server.on("request", ({ socket }: IncomingMessage, reply: ServerResponse) => {
     const slot = limiter.slotOf(socket)

@@ -1,43 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// An amount that owners share: slots or bytes. No owner takes more than its quota, and a reserve stays for the system, so
-// that neither one owner nor all of them together can lock it out.
-
-export interface QuotaOwner {
-  readonly owner: string
-  /** May use the reserve, and has no quota of its own. */
-  readonly system: boolean
-}
+// An amount that owners share: connections, slots of a queue, bytes. One owner may hold a fixed amount at most (`each`), or its
+// share (`sharePercent`): it may take more while it holds less than a set multiple of what is still free. Alone it gets up to
+// its share; two that want all get a third each where one would get a half; and however much some want, something stays free
+// for the next (as buffers are shared in switches: Choudhury and Hahne, 1998). A reserve may be kept for the system. Owners
+// that hold nothing are not remembered.
 
 export interface QuotaBounds {
   readonly all: number
-  readonly each: number
-  readonly kept: number
+  readonly each?: number
+  /** In percent of all, while no other owner holds any; with 100 there are no shares. */
+  readonly sharePercent?: number
+  /** Of all, for the system alone. */
+  readonly kept?: number
 }
 
 export class Quota {
-  readonly #taken = new Map<string, number>()
+  readonly #all: number
+  readonly #each: number
+  readonly #multiple: number
+  readonly #kept: number
+  readonly #held = new Map<string, number>()
   #used = 0
 
-  constructor(readonly bounds: QuotaBounds) {}
+  constructor({ all, each = Number.POSITIVE_INFINITY, sharePercent = 100, kept = 0 }: QuotaBounds) {
+    this.#all = all
+    this.#each = each
+    this.#multiple = sharePercent >= 100 ? Number.POSITIVE_INFINITY : sharePercent / (100 - sharePercent)
+    this.#kept = kept
+  }
 
   get used(): number {
     return this.#used
   }
 
-  /** False, and nothing is taken, where that would be too much. What was taken must be given back. */
-  take({ owner, system }: QuotaOwner, amount: number): boolean {
-    const { all, each, kept } = this.bounds
-    const own = (this.#taken.get(owner) ?? 0) + amount
-    if (this.#used + amount > all - (system ? 0 : kept) || (!system && own > each)) return false
-    this.#used += amount
-    this.#taken.set(owner, own)
+  get isFull(): boolean {
+    return this.#used >= this.#all
+  }
+
+  /** How many hold something. */
+  get owners(): number {
+    return this.#held.size
+  }
+
+  held(owner: string): number {
+    return this.#held.get(owner) ?? 0
+  }
+
+  /** `system`: may use the reserve, and has no bound of its own. */
+  mayTake(owner: string, amount = 1, system = false): boolean {
+    const free = this.#all - this.#used
+    if (system) return amount <= free
+    const after = this.held(owner) + amount
+    if (amount > free - this.#kept || after > this.#each) return false
+    return this.#multiple === Number.POSITIVE_INFINITY || after - 1 < this.#multiple * free
+  }
+
+  /** False, and nothing is taken, where that would be too much. What was taken must be released. */
+  take(owner: string, amount = 1, system = false): boolean {
+    if (!this.mayTake(owner, amount, system)) return false
+    this.add(owner, amount)
     return true
   }
 
-  give({ owner }: Pick<QuotaOwner, "owner">, amount: number): void {
-    const left = (this.#taken.get(owner) ?? 0) - amount
-    this.#used -= amount
-    if (left > 0) this.#taken.set(owner, left)
-    else this.#taken.delete(owner)
+  /** Takes without a look at the bounds. */
+  add(owner: string, amount = 1): void {
+    this.#held.set(owner, this.held(owner) + amount)
+    this.#used += amount
+  }
+
+  release(owner: string, amount = 1): void {
+    const held = this.held(owner)
+    // INVARIANT: what is released was taken. Should that ever be wrong, no owner gets more than there is.
+    const released = Math.min(amount, held)
+    if (released < held) this.#held.set(owner, held - released)
+    else this.#held.delete(owner)
+    this.#used -= released
   }
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { limitConnections, type SocketLimiter } from "@merlon/wire/limits"
+import { type ConnectionLimiter, limitConnections } from "@merlon/wire/limits"
 import type { Log } from "@merlon/xds/runtime"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
@@ -56,7 +56,7 @@ export class OutboundProxy {
   readonly #options: OutboundProxyOptions
   readonly #limits: ProxyLimits
   readonly #server: Server
-  readonly #limiter: SocketLimiter
+  readonly #limiter: ConnectionLimiter
   readonly #tunnels = new Set<Duplex>()
   /** Our name in `Via`, so that we know a request that comes to us again. */
   readonly #pseudonym: string

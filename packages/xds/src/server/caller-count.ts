@@ -2,57 +2,51 @@
 // What each caller uses: its streams, and the bytes that its subscriptions make us keep. One identity may have many replicas,
 // so a caller is an identity at an address.
 
-import { remoteKey } from "@merlon/wire/limits"
+import { Quota, remoteKey } from "@merlon/wire/limits"
 import type { ServerLimits } from "./limits.js"
 import type { OpenStream } from "./server-context.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
 
-interface Usage {
-  streams: number
-  bytes: number
-}
-
 export class CallerCount {
   readonly #limits: Pick<ServerLimits, "streamsPerCaller" | "subscriptionBytesPerCaller">
-  readonly #callers = new Map<string, Usage>()
-  readonly #streams = new Map<OpenStream, { readonly key: string; bytes: number }>()
+  readonly #streams: Quota
+  readonly #bytes = new Quota({ all: Number.POSITIVE_INFINITY })
+  readonly #open = new Map<OpenStream, { readonly caller: string; bytes: number }>()
 
   constructor(limits: Pick<ServerLimits, "streamsPerCaller" | "subscriptionBytesPerCaller">) {
     this.#limits = limits
+    this.#streams = new Quota({ all: Number.POSITIVE_INFINITY, each: limits.streamsPerCaller })
   }
 
   admit(stream: OpenStream): StreamFault | undefined {
     const { proven, peerAddress } = stream
     if (proven === undefined) return undefined
-    const { streamsPerCaller } = this.#limits
     const { trustDomain, namespace, serviceAccount } = proven.caller
-    const key = [trustDomain, namespace, serviceAccount, remoteKey(peerAddress) ?? peerAddress].join("/")
-    const usage = this.#callers.get(key) ?? { streams: 0, bytes: 0 }
-    if (usage.streams >= streamsPerCaller) return exhausted(`at most ${streamsPerCaller} streams of one caller`)
-    usage.streams++
-    this.#callers.set(key, usage)
-    this.#streams.set(stream, { key, bytes: 0 })
+    const caller = [trustDomain, namespace, serviceAccount, remoteKey(peerAddress) ?? peerAddress].join("/")
+    if (!this.#streams.take(caller)) return exhausted(`at most ${this.#limits.streamsPerCaller} streams of one caller`)
+    this.#open.set(stream, { caller, bytes: 0 })
     return undefined
   }
 
   /** The stream now keeps so many bytes. */
   charge(stream: OpenStream, bytes: number): StreamFault | undefined {
-    const own = this.#streams.get(stream)
-    const usage = own && this.#callers.get(own.key)
-    if (own === undefined || usage === undefined) return undefined
-    usage.bytes += bytes - own.bytes
+    const own = this.#open.get(stream)
+    if (own === undefined) return undefined
+    this.#bytes.release(own.caller, own.bytes)
+    // Kept already, so they count whatever the bound is; the stream ends where it is exceeded.
+    this.#bytes.add(own.caller, bytes)
     own.bytes = bytes
     const { subscriptionBytesPerCaller: most } = this.#limits
-    return usage.bytes > most ? exhausted(`the subscriptions of one caller may take ${most} bytes`) : undefined
+    return this.#bytes.held(own.caller) > most
+      ? exhausted(`the subscriptions of one caller may take ${most} bytes`)
+      : undefined
   }
 
   release(stream: OpenStream): void {
-    const own = this.#streams.get(stream)
-    const usage = own && this.#callers.get(own.key)
-    if (own === undefined || usage === undefined) return
-    this.#streams.delete(stream)
-    usage.streams--
-    usage.bytes -= own.bytes
-    if (usage.streams === 0) this.#callers.delete(own.key)
+    const own = this.#open.get(stream)
+    if (own === undefined) return
+    this.#open.delete(stream)
+    this.#streams.release(own.caller)
+    this.#bytes.release(own.caller, own.bytes)
   }
 }

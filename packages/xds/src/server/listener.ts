@@ -6,7 +6,7 @@ import { constants } from "node:crypto"
 import { createServer as createPort, type Server as Port, type Socket } from "node:net"
 import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
 import { TicketKeys } from "@merlon/identity"
-import { type ConnectionSlot, remoteKey, SocketLimiter } from "@merlon/wire/limits"
+import { ConnectionLimiter, type ConnectionSlot, remoteKey } from "@merlon/wire/limits"
 import { TLS_OWN } from "@merlon/wire/tls"
 import { bindHost } from "../runtime/bind-host.js"
 import { type Log, messageOf } from "../runtime/log.js"
@@ -68,7 +68,7 @@ export class Listener {
   /** Shakes hands; the port is the other's, which has those wait whose turn has not come. */
   readonly #server: Server
   readonly #handshakes = new HandshakeQueue<Socket>(socket => this.#admit(socket))
-  readonly #limiter: SocketLimiter
+  readonly #limiter: ConnectionLimiter
   readonly #options: ListenerOptions
   readonly #connections = new Set<Connection>()
   #ticketKeys: TicketKeys | undefined
@@ -95,7 +95,7 @@ export class Listener {
     // Nothing is read of those who wait.
     this.#port = createPort({ noDelay: true, pauseOnConnect: true }, socket => this.#arrived(socket))
     // All proxies of a mesh may come through one gateway, so one address gets most of it.
-    this.#limiter = new SocketLimiter({ connections: limits.connections, sharePercent: 75 })
+    this.#limiter = new ConnectionLimiter({ connections: limits.connections, sharePercent: 75 })
     this.#server.on("secureConnection", socket => this.#accept(socket))
     // Scanners and half-open handshakes: nothing of ours has failed.
     this.#server.on("tlsClientError", (_, socket) => socket.destroy())

@@ -10,7 +10,7 @@ import type { TLSSocket } from "node:tls"
 import { type Connection, refusedByMode } from "@merlon/policy/authorization"
 import { parseIp } from "@merlon/policy/request"
 import type { EffectiveMode } from "@merlon/policy/selection"
-import { SocketLimiter } from "@merlon/wire/limits"
+import { ConnectionLimiter } from "@merlon/wire/limits"
 import { bindHost } from "@merlon/xds/runtime"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
@@ -53,7 +53,7 @@ export class Listener {
   /** Connections of which not enough is known yet. */
   readonly #undecided = new Set<Sniff>()
   readonly #open = new Set<Socket>()
-  readonly #limiter: SocketLimiter
+  readonly #limiter: ConnectionLimiter
   #port: ApplicationPort
   #serviceNames: ReadonlySet<string>
 
@@ -75,7 +75,7 @@ export class Listener {
       socket => void this.#serve(socket),
     )
     const { connections, callerSharePercent: sharePercent } = limits
-    this.#limiter = new SocketLimiter({ connections, sharePercent }, limit =>
+    this.#limiter = new ConnectionLimiter({ connections, sharePercent }, limit =>
       meters.limitHit(limit === "connections" ? limit : "callerSharePercent"),
     )
   }

@@ -4,7 +4,7 @@
 // proxies' business.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
-import { SocketLimiter } from "@merlon/wire/limits"
+import { ConnectionLimiter } from "@merlon/wire/limits"
 
 export interface Target {
   readonly address: string
@@ -24,7 +24,7 @@ export class WayIn {
   /** `targets` are asked for with each connection: who is ready changes. */
   constructor(targets: () => readonly Target[]) {
     this.#targets = targets
-    const limiter = new SocketLimiter(CONNECTIONS)
+    const limiter = new ConnectionLimiter(CONNECTIONS)
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, caller => {
       const slot = limiter.accept(caller)
       if (slot === undefined) return

@@ -10,11 +10,11 @@ import { permit } from "./access.js"
 import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
 import { followInReply } from "./followed-reply.js"
 import { openApiDocuments } from "./openapi.js"
-import { Places } from "./places.js"
 import type { ProvedAnswers } from "./proved-answers.js"
 import { type Question, readQuestion } from "./question.js"
 import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
 import { over, whenOver } from "./reply-over.js"
+import { RequestSlots } from "./request-slots.js"
 import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
 import type { SeenAnswers } from "./seen-answers.js"
 import { shareOwner } from "./share-owner.js"
@@ -42,8 +42,8 @@ export class AnswersApi {
   readonly #group: string
   readonly #base: string
   #documents: ReadonlyMap<string, object> | undefined
-  readonly #questions = new Places(64, 8)
-  readonly #watches = new Places(128, 8)
+  readonly #questions = new RequestSlots(64, 8)
+  readonly #watches = new RequestSlots(128, 8)
   readonly #open = new Set<() => void>()
 
   constructor(options: AnswersApiOptions) {
@@ -99,9 +99,9 @@ export class AnswersApi {
       )
     }
     const access = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
-    const places = verb === "watch" ? this.#watches : this.#questions
+    const slots = verb === "watch" ? this.#watches : this.#questions
     const held: Held = { end: () => this.#letGo(reply) }
-    const leave = places.enter(shareOwner(user.name), () => held.end())
+    const leave = slots.enter(shareOwner(user.name), () => held.end())
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
       await permit(this.#options.client, user, access)

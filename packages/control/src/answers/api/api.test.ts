@@ -4,9 +4,9 @@
 import { describe, expect, it } from "vitest"
 import { ApiFault } from "./api-fault.js"
 import { readFilter, type Traits } from "./filters.js"
-import { Places } from "./places.js"
 import { readQuestion, spanIn, wholeIn } from "./question.js"
 import { readFrontProxy } from "./remote-user.js"
+import { RequestSlots } from "./request-slots.js"
 
 const TRAITS: Traits = {
   verdict: ["deny"],
@@ -89,7 +89,7 @@ describe("places", () => {
   const nobodyEnds = (): void => expect.unreachable("there is room")
 
   it("are so many for each user and so many in all", () => {
-    const places = new Places(4, 2)
+    const places = new RequestSlots(4, 2)
     const leave = places.enter("a", nobodyEnds)
     expect(places.enter("a", nobodyEnds)).toBeDefined()
     expect(places.enter("a", nobodyEnds)).toBeUndefined()
@@ -100,7 +100,7 @@ describe("places", () => {
   })
 
   it("are given up by whoever has most, the oldest first, to who has fewer by more than one", () => {
-    const places = new Places(5, 3)
+    const places = new RequestSlots(5, 3)
     const ended: string[] = []
     const enter = (user: string, name: string) => places.enter(user, () => ended.push(name))
     const first = enter("a", "a1")
@@ -117,7 +117,7 @@ describe("places", () => {
   })
 
   it("are kept from nobody by a few who take all that they can and stay", () => {
-    const places = new Places(64, 8)
+    const places = new RequestSlots(64, 8)
     for (let user = 0; user < 8; user++) for (let turn = 0; turn < 8; turn++) places.enter(`t${user}`, () => undefined)
     for (let user = 0; user < 40; user++) expect(places.enter(`other-${user}`, () => undefined)).toBeDefined()
   })
