@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls out of a Pod are captured, by its annotations and the mesh's setting, and that no application starts before
+// its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
+
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { answering, apply, install, kubectl, namespace, tryKubectl, tryMerlonctl } from "../support/cluster.js"
+import { startMesh } from "../support/mesh.js"
+
+const SPACE = "capture"
+const TARGET = `http://target.${SPACE}:8000/get`
+const PROXY = "outbound.merlon.dev/proxy"
+
+const pod = (name: string, annotations: object = {}, spec: object = {}, space = SPACE) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: space, labels: { app: name }, annotations },
+  spec: { terminationGracePeriodSeconds: 2, containers: [answering()], ...spec },
+})
+const waitReady = (name: string) =>
+  kubectl("wait", `pod/${name}`, "-n", SPACE, "--for=condition=Ready", "--timeout=150s")
+
+const FETCH = `fetch("${TARGET}", { signal: AbortSignal.timeout(15000) })
+  .then(answer => console.log(answer.status), () => console.log(0))`
+/** The status of a call to the target; 0 where no answer comes. */
+async function called(name: string): Promise<number> {
+  await waitReady(name)
+  return Number(await kubectl("exec", "-n", SPACE, name, "-c", "app", "--", "node", "-e", FETCH))
+}
+
+beforeAll(async () => {
+  await startMesh()
+  await apply(
+    namespace(SPACE, { "merlon-injection": "enabled" }),
+    pod("target"),
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "target", namespace: SPACE },
+      spec: { selector: { app: "target" }, ports: [{ name: "http", port: 8000, targetPort: 8080 }] },
+    },
+    {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "PeerAuthentication",
+      metadata: { name: "default", namespace: SPACE },
+      spec: { mtls: { mode: "STRICT" } },
+    },
+  )
+  await waitReady("target")
+  await kubectl("wait", "pa/default", "-n", SPACE, "--for=condition=Ready", "--timeout=150s")
+})
+afterAll(() => install())
+
+it("captures the calls of a Pod that asks for it, and of no other", async () => {
+  await apply(pod("asking", { [PROXY]: "capture" }), pod("silent"))
+  expect(await called("asking")).toBe(200)
+  expect(await called("silent")).toBe(0)
+})
+
+it("leaves excluded ports alone, and what is not included", async () => {
+  const exclude = { [PROXY]: "capture", "outbound.merlon.dev/exclude-ports": "8000" }
+  const include = { [PROXY]: "capture", "outbound.merlon.dev/include-cidrs": "192.0.2.0/24" }
+  await apply(pod("excluding", exclude), pod("including", include))
+  expect(await called("excluding")).toBe(0)
+  expect(await called("including")).toBe(0)
+})
+
+it("starts the application after a proxy that is a plain sidecar", async () => {
+  const flags = ["-f", "-", "--sidecar", "plain", "--outbound", "capture", "--image", inject("image")]
+  // The first thing that this application does is to call.
+  const container = answering({ command: ["node", "-e", `${FETCH}; setInterval(() => 0, 1e6)`], ports: [] })
+  const { out } = await tryMerlonctl(
+    ["inject", ...flags],
+    JSON.stringify(pod("plain", {}, { containers: [container] })),
+  )
+  await apply(out)
+  await waitReady("plain")
+  const log = () => kubectl("logs", "plain", "-n", SPACE, "-c", "app")
+  await expect.poll(log, { timeout: 60_000, interval: 300 }).toBe("200")
+})
+
+it("warns in a confined namespace, where calls are not captured", async () => {
+  const restricted = { "merlon-injection": "enabled", "pod-security.kubernetes.io/enforce": "restricted" }
+  await apply(namespace("capture-confined", restricted))
+  const document = JSON.stringify(pod("confined", { [PROXY]: "capture" }, {}, "capture-confined"))
+  const { code, err } = await tryKubectl(["create", "--dry-run=server", "-f", "-"], document)
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("calls out of this Pod are not captured") })
+})
+
+it("captures the calls of all Pods where the mesh says so, and of none that opts out", async () => {
+  const before = await kubectl("get", "pods", "-n", "merlon-system", "-o", "name")
+  await install("--set", "outbound=capture")
+  // A replica that terminates still injects by the setting from before.
+  await kubectl("wait", ...before.split("\n"), "-n", "merlon-system", "--for=delete", "--timeout=150s")
+  await apply(pod("by-mesh"), pod("opted-out", { [PROXY]: "false" }))
+  expect(await called("by-mesh")).toBe(200)
+  expect(await called("opted-out")).toBe(0)
+})
