@@ -2,7 +2,7 @@
 // What proxies see and what they are asked, over a real connection: both ways, for proven callers alone, and never at the
 // cost of their configuration.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import { afterEach, describe, expect, it, test, vi } from "vitest"
 import { clientRig, TYPE } from "./client/testing/client-rig.js"
 import { type Inquiry, type Observation, readInquiry, readObservation, writeObservation } from "./observation.js"
@@ -10,7 +10,7 @@ import type { ObservationSink } from "./server/serve-observations.js"
 import { RawClient } from "./testing/raw-client.js"
 import { serverRig } from "./testing/server-rig.js"
 
-const CALL: SeenCall = {
+const CALL: ObservedCall = {
   caller: "spiffe://cluster.local/ns/app/sa/consumer",
   ...{ workload: "shop/orders-1", port: 8080, protocol: "http", method: "GET", path: "/status/{*}" },
   ...{ tls: true, verdict: "allow", stage: "default", firstSeen: 1, lastSeen: 2, count: 3 },

@@ -2,7 +2,7 @@
 // What proxies tell of the calls they see, and what the control plane asks them, in plain values with their JSON. Both are
 // read strictly: neither side believes the other more than it has to.
 
-import { readCall, type SeenCall, writeCall } from "@merlon/policy/ledger"
+import { type ObservedCall, readCall, writeCall } from "@merlon/policy/ledger"
 import { choice, flag, list, object, optional, type Read, ShapeError, text, whole } from "@merlon/policy/shape"
 import { readJson } from "./malformed-resource.js"
 
@@ -38,7 +38,7 @@ export type Observation =
       readonly run: string
       /** Grows by one with each batch that was taken. What comes twice has the same. */
       readonly sequence: number
-      readonly calls: readonly SeenCall[]
+      readonly calls: readonly ObservedCall[]
       /** Shapes since the last batch that were let go for others. */
       readonly forgotten: number
     }
@@ -94,7 +94,7 @@ const OBSERVATIONS: { readonly [K in Observation["kind"]]: Read<Extract<Observat
     kind: choice("calls"),
     run,
     sequence,
-    calls: list<SeenCall>(MAX_CALLS, readCall),
+    calls: list<ObservedCall>(MAX_CALLS, readCall),
     forgotten: sequence,
   }),
   decisions: object({ kind: choice("decisions"), decisions: list(MAX_DECISIONS, decision), leftOut: sequence }),

@@ -103,7 +103,7 @@ describe.each([
 it.each(["proxy status", "rules", "mtls ready", "decisions"])(
   "`%s` says that nothing was found in one namespace, not in the mesh",
   async command => {
-    answer = says(200, json, '{"kind":"SeenList","metadata":{},"items":[]}')
+    answer = says(200, json, '{"kind":"ObservedList","metadata":{},"items":[]}')
     expect((await typed(`${command} -n shop`)).err).toBe(
       "note: only namespace `shop` was asked; `-A` asks in all of them\n",
     )

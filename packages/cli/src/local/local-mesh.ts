@@ -124,6 +124,6 @@ export class LocalMesh {
 
 function isPortTaken(error: unknown): boolean {
   if (error instanceof StartFailure) return error.portTaken
-  // One of our own: a way in.
+  // One of our own: an ingress port.
   return (error as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE"
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt to bring a local mesh up: cluster and control plane, the samples with a proxy each, the ways in. This is the
+// One attempt to bring a local mesh up: cluster and control plane, the samples with a proxy each, the ingress ports. This is the
 // only place where its parts meet. What was cleared away starts nothing more.
 
 import { readFileSync } from "node:fs"
@@ -13,10 +13,10 @@ import { describeError } from "../describe-error.js"
 import { counted } from "./counted.js"
 import { declareSamples } from "./layout/declare-samples.js"
 import { lookAtPort } from "./layout/free-port.js"
+import { IngressPort } from "./layout/ingress-port.js"
 import { chooseLayout, type Layout, LOOPBACK } from "./layout/layout.js"
 import { sampleDocuments } from "./layout/sample-documents.js"
 import { SERVICES } from "./layout/samples.js"
-import { WayIn } from "./layout/way-in.js"
 import type { LocalMeshOptions } from "./local-mesh-options.js"
 import { withLocalSession } from "./local-session.js"
 import { until } from "./poll.js"
@@ -28,11 +28,11 @@ import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan } from "./p
 import { type ProcessPlan, ProcessSet } from "./processes/process-set.js"
 import { Readiness, type WatchedTarget } from "./processes/readiness.js"
 import {
+  type IngressPortRecord,
   logPath,
   type ProcessRecord,
   type RunRecord,
   readRecord,
-  type WayInRecord,
   workloadFolder,
 } from "./record/mesh-record.js"
 import { joinWorkload, type Membership, renewToken } from "./runs/join-workload.js"
@@ -45,7 +45,7 @@ export class MeshAttempt {
   readonly #options: LocalMeshOptions
   readonly #changed: () => void
   readonly #processes: ProcessSet
-  readonly #waysIn = new Map<string, WayIn>()
+  readonly #waysIn = new Map<string, IngressPort>()
   readonly #readiness = new Readiness(() => this.#targets())
   #runs: RunKeeper | undefined
   readonly #cleared = new AbortController()
@@ -144,7 +144,7 @@ export class MeshAttempt {
     this.#launch(planned.map(applicationPlan))
     this.#launch(planned.map(proxyPlan))
     for (const member of members) await this.#memberReady(member)
-    await this.#openWaysIn(layout)
+    await this.#openIngressPorts(layout)
     progress({ kind: "done", text: `${members.length} workloads ready, each behind its proxy` })
   }
 
@@ -207,13 +207,13 @@ export class MeshAttempt {
     )
   }
 
-  async #openWaysIn({ waysIn }: Layout): Promise<void> {
-    for (const way of waysIn) await this.#openWayIn(way)
+  async #openIngressPorts({ waysIn }: Layout): Promise<void> {
+    for (const way of waysIn) await this.#openIngressPort(way)
   }
 
-  async #openWayIn({ service, port }: WayInRecord): Promise<void> {
+  async #openIngressPort({ service, port }: IngressPortRecord): Promise<void> {
     this.#cleared.signal.throwIfAborted()
-    const way = new WayIn(() => this.#readiness.ready(this.#behind(service)))
+    const way = new IngressPort(() => this.#readiness.ready(this.#behind(service)))
     await way.listen(LOOPBACK, port)
     this.#waysIn.set(service, way)
   }
@@ -264,12 +264,12 @@ export class MeshAttempt {
       if (this.#waysIn.has(service) || this.#opening.has(service)) continue
       this.#opening.add(service)
       try {
-        await this.#openWayIn(way)
+        await this.#openIngressPort(way)
         this.#changed()
       } catch (error) {
         this.#options.progress({
           kind: "trouble",
-          text: `no way in to ${service} at ${way.port}: ${describeError(error)}`,
+          text: `cannot expose ${service} at port ${way.port}: ${describeError(error)}`,
         })
       } finally {
         this.#opening.delete(service)

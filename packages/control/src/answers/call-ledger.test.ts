@@ -2,7 +2,7 @@
 // The ledger: every batch counted once, across restarts and replicas, and bounded whatever proxies send.
 
 import { gzipSync } from "node:zlib"
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { describe, expect, it } from "vitest"
 import { HandClient } from "../distribution/testing/hand-client.js"
@@ -13,7 +13,7 @@ import { workloadName } from "./workload-names.js"
 
 const NAMES: MeshNames = meshNames()
 
-const call = (part: Partial<SeenCall> = {}): SeenCall => ({
+const call = (part: Partial<ObservedCall> = {}): ObservedCall => ({
   ...{ caller: "spiffe://cluster.local/ns/app/sa/consumer", workload: "foo/httpbin", port: 8080, protocol: "http" },
   ...{ method: "GET", path: "/", tls: true, verdict: "allow", stage: "default" },
   ...{ firstSeen: 1_000, lastSeen: 2_000, count: 1 },

@@ -3,7 +3,7 @@
 // answers for all. A batch is acknowledged once it is stored, and answered from at once.
 
 import { createHash } from "node:crypto"
-import { callKey, mergeCalls, type SeenCall } from "@merlon/policy/ledger"
+import { callKey, mergeCalls, type ObservedCall } from "@merlon/policy/ledger"
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
@@ -105,8 +105,8 @@ export class CallLedger {
   }
 
   /** Of all workloads, as stored and as waits to be. */
-  calls(): readonly SeenCall[] {
-    const merged = new Map<string, SeenCall>()
+  calls(): readonly ObservedCall[] {
+    const merged = new Map<string, ObservedCall>()
     for (const call of this.#everything(
       shard => shard.calls(),
       ({ calls }) => calls,

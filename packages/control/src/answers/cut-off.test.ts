@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import { document, MESH } from "../proofs/testing/documents.js"
@@ -8,7 +8,7 @@ import { viewsStage } from "../snapshot/testing/views-stage.js"
 import { cutOff, tellCutOff } from "./cut-off.js"
 
 const SEEN = Date.parse("2026-11-16T10:20:30.400Z")
-const call = (part: Partial<SeenCall> = {}): SeenCall => ({
+const call = (part: Partial<ObservedCall> = {}): ObservedCall => ({
   ...{ address: "10.0.0.9", from: "old/cron", workload: "foo/web-1", port: 8080, protocol: "http" },
   ...{ method: "GET", path: "/", tls: false, verdict: "allow", stage: "default" },
   ...{ firstSeen: SEEN - 5_000, lastSeen: SEEN, count: 3 },
@@ -24,7 +24,7 @@ interface Change {
   readonly stored?: readonly PolicyDocument[]
   readonly before?: PolicyDocument
   readonly after?: PolicyDocument
-  readonly calls?: readonly SeenCall[]
+  readonly calls?: readonly ObservedCall[]
 }
 
 function told({ stored = [], before, after, calls = [call()] }: Change): readonly string[] {

@@ -2,7 +2,7 @@
 // Whom a change of PeerAuthentications would cut off: callers that were seen in plaintext on ports that would take mutual TLS
 // alone. A proof cannot tell that, since for it anybody may call in any way.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { DocumentsByNamespace, type PolicyStep } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -15,7 +15,7 @@ export interface CutOffSources {
   /** All that are stored. */
   readonly documents: readonly PolicyDocument[]
   readonly workloads: Iterable<MeshWorkload>
-  readonly calls: readonly SeenCall[]
+  readonly calls: readonly ObservedCall[]
   readonly mesh: MeshConfig
   /** Milliseconds: who was seen last before this is not expected any more. */
   readonly since: number
@@ -60,8 +60,8 @@ function wouldBe(modes: PeerModes, port: number): string {
   return shadow ?? mode
 }
 
-function plaintextCalls(calls: readonly SeenCall[], since: number): ReadonlyMap<string, readonly SeenCall[]> {
-  const found = new Map<string, SeenCall[]>()
+function plaintextCalls(calls: readonly ObservedCall[], since: number): ReadonlyMap<string, readonly ObservedCall[]> {
+  const found = new Map<string, ObservedCall[]>()
   for (const call of calls) {
     if (call.tls || call.verdict === "deny" || call.lastSeen < since) continue
     const of = found.get(call.workload)

@@ -4,7 +4,7 @@
 // whoever gets it again, after a restart or in another replica, counts it once.
 
 import { gunzipSync, gzipSync } from "node:zlib"
-import { CallSet, readCall, type SeenCall, writeCall } from "@merlon/policy/ledger"
+import { CallSet, type ObservedCall, readCall, writeCall } from "@merlon/policy/ledger"
 import { listOf, objectOf } from "../registry/foreign.js"
 
 export interface Batch {
@@ -14,7 +14,7 @@ export interface Batch {
   readonly sequence: number
   /** `namespace/name` of what runs the Pod; all calls are of it. */
   readonly workload: string
-  readonly calls: readonly SeenCall[]
+  readonly calls: readonly ObservedCall[]
   readonly rules: readonly RuleUse[]
   readonly forgotten: number
 }
@@ -78,7 +78,7 @@ export class LedgerShard {
     return Math.max(own, this.#lost.get(workload) ?? Number.NEGATIVE_INFINITY)
   }
 
-  *calls(): IterableIterator<SeenCall> {
+  *calls(): IterableIterator<ObservedCall> {
     for (const set of this.#calls.values()) yield* set.values()
   }
 
@@ -120,7 +120,7 @@ export class LedgerShard {
     }
   }
 
-  #add(call: SeenCall): void {
+  #add(call: ObservedCall): void {
     let set = this.#calls.get(call.workload)
     if (set === undefined) {
       set = new CallSet(MAX_CALLS_PER_WORKLOAD)

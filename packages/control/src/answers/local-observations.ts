@@ -8,7 +8,7 @@ import { readFilter, type Traits } from "./api/filters.js"
 import { type Item, isIn, nameIn } from "./api/item.js"
 import { wholeIn } from "./api/question.js"
 import { callerNames, namesOf } from "./caller-names.js"
-import type { DecisionsSeen, ProxiesSeen, TrafficSeen } from "./observations.js"
+import type { ObservedDecisions, ObservedProxies, ObservedTraffic } from "./observations.js"
 import type { Observers, ProxyDecision } from "./observers.js"
 import type { Traffic } from "./traffic.js"
 import { WorkloadNames } from "./workload-names.js"
@@ -33,7 +33,7 @@ export class LocalObservations {
     this.#names = new WorkloadNames(sources.directory)
   }
 
-  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<DecisionsSeen> {
+  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<ObservedDecisions> {
     const filter = readFilter(query)
     const limit = limitOf(query)
     const { decisions, asked, known } = await this.#sources.observers.recent(namespace, MAX_DECISIONS)
@@ -61,13 +61,13 @@ export class LocalObservations {
     })
   }
 
-  proxies(namespace: string | undefined): ProxiesSeen {
+  proxies(namespace: string | undefined): ObservedProxies {
     const { proxies } = this.#sources
     const reports = proxyReports(proxies, "", Number.MAX_SAFE_INTEGER).filter(({ key }) => isIn(key, namespace))
     return { reports, took: proxies.propagation.recent ?? [] }
   }
 
-  traffic(namespace: string | undefined): TrafficSeen {
+  traffic(namespace: string | undefined): ObservedTraffic {
     return { minutes: this.#sources.traffic.of(namespace) }
   }
 

@@ -8,7 +8,7 @@ import type { FromOthers, OtherReplicas } from "../replicas/other-replicas.js"
 import { readFilter } from "./api/filters.js"
 import { type Item, isIn } from "./api/item.js"
 import { type LocalObservations, limitOf } from "./local-observations.js"
-import type { DecisionsSeen, ObservationFollower, ProxiesSeen, TrafficSeen, Whole } from "./observations.js"
+import type { ObservationFollower, ObservedDecisions, ObservedProxies, ObservedTraffic, Whole } from "./observations.js"
 import { OBSERVATION_PATHS, observationQuery } from "./observations-server.js"
 import type { TrafficMinute } from "./traffic.js"
 
@@ -26,7 +26,7 @@ export class MeshObservations {
     this.#sources = sources
   }
 
-  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<Whole<DecisionsSeen>> {
+  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<Whole<ObservedDecisions>> {
     const limit = limitOf(query)
     // A filter that cannot be read is refused here, before anybody else is asked.
     readFilter(query)
@@ -37,7 +37,7 @@ export class MeshObservations {
     const parts = [own, ...answers.map(readDecisions)]
     const all = parts.flatMap(({ items }) => items).sort(newestFirst)
     const items = all.slice(0, limit)
-    const sum = (of: (part: DecisionsSeen) => number): number => parts.reduce((total, part) => total + of(part), 0)
+    const sum = (of: (part: ObservedDecisions) => number): number => parts.reduce((total, part) => total + of(part), 0)
     return {
       items,
       remaining: sum(({ remaining }) => remaining) + all.length - items.length,
@@ -82,7 +82,7 @@ export class MeshObservations {
     }
   }
 
-  async proxies(namespace: string | undefined): Promise<Whole<ProxiesSeen>> {
+  async proxies(namespace: string | undefined): Promise<Whole<ObservedProxies>> {
     const { own, reported } = this.#sources
     const { answers, silent } = await this.#ask(OBSERVATION_PATHS.proxies, namespace)
     const parts = [own.proxies(namespace), ...answers.map(readProxies)]
@@ -101,7 +101,7 @@ export class MeshObservations {
     return { reports, took: parts.flatMap(({ took }) => took), silent }
   }
 
-  async traffic(namespace: string | undefined): Promise<Whole<TrafficSeen>> {
+  async traffic(namespace: string | undefined): Promise<Whole<ObservedTraffic>> {
     const { answers, silent } = await this.#ask(OBSERVATION_PATHS.traffic, namespace)
     const sums = new Map<string, TrafficMinute>()
     for (const { minutes } of [this.#sources.own.traffic(namespace), ...answers.map(readTraffic)]) {
@@ -131,12 +131,12 @@ function newestFirst(a: Item, b: Item): number {
 
 // A replica of another version may say more, or less: what is not as we know it is left out.
 
-function readDecisions(answer: unknown): DecisionsSeen {
+function readDecisions(answer: unknown): ObservedDecisions {
   const { items, remaining, asked, known } = objectOf(answer)
   return { items: itemsIn(items), remaining: wholeOf(remaining), asked: wholeOf(asked), known: wholeOf(known) }
 }
 
-function readProxies(answer: unknown): ProxiesSeen {
+function readProxies(answer: unknown): ObservedProxies {
   const { reports, took } = objectOf(answer)
   return {
     reports: listOf(reports).flatMap(report => {
@@ -149,7 +149,7 @@ function readProxies(answer: unknown): ProxiesSeen {
   }
 }
 
-function readTraffic(answer: unknown): TrafficSeen {
+function readTraffic(answer: unknown): ObservedTraffic {
   const minutes = listOf(objectOf(answer).minutes).map(objectOf)
   return {
     minutes: minutes.flatMap(({ time, allowed, refused }) => {

@@ -6,7 +6,7 @@ import type { ProxyReport } from "../observe/proxy-report.js"
 import type { Item } from "./api/item.js"
 import type { TrafficMinute } from "./traffic.js"
 
-export interface DecisionsSeen {
+export interface ObservedDecisions {
   /** Newest first. */
   readonly items: readonly Item[]
   /** How many more there are. */
@@ -16,14 +16,14 @@ export interface DecisionsSeen {
   readonly known: number
 }
 
-export interface ProxiesSeen {
+export interface ObservedProxies {
   /** In the order of their keys. */
   readonly reports: readonly ProxyReport[]
   /** How long the last changes took until all enforced them, in milliseconds. */
   readonly took: readonly number[]
 }
 
-export interface TrafficSeen {
+export interface ObservedTraffic {
   /** Oldest first. */
   readonly minutes: readonly TrafficMinute[]
 }

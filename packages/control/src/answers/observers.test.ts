@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a proxy can make the ledger believe: of its own workload much, of everybody else nothing.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import type { Inquiry } from "@merlon/xds"
 import { expect, it } from "vitest"
@@ -11,7 +11,7 @@ import { Observers } from "./observers.js"
 
 const NOW = 5_000
 
-const call = (part: Partial<SeenCall> = {}): SeenCall => ({
+const call = (part: Partial<ObservedCall> = {}): ObservedCall => ({
   ...{ address: "10.0.0.1", workload: "foo/whoever", port: 80, protocol: "tcp", tls: false },
   ...{ verdict: "allow", stage: "allow", firstSeen: 1_000, lastSeen: 2_000, count: 1 },
   ...part,
@@ -39,7 +39,7 @@ function stage() {
   const open = (node: string) => observers.open({} as never, node, inquiry => asked.push(inquiry)) // who calls is asked above
   const session = open("foo/a")
   if ("code" in session) throw new Error(session.message)
-  const tell = (sequence: number, ...calls: readonly SeenCall[]): void =>
+  const tell = (sequence: number, ...calls: readonly ObservedCall[]): void =>
     session.heard({ kind: "calls", run: "r", sequence, calls, forgotten: 0 })
   return { ...views, ledger, open, tell }
 }

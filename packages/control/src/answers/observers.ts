@@ -2,7 +2,7 @@
 // The proxies of this replica as witnesses: what they count goes into the ledger, and what they decide is asked of them,
 // live or by id, only while somebody wants to know.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import type { Inquiry, Observation, ObservedDecision } from "@merlon/xds"
 import type { Caller, ObservationSink, Refusal } from "@merlon/xds/server"
@@ -176,12 +176,12 @@ export class Observers implements ObservationSink {
     }
   }
 
-  #placed(call: SeenCall, workload: string): SeenCall {
+  #placed(call: ObservedCall, workload: string): ObservedCall {
     // A clock that goes ahead would have these outlive all others.
     const now = this.#options.now()
     const lastSeen = Math.min(call.lastSeen, now)
     const firstSeen = Math.min(call.firstSeen, now)
-    const placed: Omit<SeenCall, "from"> & { from?: string } = { ...call, workload, firstSeen, lastSeen }
+    const placed: Omit<ObservedCall, "from"> & { from?: string } = { ...call, workload, firstSeen, lastSeen }
     const from = call.address === undefined ? undefined : this.#names.at(call.address)
     if (from === undefined) Reflect.deleteProperty(placed, "from")
     else placed.from = from
@@ -189,7 +189,7 @@ export class Observers implements ObservationSink {
   }
 
   /** Of policies that can apply to the proxy's namespace: it has no say about those of others. */
-  #uses(calls: readonly SeenCall[], namespace: string): readonly RuleUse[] {
+  #uses(calls: readonly ObservedCall[], namespace: string): readonly RuleUse[] {
     const { rootNamespace } = this.#options
     return calls.flatMap(({ stage, rule, audit, shadow, count, firstSeen, lastSeen }) => {
       const used = [

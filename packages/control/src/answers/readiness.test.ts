@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import { meshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
@@ -7,11 +7,11 @@ import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { ObservedSpan } from "./call-ledger.js"
 import { readinessOf } from "./readiness.js"
 
-const CALL: SeenCall = {
+const CALL: ObservedCall = {
   ...{ workload: "foo/web", port: 8080, protocol: "http", method: "GET", path: "/", tls: true },
   ...{ verdict: "allow", stage: "allow", firstSeen: 1_000, lastSeen: 2_000, count: 3 },
 }
-const plain: SeenCall = { ...CALL, tls: false, address: "10.0.0.9" }
+const plain: ObservedCall = { ...CALL, tls: false, address: "10.0.0.9" }
 const strict = {
   ...{ apiVersion: "security.merlon.dev/v1alpha3", kind: "PeerAuthentication" },
   ...{ metadata: { name: "strict", namespace: "foo" }, spec: { mtls: { mode: "STRICT" } } },
@@ -19,10 +19,10 @@ const strict = {
 
 /** The window begins at 500; the first call was at 400, and the ledger counts for longer. */
 const WHOLE: ObservedSpan = { since: 100, forgottenUntil: undefined }
-const FIRST: SeenCall = { ...CALL, firstSeen: 400 }
+const FIRST: ObservedCall = { ...CALL, firstSeen: 400 }
 
 function judged(
-  calls: readonly SeenCall[],
+  calls: readonly ObservedCall[],
   documents: readonly PolicyDocument[] = [],
   proxied = true,
   observed: ObservedSpan = WHOLE,

@@ -2,7 +2,7 @@
 // Whether a workload's ports can take mutual TLS alone: who still calls in plaintext, and what that says. Fail closed: a
 // workload is ready only if its calls were observed for the whole window and none of them was forgotten.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { PeerModes } from "@merlon/policy/selection"
@@ -50,7 +50,7 @@ export interface WorkloadReadiness extends Readiness {
 export interface ReadinessSources {
   readonly workloads: Iterable<MeshWorkload>
   readonly documents: readonly PolicyDocument[]
-  readonly calls: readonly SeenCall[]
+  readonly calls: readonly ObservedCall[]
   readonly mesh: MeshConfig
   /** Milliseconds: what was seen last before this is no reason any more. */
   readonly since: number
@@ -73,7 +73,7 @@ export function readinessOf({
     const name = workloadName(workload)
     byWorkload.set(name, [...(byWorkload.get(name) ?? []), workload])
   }
-  const seen = new Map<string, SeenCall[]>()
+  const seen = new Map<string, ObservedCall[]>()
   const first = new Map<string, number>()
   for (const call of calls) {
     first.set(call.workload, Math.min(first.get(call.workload) ?? Number.POSITIVE_INFINITY, call.firstSeen))
@@ -131,7 +131,7 @@ interface Span {
   readonly forgottenUntil: number | undefined
 }
 
-function judged(ports: readonly PortMode[], calls: readonly SeenCall[], proxied: boolean, span: Span): Readiness {
+function judged(ports: readonly PortMode[], calls: readonly ObservedCall[], proxied: boolean, span: Span): Readiness {
   const { since, now, observedSince, forgottenUntil } = span
   const plaintext = plaintextIn(calls)
   const total = calls.reduce((sum, { count }) => sum + count, 0)
@@ -182,7 +182,7 @@ function spanText(milliseconds: number): string {
 }
 
 /** What was refused loses nothing. */
-export function plaintextIn(calls: readonly SeenCall[]): readonly PlaintextCaller[] {
+export function plaintextIn(calls: readonly ObservedCall[]): readonly PlaintextCaller[] {
   const callers = new Map<
     string,
     { port: number; from: string; address: string; count: number; first: number; last: number }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import { expect, it } from "vitest"
 import { Traffic } from "./traffic.js"
 
@@ -9,8 +9,8 @@ const START = 1_000 * MINUTE
 function rig() {
   let now = START
   const traffic = new Traffic(() => now)
-  const call = (workload: string, verdict: "allow" | "deny", count: number, lastSeen = now): SeenCall =>
-    ({ workload, verdict, count, firstSeen: lastSeen, lastSeen }) as SeenCall // the fields that are read
+  const call = (workload: string, verdict: "allow" | "deny", count: number, lastSeen = now): ObservedCall =>
+    ({ workload, verdict, count, firstSeen: lastSeen, lastSeen }) as ObservedCall // the fields that are read
   return { traffic, call, pass: (ms: number) => (now += ms) }
 }
 

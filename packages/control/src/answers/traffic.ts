@@ -2,7 +2,7 @@
 // How many calls were allowed and refused in each of the last sixty minutes, as the proxies of this replica have told since
 // it started. In memory: a chart of the last hour is no record, the ledger is.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 
 export interface TrafficMinute {
   /** When it began. */
@@ -30,7 +30,7 @@ export class Traffic {
     this.#since = now()
   }
 
-  note(calls: readonly SeenCall[]): void {
+  note(calls: readonly ObservedCall[]): void {
     const last = minuteOf(this.#now())
     for (const { workload, verdict, count, lastSeen } of calls) {
       // What a proxy could not tell for an hour is no news any more; nor does its clock make any.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane and its thread for proofs say to each other: plain values, since they are copied on the way.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment, ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
@@ -51,7 +51,7 @@ export interface PeopleQuestion {
   readonly operation?: object
   readonly request?: AskedRequest
   /** Recorded ones of the workload, or of those that a change may touch. */
-  readonly calls?: readonly SeenCall[]
+  readonly calls?: readonly ObservedCall[]
 }
 
 /** A plain value, or what is wrong with the question. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import { describe, expect, it } from "vitest"
 import { document, MESH } from "./testing/documents.js"
 import { touchedCalls } from "./touched-calls.js"
@@ -7,9 +7,17 @@ import { touchedCalls } from "./touched-calls.js"
 const CONSUMER = "spiffe://cluster.local/ns/app/sa/consumer"
 const web = { namespace: "foo", name: "web-1", runBy: "web", labels: { app: "web" } }
 
-function call(fields: Partial<SeenCall>): SeenCall {
+function call(fields: Partial<ObservedCall>): ObservedCall {
   const seen = { firstSeen: 0, lastSeen: 0, count: 1, verdict: "allow", stage: "default" }
-  return { workload: "foo/web", port: 8080, protocol: "http", tls: true, method: "GET", ...seen, ...fields } as SeenCall // as the ledger has it
+  return {
+    workload: "foo/web",
+    port: 8080,
+    protocol: "http",
+    tls: true,
+    method: "GET",
+    ...seen,
+    ...fields,
+  } as ObservedCall // as the ledger has it
 }
 
 const policy = (rules: readonly object[]) => document("AuthorizationPolicy", "p", { rules })

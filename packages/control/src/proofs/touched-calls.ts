@@ -2,7 +2,7 @@
 // Which recorded calls a change of policies would decide otherwise: each tried before and after with an example of its shape.
 // A shape knows no headers and of a token its issuer alone, so this tells what is known, where the proof tells what can be.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { lastingName, type ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -37,7 +37,7 @@ const MOST = 20
 
 /** `workloads` are those that decide some request otherwise; the calls made most come first. */
 export function touchedCalls(
-  calls: readonly SeenCall[],
+  calls: readonly ObservedCall[],
   workloads: readonly ProofWorkload[],
   { before, after, mesh, now, isEnded }: Change,
 ): TouchedCalls {
@@ -60,7 +60,7 @@ export function touchedCalls(
 }
 
 /** Undefined where its shape is no request that could be sent. */
-function verdictOf(trial: Trial, call: SeenCall): "allow" | "refuse" | undefined {
+function verdictOf(trial: Trial, call: ObservedCall): "allow" | "refuse" | undefined {
   try {
     return trial.ask(exampleOf(call)).verdict
   } catch (error) {
@@ -69,7 +69,7 @@ function verdictOf(trial: Trial, call: SeenCall): "allow" | "refuse" | undefined
   }
 }
 
-function exampleOf({ caller, address, port, protocol, method, path = "/", issuer }: SeenCall): AskedRequest {
+function exampleOf({ caller, address, port, protocol, method, path = "/", issuer }: ObservedCall): AskedRequest {
   return {
     ...(caller === undefined ? {} : { from: caller }),
     ...(address === undefined || address === "*" ? {} : { ip: address }),

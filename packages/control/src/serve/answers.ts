@@ -5,9 +5,9 @@
 import { messageOf } from "@merlon/xds/runtime"
 import type { Caller } from "@merlon/xds/server"
 import { AnswersApi } from "../answers/api/answers-api.js"
+import { ObservedAnswers } from "../answers/api/observed-answers.js"
 import { ProvedAnswers } from "../answers/api/proved-answers.js"
 import { FRONT_PROXY, type FrontProxy, readFrontProxy } from "../answers/api/remote-user.js"
-import { SeenAnswers } from "../answers/api/seen-answers.js"
 import { CallLedger } from "../answers/call-ledger.js"
 import { LocalObservations } from "../answers/local-observations.js"
 import { MeshObservations } from "../answers/mesh-observations.js"
@@ -39,7 +39,7 @@ export interface AnswersParts {
 export interface Answers {
   readonly observers: Observers
   readonly own: LocalObservations
-  readonly seen: SeenAnswers
+  readonly seen: ObservedAnswers
   readonly api: AnswersApi
   readonly frontProxy: () => FrontProxy | undefined
 }
@@ -58,7 +58,7 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   const own = new LocalObservations({ observers, directory, proxies, traffic: ledger.traffic })
   const observations = new MeshObservations({ own, others, reported })
   const { version } = options
-  const seen = new SeenAnswers({ mesh, ledger, observations, policies, directory, stored, now, version })
+  const seen = new ObservedAnswers({ mesh, ledger, observations, policies, directory, stored, now, version })
   const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
   const frontProxy = frontProxyOf(reflectors)
   const api = new AnswersApi({

@@ -3,7 +3,7 @@
 
 import { isObject } from "../resources/field.js"
 import { choice, flag, object, optional, type Read, ShapeError, text, whole, wrong } from "../shape/shape.js"
-import { CALL_STAGES, type CallRule, type SeenCall } from "./call.js"
+import { CALL_STAGES, type CallRule, type ObservedCall } from "./call.js"
 
 /** Characters of any text in a call. */
 const MAX_CALL_TEXT = 1_024
@@ -25,7 +25,7 @@ const time: Read<number> = (value, path) => {
   throw wrong(path, "must be a time as `2026-01-02T03:04:05Z`", value)
 }
 
-const seenCall = object<SeenCall>({
+const seenCall = object<ObservedCall>({
   caller: optional(words),
   address: optional(words),
   from: optional(words),
@@ -40,26 +40,26 @@ const seenCall = object<SeenCall>({
   stage: choice(...CALL_STAGES),
   rule: optional(rule),
   audit: optional(rule),
-  shadow: optional(object<NonNullable<SeenCall["shadow"]>>({ verdict, rule: optional(rule) })),
+  shadow: optional(object<NonNullable<ObservedCall["shadow"]>>({ verdict, rule: optional(rule) })),
   firstSeen: time,
   lastSeen: time,
   count: whole(1, Number.MAX_SAFE_INTEGER),
 })
 
 /** Times as RFC 3339, for people and for other programs. */
-export function writeCall({ firstSeen, lastSeen, ...call }: SeenCall): Record<string, unknown> {
+export function writeCall({ firstSeen, lastSeen, ...call }: ObservedCall): Record<string, unknown> {
   return { ...call, firstSeen: new Date(firstSeen).toISOString(), lastSeen: new Date(lastSeen).toISOString() }
 }
 
 /** `at` names the value in errors. Throws `ShapeError`. */
-export function readCall(value: unknown, at = "call"): SeenCall {
+export function readCall(value: unknown, at = "call"): ObservedCall {
   const call = seenCall(value, at)
   if (call.lastSeen < call.firstSeen) throw new ShapeError("value", `${at}.lastSeen: must not be before firstSeen`)
   return call
 }
 
 /** A list of calls, as `calls` of the answers API or an array of them. Throws `ShapeError`. */
-export function readCalls(value: unknown, maximum: number): readonly SeenCall[] {
+export function readCalls(value: unknown, maximum: number): readonly ObservedCall[] {
   const items = isObject(value) && Array.isArray(value.items) ? value.items : value
   if (!Array.isArray(items)) throw new ShapeError("value", "calls: must be a list, or a mapping with `items`")
   if (items.length > maximum)

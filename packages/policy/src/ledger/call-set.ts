@@ -2,10 +2,10 @@
 // A bounded set of seen calls. Where it is full, what was not seen for longest goes first, and is counted: nobody who reads
 // the set may take it for complete where it is not.
 
-import { callKey, mergeCalls, type SeenCall } from "./call.js"
+import { callKey, mergeCalls, type ObservedCall } from "./call.js"
 
 export class CallSet {
-  readonly #calls = new Map<string, SeenCall>()
+  readonly #calls = new Map<string, ObservedCall>()
   readonly #maximum: number
   #forgotten = 0
   #forgottenUntil = Number.NEGATIVE_INFINITY
@@ -28,14 +28,14 @@ export class CallSet {
     return this.#forgottenUntil
   }
 
-  add(call: SeenCall): void {
+  add(call: ObservedCall): void {
     const key = callKey(call)
     const known = this.#calls.get(key)
     this.#calls.set(key, known === undefined ? call : mergeCalls(known, call))
     if (this.#calls.size > this.#maximum) this.#forgetOldest()
   }
 
-  values(): IterableIterator<SeenCall> {
+  values(): IterableIterator<ObservedCall> {
     return this.#calls.values()
   }
 

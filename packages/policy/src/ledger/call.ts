@@ -56,7 +56,7 @@ export interface CallShape {
 }
 
 /** A shape with how often it was seen, and when. */
-export interface SeenCall extends CallShape {
+export interface ObservedCall extends CallShape {
   /** Milliseconds since the epoch. */
   readonly firstSeen: number
   readonly lastSeen: number
@@ -92,7 +92,7 @@ export function ruleText(rule: CallRule | undefined): string | undefined {
 }
 
 /** One shape seen by two. */
-export function mergeCalls(a: SeenCall, b: SeenCall): SeenCall {
+export function mergeCalls(a: ObservedCall, b: ObservedCall): ObservedCall {
   return {
     ...a,
     firstSeen: Math.min(a.firstSeen, b.firstSeen),

@@ -7,12 +7,12 @@ import { describe, expect, it } from "vitest"
 import { parseTemplate } from "../authorization/path-template.js"
 import { ShapeError } from "../shape/shape.js"
 import { anyCodePoint } from "../testing/any-code-point.js"
-import { CALL_STAGES, callKey, type SeenCall } from "./call.js"
+import { CALL_STAGES, callKey, type ObservedCall } from "./call.js"
 import { readCall, readCalls, writeCall } from "./call-codec.js"
 import { CallSet } from "./call-set.js"
 import { OVERFLOW_PATH, PathTemplates } from "./path-templates.js"
 
-const CALL: SeenCall = {
+const CALL: ObservedCall = {
   caller: "spiffe://cluster.local/ns/app/sa/consumer",
   workload: "foo/httpbin-1",
   port: 8080,
@@ -174,7 +174,7 @@ describe("a set of calls", () => {
 })
 
 const rule = fc.record({ policy: fc.constantFrom("foo/a", "foo/b"), rule: fc.nat(9) })
-const call: fc.Arbitrary<SeenCall> = fc.record(
+const call: fc.Arbitrary<ObservedCall> = fc.record(
   {
     caller: fc.constantFrom("spiffe://cluster.local/ns/a/sa/b"),
     address: fc.constantFrom("10.0.0.1", "*"),

@@ -2,12 +2,12 @@
 // Seen calls as rules: one rule for each shape, and the fewest rules that say the same. Merging never adds a request that
 // no shape has: callers share a rule only where all of them did the same, methods share one only over the same paths.
 
-import type { SeenCall } from "../ledger/call.js"
+import type { ObservedCall } from "../ledger/call.js"
 import type { Rule, Source } from "../resources/authorization-policy/definition.js"
 import { compareText } from "../selection/workload.js"
 
 /** The rule that lets through what has the call's shape; undefined where no rule can say who called. */
-export function ruleOf(call: SeenCall): Rule | undefined {
+export function ruleOf(call: ObservedCall): Rule | undefined {
   const [who, what] = [callerOf(call), operationOf(call)]
   if (who === undefined || what === undefined) return undefined
   const { ports, methods, paths } = what
@@ -29,12 +29,12 @@ interface Operations {
   readonly paths: readonly string[]
 }
 
-function callerOf({ caller, address, issuer }: SeenCall): Caller | undefined {
+function callerOf({ caller, address, issuer }: ObservedCall): Caller | undefined {
   if (caller === undefined && (address === undefined || address === "*")) return undefined
   return { principal: caller?.replace(/^spiffe:\/\//, ""), address: caller === undefined ? address : undefined, issuer }
 }
 
-function operationOf({ port, protocol, method, path }: SeenCall): Operations | undefined {
+function operationOf({ port, protocol, method, path }: ObservedCall): Operations | undefined {
   const ports = [String(port)]
   if (protocol === "tcp") return { ports, methods: [], paths: [] }
   return method === undefined || path === undefined ? undefined : { ports, methods: [method], paths: [path] }
@@ -52,7 +52,7 @@ function sourceOf(callers: readonly Caller[]): Source {
 }
 
 /** As few as say the same. Calls of which nobody can say who called are left out. */
-export function rulesOf(calls: readonly SeenCall[]): readonly Rule[] {
+export function rulesOf(calls: readonly ObservedCall[]): readonly Rule[] {
   const byCaller = new Map<string, { readonly caller: Caller; readonly did: Operations[] }>()
   for (const call of calls) {
     const [caller, did] = [callerOf(call), operationOf(call)]

@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { allow, policy, workload } from "../authorization/testing/requests.js"
-import type { SeenCall } from "../ledger/call.js"
+import type { ObservedCall } from "../ledger/call.js"
 import { meshConfig } from "../mesh/config.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { validate } from "../resources/validate.js"
@@ -10,7 +10,7 @@ import { type SuggestOptions, suggestPolicies } from "./suggest.js"
 
 const mesh = meshConfig()
 const OPTIONS: SuggestOptions = { now: 1_790_000_000 }
-const seen = (call: Partial<SeenCall> = {}): SeenCall => ({
+const seen = (call: Partial<ObservedCall> = {}): ObservedCall => ({
   caller: "spiffe://cluster.local/ns/app/sa/consumer",
   workload: "foo/httpbin-1",
   port: 8080,
@@ -25,9 +25,9 @@ const seen = (call: Partial<SeenCall> = {}): SeenCall => ({
   count: 3,
   ...call,
 })
-const suggest = (calls: readonly SeenCall[], documents: readonly PolicyDocument[] = []) =>
+const suggest = (calls: readonly ObservedCall[], documents: readonly PolicyDocument[] = []) =>
   suggestPolicies(calls, documents, [{ ...workload, ports: [8080, 9090] }], mesh, OPTIONS)
-const verdicts = (calls: readonly SeenCall[], documents?: readonly PolicyDocument[]) =>
+const verdicts = (calls: readonly ObservedCall[], documents?: readonly PolicyDocument[]) =>
   suggest(calls, documents).map(({ proofs }) => Object.values(proofs).map(({ verdict }) => verdict))
 
 describe("a suggestion", () => {
@@ -125,7 +125,7 @@ const calls = fc.array(
       method: fc.constantFrom("GET", "POST", "PUT", "*"),
       path: fc.constantFrom("/", "/a", "/a/{*}", "/a/{*}/b", "/{**}", "/b"),
     })
-    .map(({ caller, address, port, tcp, method, path }): SeenCall => {
+    .map(({ caller, address, port, tcp, method, path }): ObservedCall => {
       const { caller: _, method: __, path: ___, ...rest } = seen({ port })
       return {
         ...rest,

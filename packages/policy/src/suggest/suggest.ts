@@ -3,7 +3,7 @@
 // has the shape of a recorded call, and three proofs of it. Whoever promotes it replaces what the workload's ALLOW policies
 // let through today; DENY policies, tokens and modes stay as they are.
 
-import type { SeenCall } from "../ledger/call.js"
+import type { ObservedCall } from "../ledger/call.js"
 import type { MeshConfig } from "../mesh/config.js"
 import { type Limits, PATIENT } from "../proof/budget.js"
 import { compareSets } from "../proof/questions/compare.js"
@@ -59,13 +59,13 @@ export interface SuggestOptions {
 
 /** `documents` are all policies there are. Workloads without a recorded call that was let through get none. */
 export function suggestPolicies(
-  calls: readonly SeenCall[],
+  calls: readonly ObservedCall[],
   documents: readonly PolicyDocument[],
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
   options: SuggestOptions,
 ): readonly Suggestion[] {
-  const byWorkload = new Map<string, SeenCall[]>()
+  const byWorkload = new Map<string, ObservedCall[]>()
   for (const call of calls) {
     if (call.verdict !== "allow") continue
     const known = byWorkload.get(call.workload)
@@ -83,7 +83,7 @@ export function suggestPolicies(
 }
 
 function suggestion(
-  calls: readonly SeenCall[],
+  calls: readonly ObservedCall[],
   documents: readonly PolicyDocument[],
   workload: ProofWorkload,
   workloads: readonly ProofWorkload[],

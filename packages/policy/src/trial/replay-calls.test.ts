@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { allow, naming, policy, workload } from "../authorization/testing/requests.js"
-import type { SeenCall } from "../ledger/call.js"
+import type { ObservedCall } from "../ledger/call.js"
 import { meshConfig } from "../mesh/config.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { touchedCalls } from "./replay-calls.js"
 
-const seen = (call: Partial<SeenCall>): SeenCall => ({
+const seen = (call: Partial<ObservedCall>): ObservedCall => ({
   caller: "spiffe://cluster.local/ns/a/sa/b",
   workload: "foo/httpbin-1",
   port: 8080,
@@ -21,7 +21,7 @@ const seen = (call: Partial<SeenCall>): SeenCall => ({
   count: 5,
   ...call,
 })
-const touched = (before: readonly PolicyDocument[], after: readonly PolicyDocument[], ...calls: SeenCall[]) =>
+const touched = (before: readonly PolicyDocument[], after: readonly PolicyDocument[], ...calls: ObservedCall[]) =>
   touchedCalls(before, after, workload, meshConfig(), calls, 1_790_000_000)
 const onlyA = allow({ to: [{ operation: { paths: ["/a/{**}"] } }] })
 

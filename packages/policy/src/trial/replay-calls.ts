@@ -2,7 +2,7 @@
 // Recorded calls judged again, by two sets of policies: how many of them a change touches. A shape is judged by one request
 // of its kind, since tokens, headers and queries are not recorded; so the number is of shapes that are known to change.
 
-import type { SeenCall } from "../ledger/call.js"
+import type { ObservedCall } from "../ledger/call.js"
 import { ANY_REST, ANY_SEGMENT } from "../ledger/path-templates.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { Outcome } from "../proof/outcome.js"
@@ -24,7 +24,7 @@ export function touchedCalls(
   after: readonly PolicyDocument[],
   workload: Workload,
   mesh: MeshConfig,
-  calls: readonly SeenCall[],
+  calls: readonly ObservedCall[],
   now: number,
 ): readonly TouchedCalls[] {
   if (calls.length === 0) return []
@@ -50,7 +50,7 @@ function outcomeOf({ verdict, stage }: Answer): Outcome {
   return stage === "token" ? "unauthenticated" : stage === "transport" ? "transport" : "refuse"
 }
 
-function askedOf({ caller, address, port, protocol, method, path, issuer }: SeenCall): AskedRequest {
+function askedOf({ caller, address, port, protocol, method, path, issuer }: ObservedCall): AskedRequest {
   return {
     ...(protocol === "tcp" ? { protocol } : {}),
     ...(caller === undefined ? {} : { from: caller.replace(/^spiffe:\/\//, "") }),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane is told: every count once, whatever becomes of streams; decisions only while somebody follows.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { Observation } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import type { DecisionListener } from "../observe/decision-tail.js"
 import type { DecisionSummary } from "../observe/decisions.js"
 import { Observations } from "./observations.js"
 
-const call = (port: number, count = 1): SeenCall => ({
+const call = (port: number, count = 1): ObservedCall => ({
   ...{ address: "10.0.0.1", workload: "foo/httpbin-1", port, protocol: "tcp", tls: false },
   ...{ verdict: "allow", stage: "default", firstSeen: 1, lastSeen: 2, count },
 })
@@ -20,7 +20,7 @@ const DECISION: DecisionSummary = {
 }
 
 function stage() {
-  const seen: SeenCall[][] = []
+  const seen: ObservedCall[][] = []
   let listener: DecisionListener | undefined
   const observations = new Observations(1_000)
   observations.observe({

@@ -3,7 +3,7 @@
 // is taken; what comes meanwhile is added up. Decisions are told while somebody follows, and found by their id.
 
 import { randomBytes } from "node:crypto"
-import { CallSet, type SeenCall } from "@merlon/policy/ledger"
+import { CallSet, type ObservedCall } from "@merlon/policy/ledger"
 import {
   type Inquiry,
   MAX_CALLS,
@@ -132,7 +132,7 @@ export class Observations implements ObservationSource {
     if (this.#inFlight !== undefined || this.#say === undefined) return
     const forgotten = this.#forgotten + this.#pending.forgotten
     if (this.#pending.size === 0 && forgotten === 0) return
-    const calls: SeenCall[] = [...this.#pending.values()]
+    const calls: ObservedCall[] = [...this.#pending.values()]
     const rest = new CallSet(MAX_PENDING)
     for (const call of calls.slice(MAX_CALLS)) rest.add(call)
     this.#pending = rest

@@ -8,8 +8,8 @@ import {
   CallSet,
   type CallShape,
   type CallStage,
+  type ObservedCall,
   PathTemplates,
-  type SeenCall,
   type TemplatePlace,
 } from "@merlon/policy/ledger"
 import { isAlike, issuerOf, keyOf, methodOf, type Named, TOO_MANY, type Traits, traitsOf } from "./call-traits.js"
@@ -19,7 +19,7 @@ import { ruleOf } from "./reason.js"
 
 /** What was seen since it was last asked for. */
 export interface CallReport {
-  readonly calls: readonly SeenCall[]
+  readonly calls: readonly ObservedCall[]
   /** Shapes that were let go for others. */
   readonly forgotten: number
 }
@@ -196,6 +196,6 @@ function bounded(known: Set<string>, value: string, maximum: number): string {
   return own
 }
 
-function seen({ shape, firstSeen, lastSeen, count }: Tally): SeenCall {
+function seen({ shape, firstSeen, lastSeen, count }: Tally): ObservedCall {
   return { ...shape, firstSeen, lastSeen, count }
 }

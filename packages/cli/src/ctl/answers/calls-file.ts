@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded calls from a file, as the answers API gives them or as a plain list.
 
-import { readCalls, type SeenCall } from "@merlon/policy/ledger"
+import { type ObservedCall, readCalls } from "@merlon/policy/ledger"
 import { ShapeError } from "@merlon/policy/shape"
 import { CommandError } from "../exit.js"
 import { readText } from "../read-text.js"
@@ -9,7 +9,7 @@ import { readText } from "../read-text.js"
 const MAX_CALLS = 1_000_000
 const MAX_BYTES = 500_000_000
 
-export async function callsIn(path: string): Promise<readonly SeenCall[]> {
+export async function callsIn(path: string): Promise<readonly ObservedCall[]> {
   const text = await readText(path, `\`${path}\``, MAX_BYTES)
   let value: unknown
   try {

@@ -2,17 +2,17 @@
 // The calls that the mesh has recorded, from its control plane: of all namespaces, or of one where nobody may ask for all.
 
 import { ApiError } from "@merlon/control/kubernetes"
-import { readCalls, type SeenCall } from "@merlon/policy/ledger"
+import { type ObservedCall, readCalls } from "@merlon/policy/ledger"
 import { ShapeError } from "@merlon/policy/shape"
 import { CommandError } from "../exit.js"
 import { fieldsOf } from "../foreign.js"
-import { type SeenList, seenList } from "../observed/answers-api.js"
+import { type ObservedList, observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
 /** More than a control plane keeps. */
 const MAX_CALLS = 20_000
 
-export async function recordedCalls(session: Session, note: (text: string) => void): Promise<readonly SeenCall[]> {
+export async function recordedCalls(session: Session, note: (text: string) => void): Promise<readonly ObservedCall[]> {
   const { items, notes } = await everywhere(session, note)
   const { remainingItemCount: more } = fieldsOf(notes.metadata)
   if (typeof more === "number" && more > 0) note(`${more} more shapes of calls are recorded, and are not looked at`)
@@ -26,10 +26,10 @@ export async function recordedCalls(session: Session, note: (text: string) => vo
   }
 }
 
-async function everywhere(session: Session, note: (text: string) => void): Promise<SeenList> {
-  const ask = (namespace: string | undefined): Promise<SeenList> => {
+async function everywhere(session: Session, note: (text: string) => void): Promise<ObservedList> {
+  const ask = (namespace: string | undefined): Promise<ObservedList> => {
     const query = new URLSearchParams({ limit: String(MAX_CALLS) })
-    return seenList(session, { resource: "calls", namespace, query })
+    return observedList(session, { resource: "calls", namespace, query })
   }
   try {
     return await ask(undefined)

@@ -8,7 +8,7 @@ import { withSession } from "../connect.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textsOf } from "../foreign.js"
 import { eventOf } from "../get/watch-event.js"
-import { seenList, seenOf, seenPath, silentNote, tellScope } from "../observed/answers-api.js"
+import { observedList, observedPath, seenOf, silentNote, tellScope } from "../observed/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../observed/decision-text.js"
 import { decisionLine } from "../observed/json.js"
 import { Columns } from "../output/columns.js"
@@ -69,7 +69,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const query = filtersOf(flags)
   if (flags.follow) return follow(session, namespace, query, flags.output)
   query.set("limit", String(flags.limit))
-  const { items, notes } = await seenList(session, { resource: "decisions", namespace, query })
+  const { items, notes } = await observedList(session, { resource: "decisions", namespace, query })
   const { asked, known } = fieldsOf(notes.proxies)
   if (typeof asked === "number" && typeof known === "number" && asked < known) {
     tell(`note: ${asked} of ${known} proxies were asked; ask in one namespace with -n to hear of others`)
@@ -88,7 +88,7 @@ async function follow(
   output: Flags["output"],
 ): Promise<never> {
   query.set("watch", "true")
-  const path = seenPath(session, { resource: "decisions", namespace, query })
+  const path = observedPath(session, { resource: "decisions", namespace, query })
   const columns = new Columns()
   // With the first row, which says how wide columns are.
   let head: readonly (readonly string[])[] = [DECISION_HEAD]

@@ -2,7 +2,7 @@
 // `merlonctl diff`: what a change of policies lets through, refuses or closes, by proof. Without a cluster for two sets of
 // files, or against the cluster for files that are to be applied.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import {
   type CheckedStatement,
@@ -128,7 +128,7 @@ async function run(flags: Flags): Promise<void> {
 }
 
 /** From the file, else from the mesh; a mesh that does not tell is no reason not to compare. */
-async function callsOf(flags: Flags): Promise<readonly SeenCall[] | undefined> {
+async function callsOf(flags: Flags): Promise<readonly ObservedCall[] | undefined> {
   if (flags.calls !== undefined) return callsIn(flags.calls)
   if (flags.filename.length === 0) return undefined
   try {
@@ -142,7 +142,7 @@ async function callsOf(flags: Flags): Promise<readonly SeenCall[] | undefined> {
 
 /** Of the workloads that change. */
 function touchedBy(
-  calls: readonly SeenCall[],
+  calls: readonly ObservedCall[],
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
   { groups }: Diff,

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, type Seen, seenList, tellScope } from "../observed/answers-api.js"
+import { gapsIn, observedList, type Seen, tellScope } from "../observed/answers-api.js"
 import { readinessJson } from "../observed/json.js"
 import { readinessText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -48,10 +48,14 @@ Examples:
   merlonctl mtls ready -n foo
   merlonctl mtls ready httpbin -n foo --window 24h`
 
-async function run(session: Parameters<typeof seenList>[0], workload: string | undefined, flags: Flags): Promise<void> {
+async function run(
+  session: Parameters<typeof observedList>[0],
+  workload: string | undefined,
+  flags: Flags,
+): Promise<void> {
   const namespace = flags.allNamespaces ? undefined : session.namespace
   const query = new URLSearchParams({ limit: "5000", ...(flags.window === undefined ? {} : { window: flags.window }) })
-  const { items, notes } = await seenList(session, { resource: "readiness", namespace, query })
+  const { items, notes } = await observedList(session, { resource: "readiness", namespace, query })
   const list = { items: workload === undefined ? items : items.filter(({ name }) => name === workload), notes }
   if (workload !== undefined && list.items.length === 0) {
     const known = items.map(({ name }) => name).join(", ")

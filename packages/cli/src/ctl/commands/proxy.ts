@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, seenList, tellScope } from "../observed/answers-api.js"
+import { gapsIn, observedList, tellScope } from "../observed/answers-api.js"
 import { proxiesJson } from "../observed/json.js"
 import { isUpToDate, proxiesText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -37,9 +37,9 @@ plane answered.
 Examples:
   merlonctl proxy status -A`
 
-async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promise<void> {
+async function run(session: Parameters<typeof observedList>[0], flags: Flags): Promise<void> {
   const namespace = flags.allNamespaces ? undefined : session.namespace
-  const list = await seenList(session, {
+  const list = await observedList(session, {
     resource: "proxies",
     namespace,
     query: new URLSearchParams({ limit: "5000" }),

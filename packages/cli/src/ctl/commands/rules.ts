@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList, tellScope } from "../observed/answers-api.js"
+import { observedList, tellScope } from "../observed/answers-api.js"
 import { rulesJson } from "../observed/json.js"
 import { rulesText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -36,13 +36,13 @@ Examples:
   merlonctl rules -n foo
   merlonctl rules -A --unused-for 30d`
 
-async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promise<void> {
+async function run(session: Parameters<typeof observedList>[0], flags: Flags): Promise<void> {
   const namespace = flags.allNamespaces ? undefined : session.namespace
   const query = new URLSearchParams({
     limit: "5000",
     ...(flags.unusedFor === undefined ? {} : { unusedFor: flags.unusedFor }),
   })
-  const list = await seenList(session, { resource: "rules", namespace, query })
+  const list = await observedList(session, { resource: "rules", namespace, query })
   tellScope(list, namespace)
   print(flags.output === "json" ? rulesJson(list.items) : rulesText(list, Date.now()))
   if (flags.unusedFor !== undefined && list.items.length > 0) process.exitCode = EXIT.found

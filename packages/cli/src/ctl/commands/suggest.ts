@@ -2,7 +2,7 @@
 // `merlonctl suggest`: least-privilege policies from what was seen, in Shadow, each with its evidence and three proofs.
 
 import { type Suggestion, suggestPolicies } from "@merlon/policy/analysis"
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import { lastingName } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { callsIn } from "../answers/calls-file.js"
@@ -67,7 +67,7 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
   process.exitCode = exitCodeFor(read, exitCodeOf(all))
 }
 
-function callsOf(flags: Flags): Promise<readonly SeenCall[]> {
+function callsOf(flags: Flags): Promise<readonly ObservedCall[]> {
   if (flags.calls !== undefined) return callsIn(flags.calls)
   if (flags.filename.length > 0) throw usageError("with `-f`, name the recorded calls with `--calls FILE`")
   return withSession(flags, session => recordedCalls(session, note))

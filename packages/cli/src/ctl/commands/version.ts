@@ -9,7 +9,7 @@ import { withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textOf } from "../foreign.js"
-import { seenList } from "../observed/answers-api.js"
+import { observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 import { print, tell, visible } from "../terminal.js"
 
@@ -65,7 +65,7 @@ async function served(flags: Flags): Promise<Omit<Versions, "client" | "node" | 
 async function ofMesh(session: Session): Promise<Pick<Versions, "controlPlane" | "proxies">> {
   try {
     const query = new URLSearchParams({ limit: "5000" })
-    const { items, notes } = await seenList(session, { resource: "proxies", namespace: undefined, query })
+    const { items, notes } = await observedList(session, { resource: "proxies", namespace: undefined, query })
     const proxies: Record<string, number> = {}
     for (const { spec } of items) {
       const version = textOf(spec.version) ?? UNKNOWN

@@ -9,7 +9,7 @@ import { type AnyObject, coreResource } from "../catalog/resource.js"
 import { fieldsOf } from "../foreign.js"
 import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
-import { type Seen, seenList } from "../observed/answers-api.js"
+import { observedList, type Seen } from "../observed/answers-api.js"
 import { isUpToDate, stateOf } from "../observed/tables.js"
 import type { Session } from "../session.js"
 import type { Checked } from "./checked.js"
@@ -19,7 +19,7 @@ const MAX_TOLD = 5
 
 export async function checkProxies(session: Session): Promise<readonly Checked[]> {
   const query = new URLSearchParams({ limit: "5000" })
-  const { items } = await seenList(session, { resource: "proxies", namespace: undefined, query })
+  const { items } = await observedList(session, { resource: "proxies", namespace: undefined, query })
   const pods = (await objects(session, "pods", "Pod")).filter(pod => isRunning(pod) && isProxied(pod, session.names))
   const connected = new Set(items.map(({ namespace, name }) => `${namespace}/${name}`))
   const away = pods.map(keyOf).filter(key => !connected.has(key))

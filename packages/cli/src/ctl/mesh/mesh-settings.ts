@@ -8,7 +8,7 @@ import type { InputLog } from "../answers/inputs.js"
 import { givenSettings, type MeshSettings } from "../answers/question-flags.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
-import { seenList } from "../observed/answers-api.js"
+import { observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
 type Settings = Omit<MeshConfig, "names">
@@ -47,7 +47,7 @@ export async function clusterMesh(
 async function toldSettings(session: Session): Promise<Settings | string> {
   try {
     const query = new URLSearchParams({ limit: "1" })
-    const { notes } = await seenList(session, { resource: "proxies", namespace: session.namespace, query })
+    const { notes } = await observedList(session, { resource: "proxies", namespace: session.namespace, query })
     return settingsIn(fieldsOf(notes.controlPlane).settings)
   } catch (error) {
     if (error instanceof CommandError || error instanceof ApiError) return error.message

@@ -2,7 +2,7 @@
 import { meshNames } from "@merlon/policy/mesh"
 import { expect, it, vi } from "vitest"
 import type { Session } from "../session.js"
-import { seenList } from "./answers-api.js"
+import { observedList } from "./answers-api.js"
 
 const list = (names: readonly string[], notes: object) => ({
   ...notes,
@@ -19,7 +19,7 @@ async function listed(answer: object): Promise<{ readonly names: readonly string
   try {
     // What is asked for goes through these alone.
     const session = { api: { request: async () => answer }, names: meshNames(), origin: "here" } as unknown as Session
-    const { items } = await seenList(session, { resource: "proxies", namespace: undefined })
+    const { items } = await observedList(session, { resource: "proxies", namespace: undefined })
     return { names: items.map(({ name }) => name), told }
   } finally {
     spy.mockRestore()

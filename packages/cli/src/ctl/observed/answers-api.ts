@@ -8,7 +8,7 @@ import { installedMeshes, tellMeshes } from "../mesh/discover-mesh.js"
 import type { Session } from "../session.js"
 import { tell, visible } from "../terminal.js"
 
-export interface SeenList {
+export interface ObservedList {
   readonly items: readonly Seen[]
   /** Everything of the list but its items. */
   readonly notes: Fields
@@ -28,7 +28,7 @@ export interface Asking {
   readonly query?: URLSearchParams
 }
 
-export function seenPath({ names }: Session, { resource, namespace, name, query }: Asking): string {
+export function observedPath({ names }: Session, { resource, namespace, name, query }: Asking): string {
   const steps = ["apis", `answers.${names.domain}`, "v1alpha1"]
   if (namespace !== undefined) steps.push("namespaces", namespace)
   steps.push(resource)
@@ -37,7 +37,7 @@ export function seenPath({ names }: Session, { resource, namespace, name, query 
   return `/${steps.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
 }
 
-export async function seenList(session: Session, asking: Asking): Promise<SeenList> {
+export async function observedList(session: Session, asking: Asking): Promise<ObservedList> {
   const { items, ...notes } = fieldsOf(await asked(session, asking))
   const silent = textsIn(notes.partial)
   if (silent.length > 0) tell(silentNote(silent))
@@ -45,7 +45,7 @@ export async function seenList(session: Session, asking: Asking): Promise<SeenLi
 }
 
 /** What keeps a list from being about everything that was asked: replicas that did not answer, items beyond the limit, or none at all. */
-export function gapsIn({ items, notes }: SeenList, namespace: string | undefined, noun: string): readonly string[] {
+export function gapsIn({ items, notes }: ObservedList, namespace: string | undefined, noun: string): readonly string[] {
   const { remainingItemCount: more } = fieldsOf(notes.metadata)
   const where = namespace === undefined ? "the mesh" : `namespace \`${namespace}\``
   return [
@@ -56,7 +56,7 @@ export function gapsIn({ items, notes }: SeenList, namespace: string | undefined
 }
 
 /** Nothing in one namespace is not nothing: who asked without naming one may think of the whole mesh. */
-export function tellScope({ items }: Pick<SeenList, "items">, namespace: string | undefined): void {
+export function tellScope({ items }: Pick<ObservedList, "items">, namespace: string | undefined): void {
   if (items.length === 0 && namespace !== undefined) {
     tell(`note: only namespace \`${visible(namespace)}\` was asked; \`-A\` asks in all of them`)
   }
@@ -68,7 +68,7 @@ export function silentNote(silent: readonly string[]): string {
   return `note: the ${replica} ${silent.map(visible).join(", ")} of the control plane ${has} not answered; what is known there alone is missing`
 }
 
-export async function seenOne(session: Session, asking: Asking): Promise<Seen> {
+export async function observedOne(session: Session, asking: Asking): Promise<Seen> {
   const seen = seenOf(await asked(session, asking))
   const silent = textsIn(seen.spec.partial)
   if (silent.length > 0) tell(silentNote(silent))
@@ -77,7 +77,7 @@ export async function seenOne(session: Session, asking: Asking): Promise<Seen> {
 
 async function asked(session: Session, asking: Asking): Promise<unknown> {
   try {
-    return await session.api.request({ method: "GET", path: seenPath(session, asking) })
+    return await session.api.request({ method: "GET", path: observedPath(session, asking) })
   } catch (error) {
     throw isNowhere(error) ? await nowhere(session) : error
   }

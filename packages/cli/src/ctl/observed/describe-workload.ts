@@ -12,7 +12,7 @@ import { reachJson } from "../answers/reach-report.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
-import { type Asking, type Seen, seenList, seenOne, seenPath } from "./answers-api.js"
+import { type Asking, observedList, observedOne, observedPath, type Seen } from "./answers-api.js"
 
 /** What is known, or why it is not. */
 export type Known<T> = { readonly known: T } | { readonly missing: string }
@@ -31,7 +31,7 @@ export async function describeWorkload(
   name: string,
   flags: QuestionFlags,
 ): Promise<WorkloadDescription> {
-  const workload = await seenOne(session, { resource: "workloads", namespace: session.namespace, name })
+  const workload = await observedOne(session, { resource: "workloads", namespace: session.namespace, name })
   const { namespace } = workload
   const called = new URLSearchParams({ workload: textOf(workload.spec.workload) ?? workload.name, limit: "5000" })
   return {
@@ -56,7 +56,7 @@ function isRefused(error: unknown): error is ApiError {
 }
 
 async function itemsOf(session: Session, asking: Asking): Promise<readonly Seen[]> {
-  return (await seenList(session, asking)).items
+  return (await observedList(session, asking)).items
 }
 
 /** Of the namespaces whose policies are in force; those of the root namespace are not everybody's to see. */
@@ -79,7 +79,7 @@ async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<rea
 async function callersOf(session: Session, workload: Seen, flags: QuestionFlags): Promise<Fields> {
   const { namespace, name } = workload
   try {
-    const path = seenPath(session, { resource: "callers", namespace })
+    const path = observedPath(session, { resource: "callers", namespace })
     const { status } = fieldsOf(
       await session.api.request({ method: "POST", path, body: { spec: { workload: `${namespace}/${name}` } } }),
     )

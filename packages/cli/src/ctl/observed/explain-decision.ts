@@ -14,7 +14,7 @@ import { textOf } from "../foreign.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
-import { type Seen, seenOne } from "./answers-api.js"
+import { observedOne, type Seen } from "./answers-api.js"
 import { decisionText } from "./decision-text.js"
 import { decisionJson } from "./json.js"
 
@@ -60,12 +60,13 @@ async function changeFor(
 /** In all namespaces; who may not ask about all of them asks in their own. */
 async function found(session: Session, name: string): Promise<Seen> {
   const asking = { resource: "decisions", name } as const
-  if (session.askedNamespace !== undefined) return seenOne(session, { ...asking, namespace: session.askedNamespace })
+  if (session.askedNamespace !== undefined)
+    return observedOne(session, { ...asking, namespace: session.askedNamespace })
   try {
-    return await seenOne(session, { ...asking, namespace: undefined })
+    return await observedOne(session, { ...asking, namespace: undefined })
   } catch (error) {
     if (!isForbidden(error)) throw error
-    return seenOne(session, { ...asking, namespace: session.namespace })
+    return observedOne(session, { ...asking, namespace: session.namespace })
   }
 }
 

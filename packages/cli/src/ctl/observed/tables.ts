@@ -5,7 +5,7 @@ import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { Columns } from "../output/columns.js"
 import { visible } from "../terminal.js"
 import { age } from "../workload/age.js"
-import type { Seen, SeenList } from "./answers-api.js"
+import type { ObservedList, Seen } from "./answers-api.js"
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return new Columns().format([head, ...rows.map(row => row.map(visible))]).trimEnd()
@@ -14,7 +14,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export const ago = (time: unknown, now: number): string =>
   textOf(time) === undefined ? "-" : `${age(textOf(time) ?? "", now)} ago`
 
-export function rulesText({ items, notes }: SeenList, now: number): string {
+export function rulesText({ items, notes }: ObservedList, now: number): string {
   const watched = ago(notes.watchedSince, now)
   if (items.length === 0) return `no such rules; calls are kept since ${watched}`
   const rows = items.map(({ spec }) => [
@@ -35,7 +35,7 @@ export function leftOf(notAfter: unknown, now: number): string {
   return end <= now ? "ended" : `${age(new Date(now).toISOString(), end)} left`
 }
 
-export function proxiesText({ items }: SeenList, now: number, skipped: readonly string[] = []): string {
+export function proxiesText({ items }: ObservedList, now: number, skipped: readonly string[] = []): string {
   if (items.length === 0) return withSkipped("no proxy is connected", skipped)
   const rows = items.map(({ namespace, name, spec }) => [
     `${namespace}/${name}`,
@@ -65,7 +65,7 @@ export function isUpToDate({ spec }: Seen): boolean {
   return spec.behind === 0 && spec.rejection === undefined
 }
 
-export function readinessText({ items }: SeenList, now: number, skipped: readonly string[] = []): string {
+export function readinessText({ items }: ObservedList, now: number, skipped: readonly string[] = []): string {
   if (items.length === 0) {
     return withSkipped("no workload takes calls there; `-n` asks another namespace, `-A` all of them", skipped)
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides before anything starts where everything will listen: as asked for, as before, as usual, or beside what is taken.
 
-import type { ControlPlanePorts, MeshRecord, WayInRecord, WorkloadRecord } from "../record/mesh-record.js"
+import type { ControlPlanePorts, IngressPortRecord, MeshRecord, WorkloadRecord } from "../record/mesh-record.js"
 import { choosePlaces } from "./choose-places.js"
 import { choosePort, type PortRequest } from "./choose-port.js"
 import type { Look } from "./free-port.js"
@@ -27,7 +27,7 @@ export interface Layout {
   readonly ports: ControlPlanePorts
   readonly instances: readonly SampleInstance[]
   readonly workloads: readonly WorkloadRecord[]
-  readonly waysIn: readonly WayInRecord[]
+  readonly waysIn: readonly IngressPortRecord[]
   /** Ports that replace usual ones that are taken. */
   readonly fallbackPorts: readonly number[]
   /** What people should know, as some port is not the one they expect. */
@@ -75,7 +75,7 @@ export async function chooseLayout(
       ? []
       : [{ namespace, name, serviceAccount, serves: application.kind === "server", place }]
   })
-  const waysIn: WayInRecord[] = []
+  const waysIn: IngressPortRecord[] = []
   for (const { namespace, name, port: usual, otherwise } of SERVICES) {
     const service = `${name}.${namespace}`
     const port = await choose({

@@ -2,7 +2,7 @@
 // Which proxies of a local mesh are ready, asked for now and then: callers from outside are led to those only. A proxy is
 // ready when it enforces and, where it knows how to ask, its application is too.
 
-import type { Target } from "../layout/way-in.js"
+import type { Target } from "../layout/ingress-port.js"
 import { httpGet } from "./http-get.js"
 
 export interface WatchedTarget extends Target {

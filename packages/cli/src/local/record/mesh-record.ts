@@ -40,7 +40,7 @@ export interface WorkloadRecord {
   readonly place: Place
 }
 
-export interface WayInRecord {
+export interface IngressPortRecord {
   /** As `httpbin.foo`. */
   readonly service: string
   readonly port: number
@@ -73,7 +73,7 @@ export interface MeshRecord {
   readonly supervisor: ProcessIdentity
   readonly ports: ControlPlanePorts
   readonly workloads: readonly WorkloadRecord[]
-  readonly waysIn: readonly WayInRecord[]
+  readonly waysIn: readonly IngressPortRecord[]
   /** Ports that replace usual ones that were taken. Absent in records of versions that kept such ports for good. */
   readonly fallbackPorts?: readonly number[]
   readonly processes: readonly ProcessRecord[]

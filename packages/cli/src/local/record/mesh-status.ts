@@ -6,7 +6,7 @@ import { fieldsOf, listOf, textOf } from "../../ctl/foreign.js"
 import { httpGet } from "../processes/http-get.js"
 import { isRunning } from "../processes/process-identity.js"
 import { lockHolder } from "./mesh-lock.js"
-import type { MeshRecord, Phase, Place, WayInRecord, WorkloadRecord } from "./mesh-record.js"
+import type { IngressPortRecord, MeshRecord, Phase, Place, WorkloadRecord } from "./mesh-record.js"
 
 export interface ProcessStatus {
   readonly name: string
@@ -35,7 +35,7 @@ export interface MeshStatus {
   readonly mesh: string
   readonly domain: string
   readonly controlPlane: { readonly ready: boolean; readonly reason: string | undefined; readonly api: string }
-  readonly waysIn: readonly WayInRecord[]
+  readonly waysIn: readonly IngressPortRecord[]
   readonly processes: readonly ProcessStatus[]
   readonly workloads: readonly WorkloadStatus[]
 }

@@ -11,8 +11,8 @@ import { describeError } from "../../describe-error.js"
 import { choosePlace } from "../layout/choose-places.js"
 import { declareSamples } from "../layout/declare-samples.js"
 import { lookAtPort } from "../layout/free-port.js"
+import type { Target } from "../layout/ingress-port.js"
 import type { SampleInstance } from "../layout/samples.js"
-import type { Target } from "../layout/way-in.js"
 import type { LocalMeshOptions } from "../local-mesh-options.js"
 import { withLocalSession } from "../local-session.js"
 import { rotateLog, tailOf } from "../processes/log-file.js"
@@ -20,9 +20,9 @@ import type { ManagedProcess } from "../processes/managed-process.js"
 import { applicationPlan, proxyPlan } from "../processes/process-plans.js"
 import type { ProcessSet } from "../processes/process-set.js"
 import {
+  type IngressPortRecord,
   type Place,
   type RunRecord,
-  type WayInRecord,
   type WorkloadRecord,
   workloadFolder,
 } from "../record/mesh-record.js"
@@ -97,7 +97,7 @@ export class RunKeeper {
     return [...this.#running].map(([key, { digest, phase, why }]) => ({ key, digest, phase, why }))
   }
 
-  get waysIn(): readonly WayInRecord[] {
+  get waysIn(): readonly IngressPortRecord[] {
     return [...this.#running.values()].flatMap(({ spec }) =>
       spec.wayIn === undefined ? [] : [{ service: `${serviceOf(spec)}.${spec.namespace}`, port: spec.wayIn }],
     )

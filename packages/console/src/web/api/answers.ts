@@ -8,7 +8,7 @@ export interface Answer<T> extends ApiObject {
   readonly spec: T
 }
 
-export interface SeenCall extends CallShape {
+export interface ObservedCall extends CallShape {
   readonly firstSeen: string
   readonly lastSeen: string
   readonly count: number

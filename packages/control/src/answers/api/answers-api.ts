@@ -9,6 +9,7 @@ import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"
 import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
 import { followInReply } from "./followed-reply.js"
+import type { ObservedAnswers } from "./observed-answers.js"
 import { openApiDocuments } from "./openapi.js"
 import type { ProvedAnswers } from "./proved-answers.js"
 import { type Question, readQuestion } from "./question.js"
@@ -16,7 +17,6 @@ import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
 import { over, whenOver } from "./reply-over.js"
 import { RequestSlots } from "./request-slots.js"
 import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
-import type { SeenAnswers } from "./seen-answers.js"
 import { shareOwner } from "./share-owner.js"
 import { type TableRequest, tableOf, tableRequest } from "./table.js"
 
@@ -25,7 +25,7 @@ export interface AnswersApiOptions {
   readonly names: MeshNames
   /** Undefined while nobody knows whose word to believe. */
   readonly frontProxy: () => FrontProxy | undefined
-  readonly seen: SeenAnswers
+  readonly seen: ObservedAnswers
   readonly proved: ProvedAnswers
   readonly log: (message: string, error: unknown) => void
 }

@@ -4,15 +4,15 @@
 
 import type { ServerResponse } from "node:http"
 import type { Item } from "./item.js"
+import type { ObservedAnswers } from "./observed-answers.js"
 import { type Question, wholeIn } from "./question.js"
 import { whenOver } from "./reply-over.js"
 import { ANSWERS_VERSION } from "./resources.js"
-import type { SeenAnswers } from "./seen-answers.js"
 import { type TableRequest, tableOf } from "./table.js"
 
 export interface Followed {
   readonly group: string
-  readonly seen: Pick<SeenAnswers, "follow">
+  readonly seen: Pick<ObservedAnswers, "follow">
   readonly wanted: TableRequest | undefined
 }
 

@@ -2,7 +2,7 @@
 // Answers that are proved or tried on the policies that are stored, with those of the question laid over them. Read here,
 // worked on in the thread for proofs, where each user has a share; what is not decided by then is said to be so.
 
-import type { SeenCall } from "@merlon/policy/ledger"
+import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { readAsked } from "@merlon/policy/policy-tests"
 import { workloadsCalled } from "@merlon/policy/proof"
@@ -22,7 +22,7 @@ export interface ProvedSources {
   readonly directory: Pick<MeshDirectory, "workloads">
   readonly prover: Pick<Prover, "ask">
   /** Recorded ones of all workloads. */
-  readonly calls: () => readonly SeenCall[]
+  readonly calls: () => readonly ObservedCall[]
 }
 
 const MAX_DOCUMENTS = 200
@@ -85,10 +85,10 @@ export class ProvedAnswers {
   }
 
   /** Those that a change of these policies may touch, the ones made most: all of them would be too much to try. */
-  #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">): readonly SeenCall[] {
+  #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">): readonly ObservedCall[] {
     const named = [...documents.map(({ metadata }) => metadata.namespace), ...remove.map(key => key.split("/")[1])]
     const namespaces = new Set(named)
-    const isNear = ({ workload }: SeenCall): boolean =>
+    const isNear = ({ workload }: ObservedCall): boolean =>
       namespaces.has(this.#sources.mesh.names.rootNamespace) || namespaces.has(workload.slice(0, workload.indexOf("/")))
     const near = this.#sources.calls().filter(isNear)
     return near.sort((a, b) => b.count - a.count).slice(0, MAX_CALLS)

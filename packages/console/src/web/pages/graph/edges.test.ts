@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import type { SeenCall } from "../../api/answers.js"
+import type { ObservedCall } from "../../api/answers.js"
 import type { Pod } from "../../api/objects.js"
 import { edgesOf, neighbours, placesIn } from "./edges.js"
 
 const EARLY = "2026-01-01T00:00:00.000Z"
 const LATE = "2026-01-02T00:00:00.000Z"
 
-function call(fields: Partial<SeenCall>): SeenCall {
+function call(fields: Partial<ObservedCall>): ObservedCall {
   const seen = { firstSeen: EARLY, lastSeen: EARLY, count: 1 }
   const shape = { workload: "foo/httpbin", port: 80, protocol: "http", tls: false, verdict: "allow", stage: "default" }
-  return { ...shape, ...seen, ...fields } as SeenCall // the fields that are read
+  return { ...shape, ...seen, ...fields } as ObservedCall // the fields that are read
 }
 
 const mtls = { caller: "spiffe://cluster.local/ns/app/sa/consumer", tls: true }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who called whom, as edges, and which of them concern a place.
 
-import type { SeenCall } from "../../api/answers.js"
+import type { ObservedCall } from "../../api/answers.js"
 import { keyOf, type Pod } from "../../api/objects.js"
 import { cellsOf } from "../matrix/seen-matrix.js"
 import { callerOf } from "../workloads/call-table.js"
@@ -18,7 +18,7 @@ export interface Edge {
   readonly isMtls: boolean
 }
 
-export function edgesOf(calls: readonly SeenCall[], pods: readonly Pod[]): readonly Edge[] {
+export function edgesOf(calls: readonly ObservedCall[], pods: readonly Pod[]): readonly Edge[] {
   return [...cellsOf(calls, call => identityOf(call, pods)).values()]
     .map(({ caller, workload, allowed, refused, plaintext, lastPlaintext, lastMtls }) => ({
       from: caller,
@@ -33,7 +33,7 @@ export function edgesOf(calls: readonly SeenCall[], pods: readonly Pod[]): reado
 }
 
 /** In plaintext a caller has no identity to show, but whoever has its address runs under one: both are one caller. */
-function identityOf(call: SeenCall, pods: readonly Pod[]): string {
+function identityOf(call: ObservedCall, pods: readonly Pod[]): string {
   const { caller, from } = call
   const pod = caller === undefined && from !== undefined ? podOf(from, pods) : undefined
   const account = pod?.spec?.serviceAccountName

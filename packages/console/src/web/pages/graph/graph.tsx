@@ -4,7 +4,7 @@
 
 import { lazy, type ReactNode, Suspense, useRef } from "react"
 import { Link, useRoute } from "wouter"
-import type { SeenCall } from "../../api/answers.js"
+import type { ObservedCall } from "../../api/answers.js"
 import { useAnswers, usePods } from "../../api/queries.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { Columns } from "../../ui/columns.js"
@@ -27,7 +27,7 @@ export function Graph(): ReactNode {
   const [, at] = useRoute("/graph/:namespace/:name?")
   const [search, change] = useSearchParameters()
   const since = search.get("since") ?? "1d"
-  const calls = useAnswers<SeenCall>(`calls?since=${encodeURIComponent(since)}`)
+  const calls = useAnswers<ObservedCall>(`calls?since=${encodeURIComponent(since)}`)
   const pods = usePods()
   const place = at === null ? undefined : at.name === undefined ? at.namespace : `${at.namespace}/${at.name}`
   return (

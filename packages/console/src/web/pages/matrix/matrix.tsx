@@ -2,7 +2,7 @@
 // Who may call whom: what identities may reach by proof, beside what they were seen to call.
 
 import type { ReactNode } from "react"
-import type { Answer, SeenCall, WorkloadReport } from "../../api/answers.js"
+import type { Answer, ObservedCall, WorkloadReport } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
 import { useAnswers } from "../../api/queries.js"
 import { Loaded } from "../../ui/loaded.js"
@@ -12,7 +12,7 @@ import { Table } from "./table.js"
 import "./matrix.css"
 
 export function Matrix(): ReactNode {
-  const calls = useAnswers<SeenCall>("calls")
+  const calls = useAnswers<ObservedCall>("calls")
   const workloads = useAnswers<WorkloadReport>("workloads")
   const accounts = accountsOf(workloads.data?.items ?? [])
   const running = (workloads.data?.items ?? []).map(keyOf)

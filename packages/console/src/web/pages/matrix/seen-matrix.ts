@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls summed up by who called whom.
 
-import type { SeenCall } from "../../api/answers.js"
+import type { ObservedCall } from "../../api/answers.js"
 import { principalOf, stageWords } from "../../ui/names.js"
 
 export interface Cell {
@@ -20,7 +20,10 @@ export interface Cell {
 }
 
 /** By `caller workload`. */
-export function cellsOf(calls: readonly SeenCall[], callerOf: (call: SeenCall) => string): ReadonlyMap<string, Cell> {
+export function cellsOf(
+  calls: readonly ObservedCall[],
+  callerOf: (call: ObservedCall) => string,
+): ReadonlyMap<string, Cell> {
   const cells = new Map<string, Cell>()
   for (const call of calls) {
     const caller = callerOf(call)

@@ -3,7 +3,7 @@
 
 import { type ReactNode, useState } from "react"
 import { Link } from "wouter"
-import type { SeenCall, Ways } from "../../api/answers.js"
+import type { ObservedCall, Ways } from "../../api/answers.js"
 import { useAllAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
@@ -20,7 +20,7 @@ import { type Cell, cellsOf } from "./seen-matrix.js"
 const MOST = 40
 
 interface TableProps {
-  readonly calls: readonly SeenCall[]
+  readonly calls: readonly ObservedCall[]
   readonly accounts: readonly string[]
   /** Those that run; seen or not, they may be called. */
   readonly running: readonly string[]

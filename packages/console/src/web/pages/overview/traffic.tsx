@@ -2,7 +2,7 @@
 // Calls of the last hour, minute by minute: what was allowed and what was refused, as proxies have told whoever answers.
 
 import type { ReactNode } from "react"
-import type { SeenCall, TrafficMinute, TrafficNote } from "../../api/answers.js"
+import type { ObservedCall, TrafficMinute, TrafficNote } from "../../api/answers.js"
 import { useAnswers } from "../../api/queries.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
@@ -13,7 +13,7 @@ const MINUTES = 60
 const HEIGHT = 20
 
 export function Traffic(): ReactNode {
-  const calls = useAnswers<SeenCall, TrafficNote>("calls?limit=1")
+  const calls = useAnswers<ObservedCall, TrafficNote>("calls?limit=1")
   return (
     <section aria-labelledby="traffic">
       <h2 id="traffic">Calls of the last hour</h2>

@@ -2,7 +2,7 @@
 // Calls by their shape, the last ones first.
 
 import type { ReactNode } from "react"
-import type { SeenCall } from "../../api/answers.js"
+import type { ObservedCall } from "../../api/answers.js"
 import { Columns } from "../../ui/columns.js"
 import { Mark, Verdict } from "../../ui/mark.js"
 import { callerName, stageWords } from "../../ui/names.js"
@@ -10,7 +10,7 @@ import { Ago, count } from "../../ui/time.js"
 
 const MOST = 100
 
-export function CallTable({ calls }: { readonly calls: readonly SeenCall[] }): ReactNode {
+export function CallTable({ calls }: { readonly calls: readonly ObservedCall[] }): ReactNode {
   if (calls.length === 0) return <p>Nobody yet, as far as its proxies have told.</p>
   return (
     <>
@@ -43,6 +43,6 @@ export function CallTable({ calls }: { readonly calls: readonly SeenCall[] }): R
   )
 }
 
-export function callerOf({ caller, from, address }: SeenCall): string {
+export function callerOf({ caller, from, address }: ObservedCall): string {
   return caller === undefined ? (from ?? address ?? "somebody") : callerName(caller)
 }

@@ -3,7 +3,7 @@
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
-import type { ProxyReport, SeenCall, WorkloadReport } from "../../api/answers.js"
+import type { ObservedCall, ProxyReport, WorkloadReport } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
 import { useAnswer, useAnswers, usePods } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
@@ -32,7 +32,7 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
   /** What runs its Pods, by which calls are kept. */
   const owner = proxy?.spec.workload ?? key
   const report = useAnswer<WorkloadReport>("workloads", namespace, name)
-  const calls = useAnswers<SeenCall>(`calls?workload=${encodeURIComponent(owner)}`)
+  const calls = useAnswers<ObservedCall>(`calls?workload=${encodeURIComponent(owner)}`)
   const mayAsk = useMayAsk("callers")
   return (
     <>

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { lookAtPort } from "./free-port.js"
-import { WayIn } from "./way-in.js"
+import { IngressPort } from "./ingress-port.js"
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -30,7 +30,7 @@ async function freePort(): Promise<number> {
 }
 
 async function wayTo(...ports: readonly number[]): Promise<number> {
-  const way = new WayIn(() => ports.map(port => ({ address: "127.0.0.1", port })))
+  const way = new IngressPort(() => ports.map(port => ({ address: "127.0.0.1", port })))
   const port = await freePort()
   await way.listen("127.0.0.1", port)
   closing.push(() => way.close())
@@ -49,7 +49,7 @@ async function ask(port: number, text = ""): Promise<string> {
   return answer
 }
 
-describe("a way in", () => {
+describe("an ingress port", () => {
   it("leads to each proxy in turns", async () => {
     const port = await wayTo(await saying("a"), await saying("b"))
     expect([await ask(port), await ask(port), await ask(port)]).toEqual(["a", "b", "a"])
@@ -93,7 +93,7 @@ describe("a way in", () => {
 
   it("is closed with all its connections", async () => {
     const target = await server(socket => socket.write("hello"))
-    const way = new WayIn(() => [{ address: "127.0.0.1", port: target }])
+    const way = new IngressPort(() => [{ address: "127.0.0.1", port: target }])
     const port = await freePort()
     await way.listen("127.0.0.1", port)
     const caller = connect({ port, host: "127.0.0.1" }).on("error", () => undefined)

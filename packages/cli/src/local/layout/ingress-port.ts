@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way in for callers from outside of the mesh: a port of this machine whose connections are led to the proxies behind
-// a Service in turns, and to the next one where one does not answer. Bytes pass as they are; what may pass is the
-// proxies' business.
+// A port of this machine for callers outside the mesh. It connects them to the proxies behind a Service, round robin, and
+// tries the next one where one does not answer. It forwards bytes unchanged; the proxies decide what is allowed.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { ConnectionLimiter } from "@merlon/wire/limits"
@@ -15,7 +14,7 @@ export interface Target {
 const CONNECTIONS = { connections: 1_024, sharePercent: 75 }
 const CONNECT_TIMEOUT_MS = 10_000
 
-export class WayIn {
+export class IngressPort {
   readonly #targets: () => readonly Target[]
   readonly #server: Server
   readonly #sockets = new Set<Socket>()

@@ -2,7 +2,7 @@
 // Answers about what was seen: calls, decisions, the use of rules, proxies, readiness for mutual TLS. Lists are bounded, and
 // say so where there is more.
 
-import { callKey, ruleText, type SeenCall, writeCall } from "@merlon/policy/ledger"
+import { callKey, type ObservedCall, ruleText, writeCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { DocumentsByNamespace, type PolicyStep } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -34,7 +34,7 @@ import { readFilter, type Traits } from "./filters.js"
 import { type Item, isIn, nameIn } from "./item.js"
 import { type Question, spanIn, wholeIn } from "./question.js"
 
-export interface SeenSources {
+export interface ObservedSources {
   readonly mesh: MeshConfig
   readonly ledger: CallLedger
   readonly observations: MeshObservations
@@ -64,11 +64,11 @@ const WINDOW_MS = 7 * DAY_MS
 /** For as long as calls are kept. */
 const MAX_WINDOW_MS = KEEP_CALLS_MS
 
-export class SeenAnswers {
-  readonly #sources: SeenSources
+export class ObservedAnswers {
+  readonly #sources: ObservedSources
   readonly #names: WorkloadNames
 
-  constructor(sources: SeenSources) {
+  constructor(sources: ObservedSources) {
     this.#sources = sources
     this.#names = new WorkloadNames(sources.directory)
   }
@@ -268,7 +268,7 @@ function peerAuthentications({ items }: PolicySource): readonly PolicyDocument[]
   )
 }
 
-function traitsOf({ verdict, workload, caller, address, from, rule, path }: SeenCall): Traits {
+function traitsOf({ verdict, workload, caller, address, from, rule, path }: ObservedCall): Traits {
   return {
     verdict: [verdict],
     workload: namesOf(workload),
@@ -278,7 +278,7 @@ function traitsOf({ verdict, workload, caller, address, from, rule, path }: Seen
   }
 }
 
-function callItem(call: SeenCall): Item {
+function callItem(call: ObservedCall): Item {
   return { metadata: { ...nameIn(call.workload), name: digestOf(callKey(call)) }, spec: writeCall(call) }
 }
 
