@@ -19,20 +19,19 @@ export interface ProxiedPort {
   readonly port: WorkloadPort
 }
 
-/** The one most likely to answer, where several workloads have the address; undefined if none has a proxy for the port. */
+/**
+ * The one most likely to answer, where several workloads have the address; undefined if none has a proxy for the port. A proxy's own
+ * port is not one of the workload: who calls that speaks mutual TLS itself.
+ */
 export function proxiedPortAt(address: string, port: number, { directory }: Directory): ProxiedPort | undefined {
   let best: ProxiedPort | undefined
   for (const workload of directory.at(address).workloads) {
-    const declared = workload.proxied ? portOf(workload, port) : undefined
+    const declared = workload.proxied ? workload.ports.find(each => each.port === port) : undefined
     if (declared === undefined) continue
     const found = { workload, port: declared }
     if (best === undefined || compare(found, best) < 0) best = found
   }
   return best
-}
-
-function portOf({ ports }: MeshWorkload, called: number): WorkloadPort | undefined {
-  return ports.find(({ port }) => port === called) ?? ports.find(({ listen }) => listen === called)
 }
 
 function compare({ workload: a }: ProxiedPort, { workload: b }: ProxiedPort): number {

@@ -408,11 +408,12 @@ describe("an address", () => {
     ])
   })
 
-  it("of a workload without a proxy, or at a port without one, is unknown", () => {
+  it("of a workload without a proxy, at a port without one, or of the proxy itself, is unknown", () => {
     const world = new World()
     world.directory.setWorkload("app/web-1", workload("web-1", { addresses: [POD], proxied: false }))
     expect(routesTo(world, `${POD}:8080`)).toBeUndefined()
     expect(routesTo(world, "10.0.0.2:9999")).toBeUndefined()
+    expect(routesTo(world, "10.0.0.2:15080")).toBeUndefined()
   })
 
   it("that two workloads share belongs to the one that is ready", () => {
