@@ -34,7 +34,7 @@ export async function standardInput(): Promise<string> {
 }
 
 /** What is written in another encoding is refused: read as if it were, it would be applied as something else. */
-function utf8(bytes: Buffer, name: string): string {
+export function utf8(bytes: Buffer, name: string): string {
   if (!isUtf8(bytes)) throw new CommandError(`${name} is not in UTF-8; save it as UTF-8`)
   return bytes.toString("utf8")
 }

@@ -249,6 +249,8 @@ describe("a revision of git", () => {
     ["link out of the repository", () => symlinkSync("../../good", at("repo/policies/more")), 4],
     ["link to itself", () => symlinkSync(".", at("repo/policies/more")), 0],
     ["file of another name", () => put("repo/policies/p.txt", DENY), 4],
+    ["UTF-16 text", () => put("repo/policies/p.txt", Buffer.from(JSON.stringify(DENY), "utf16le")), 4],
+    ["picture", () => put("repo/policies/p.png", Buffer.from("\x89PNG\r\n\x1a\n\0\0", "latin1")), 0],
   ] as const)("with a %s", async (_, write, code) => {
     rmSync(at("repo"), { recursive: true, force: true })
     put("repo/policies/good.yaml", GOOD)
@@ -262,6 +264,25 @@ describe("a revision of git", () => {
     expect([await run(...words), out]).toEqual([code, expect.anything()])
     expect(out.includes("skipped: ")).toBe(code === 4)
   })
+})
+
+it("refuses a manifest of a revision that is not in UTF-8", async () => {
+  rmSync(at("repo"), { recursive: true, force: true })
+  put("repo/p.yaml", Buffer.from(`\uFEFF${JSON.stringify(DENY)}`, "utf16le"))
+  for (const args of [
+    ["init", "-q"],
+    ["add", "."],
+    ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+  ])
+    execFileSync("git", args, { cwd: at("repo"), stdio: "ignore" })
+  const before = process.cwd()
+  process.chdir(at("repo"))
+  try {
+    expect(await run("diff", "--from", at("good"), "--to", "HEAD:", "--workloads", at("pods.yaml"))).toBe(1)
+    expect(err).toContain("`HEAD:p.yaml` is not in UTF-8")
+  } finally {
+    process.chdir(before)
+  }
 })
 
 describe("tests", () => {

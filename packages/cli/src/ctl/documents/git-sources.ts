@@ -6,13 +6,16 @@ import { execFile } from "node:child_process"
 import { posix } from "node:path"
 import { promisify } from "node:util"
 import { CommandError } from "../exit.js"
+import { utf8 } from "../read-text.js"
 import { isManifestName, type SourceText } from "./sources.js"
-import { COMPRESSED, isCompressed, isPage, kindPattern, otherName } from "./unread-file.js"
+import { COMPRESSED, isCompressed, isPage, kindInBytes, kindPattern, MOST, otherName } from "./unread-file.js"
 
 const run = promisify(execFile)
 
 interface Entry {
   readonly mode: string
+  /** In bytes; 0 of a submodule. */
+  readonly size: number
   readonly name: string
 }
 
@@ -53,17 +56,17 @@ export class GitRevision {
       if (mode === SUBMODULE) this.#skip(`${at}: it is a submodule`)
       else if (mode === LINK) texts.push(...(await this.#linked(name)))
       else if (name === path || isManifestName(name))
-        texts.push({ name: at, text: await this.#git("show", `${this.#revision}:./${name}`) })
+        texts.push({ name: at, text: utf8(await this.#content(name), `\`${at}\``) })
       else if (isCompressed(name)) this.#skip(`${at}: ${COMPRESSED}`)
     }
-    for (const name of await this.#otherNames(path)) {
+    for (const name of [...(await this.#otherNames(path)), ...(await this.#binaries(path, entries))]) {
       if (name !== path) this.#skip(`${this.#revision}:${name}: ${otherName("policy or workload")}`)
     }
     return texts
   }
 
   async #linked(name: string): Promise<readonly SourceText[]> {
-    const target = await this.#git("show", `${this.#revision}:./${name}`)
+    const target = (await this.#content(name)).toString("utf8")
     const path = posix.join(posix.dirname(name), target)
     try {
       if (!posix.isAbsolute(target)) return await this.#texts(path)
@@ -75,16 +78,38 @@ export class GitRevision {
   }
 
   async #entries(path: string): Promise<readonly Entry[]> {
-    const listed = await this.#git("ls-tree", "-r", "-z", this.#revision, "--", ...(path === "" ? [] : [path]))
-    // `MODE TYPE OBJECT<TAB>NAME`
+    const listed = await this.#git("ls-tree", "-r", "-l", "-z", this.#revision, "--", ...(path === "" ? [] : [path]))
+    // `MODE TYPE OBJECT SIZE<TAB>NAME`
     return listed.split("\0").flatMap(line => {
       const tab = line.indexOf("\t")
-      return tab < 0 ? [] : [{ mode: line.slice(0, line.indexOf(" ")), name: line.slice(tab + 1) }]
+      const [mode = "", , , size = ""] = line.slice(0, tab).split(/ +/)
+      return tab < 0 ? [] : [{ mode, size: Number(size) || 0, name: line.slice(tab + 1) }]
     })
   }
 
+  /** Texts that hold what a manifest would. */
   async #otherNames(path: string): Promise<readonly string[]> {
-    const args = ["grep", "-I", "-l", "-z", "-E", kindPattern(this.#kinds), this.#revision, "--"]
+    const found = await this.#textsWith(kindPattern(this.#kinds), path)
+    return found.filter(name => !isManifestName(name) && !isPage(name))
+  }
+
+  /** The same of what git takes for no text, as UTF-16. */
+  async #binaries(path: string, entries: readonly Entry[]): Promise<readonly string[]> {
+    const others = entries.filter(
+      ({ mode, size, name }) =>
+        mode !== LINK && size > 0 && size <= MOST && !isManifestName(name) && !isPage(name) && !isCompressed(name),
+    )
+    if (others.length === 0) return []
+    const texts = new Set(await this.#textsWith("^", path))
+    const found: string[] = []
+    for (const { name } of others) {
+      if (!texts.has(name) && kindInBytes(await this.#content(name), this.#kinds) !== undefined) found.push(name)
+    }
+    return found
+  }
+
+  async #textsWith(pattern: string, path: string): Promise<readonly string[]> {
+    const args = ["grep", "-I", "-l", "-z", "-E", pattern, this.#revision, "--"]
     // Exit code 1: there is none.
     const found = await this.#git(...args, ...(path === "" ? [] : [path])).catch((error: unknown) => {
       if (error instanceof GitError && error.code === 1) return ""
@@ -93,21 +118,32 @@ export class GitRevision {
     return found
       .split("\0")
       .map(name => name.slice(this.#revision.length + 1))
-      .filter(name => name !== "" && !isManifestName(name) && !isPage(name))
+      .filter(name => name !== "")
+  }
+
+  #content(name: string): Promise<Buffer> {
+    return this.#bytes("show", `${this.#revision}:./${name}`)
   }
 
   async #git(...args: string[]): Promise<string> {
+    return (await this.#bytes(...args)).toString("utf8")
+  }
+
+  async #bytes(...args: string[]): Promise<Buffer> {
     try {
-      return (await run("git", args, { maxBuffer: 64 << 20 })).stdout
+      return (await run("git", args, { maxBuffer: 64 << 20, encoding: "buffer" })).stdout
     } catch (error) {
       const { stderr, message, code } = error as GitFailure // what execFile throws
-      throw new GitError(`there is no \`${this.#asked}\`, as a file or in git: ${(stderr ?? message).trim()}`, code)
+      throw new GitError(
+        `there is no \`${this.#asked}\`, as a file or in git: ${String(stderr ?? message).trim()}`,
+        code,
+      )
     }
   }
 }
 
 interface GitFailure {
-  readonly stderr?: string
+  readonly stderr?: Buffer
   readonly message: string
   readonly code?: number
 }

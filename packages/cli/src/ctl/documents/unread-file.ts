@@ -7,7 +7,7 @@ import { open } from "node:fs/promises"
 const PAGE = /\.(md|mdx|markdown|adoc|rst|html?)$/i
 const PACKED = /\.(zip|tar|tgz|tar\.\w+|(ya?ml|json)\.(gz|bz2|xz|zst|lz4|br|enc|age|gpg|asc))$/i
 /** No manifest is longer. */
-const MOST = 16 << 20
+export const MOST = 16 << 20
 
 /** As extended regular expressions of POSIX have it, for git. */
 export const kindPattern = (kinds: readonly string[]): string =>
@@ -27,12 +27,16 @@ export async function kindIn(file: string, kinds: readonly string[]): Promise<st
   try {
     const length = Math.min(MOST, (await opened.stat()).size)
     const { buffer, bytesRead } = await opened.read({ buffer: Buffer.alloc(length), length, position: 0 })
-    // Without its zeros, UTF-16 shows the words that are looked for.
-    const text = buffer.subarray(0, bytesRead).toString("latin1").replaceAll("\0", "")
-    return new RegExp(`\\bkind["']?\\s*:\\s*["']?(${kinds.join("|")})\\b`).exec(text)?.[1]
+    return kindInBytes(buffer.subarray(0, bytesRead), kinds)
   } finally {
     await opened.close()
   }
+}
+
+export function kindInBytes(bytes: Buffer, kinds: readonly string[]): string | undefined {
+  // Without its zeros, UTF-16 shows the words that are looked for.
+  const text = bytes.toString("latin1").replaceAll("\0", "")
+  return new RegExp(`\\bkind["']?\\s*:\\s*["']?(${kinds.join("|")})\\b`).exec(text)?.[1]
 }
 
 export const otherName = (kind: string): string =>
