@@ -81,6 +81,8 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   "networking.k8s.io/Ingress": unattended,
   "networking.k8s.io/NetworkPolicy": unattended,
   "policy/PodDisruptionBudget": unattended,
+  "admissionregistration.k8s.io/MutatingAdmissionPolicy": unattended,
+  "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding": unattended,
   "certificates.k8s.io/CertificateSigningRequest": certificateSigningRequest,
   "apiextensions.k8s.io/CustomResourceDefinition": customResourceDefinition,
 }

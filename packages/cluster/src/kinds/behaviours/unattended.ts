@@ -13,6 +13,8 @@ const consequences: Readonly<Record<string, string>> = {
   HorizontalPodAutoscaler: "it scales nothing",
   PodDisruptionBudget: "it protects no Pods",
   PersistentVolumeClaim: "it is never bound",
+  MutatingAdmissionPolicy: "it changes no object; use a MutatingWebhookConfiguration",
+  MutatingAdmissionPolicyBinding: "it changes no object; use a MutatingWebhookConfiguration",
 }
 const NO_PODS = "it makes no Pods; declare what runs with `merlonctl workload`, or use a Kubernetes cluster"
 
