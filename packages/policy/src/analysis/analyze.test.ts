@@ -10,6 +10,7 @@ import type {
   AuthorizationPolicy,
   PeerAuthentication,
   PolicyDocument,
+  PolicyInvariant,
   RequestAuthentication,
 } from "../resources/document.js"
 import type { PeerAuthenticationSpec } from "../resources/peer-authentication/definition.js"
@@ -38,6 +39,12 @@ const peers = (name: string, spec: PeerAuthenticationSpec, second: number, names
 })
 const allow = (...rules: Rule[]) => policy("allow", { rules })
 const deny = (...rules: Rule[]) => policy("deny", { action: "DENY", rules })
+const never = (rule: Rule): PolicyInvariant => ({
+  apiVersion,
+  kind: "PolicyInvariant",
+  metadata: meta("never", "foo"),
+  spec: { never: [{ name: "closed", ...rule }] },
+})
 const workloads = [
   { namespace: "foo", name: "httpbin-1", labels: { app: "httpbin" }, ports: [8080] },
   { namespace: "bar", name: "web-1", labels: { app: "web" }, ports: [80] },
@@ -77,6 +84,19 @@ describe("analyze finds", () => {
       "a path that normalisation never leaves",
       [allow({ to: [{ operation: { paths: ["/a/../b"] } }] })],
       ["rule-never-matches allow spec.rules[0].to[0]"],
+    ],
+    [
+      "a prefix that normalisation never leaves",
+      [allow({ to: [{ operation: { paths: ["/a/../b*"] } }] })],
+      ["rule-never-matches allow spec.rules[0].to[0]"],
+    ],
+    [
+      "a `never` that no request can match",
+      [never({ to: [{ operation: { paths: ["/a/../b*"] } }] })],
+      [
+        "invariant-holds-vacuously never spec.never[0].to[0]",
+        "closed-by-one-spelling never spec.never[0].to[0].operation.paths",
+      ],
     ],
     [
       "a path with a query",

@@ -18,6 +18,11 @@ export const FINDINGS = {
     means: "conditions of a rule contradict each other",
     next: "remove the contradiction, or the alternative if it is not needed",
   },
+  "invariant-holds-vacuously": {
+    severity: "error",
+    means: "no request can match a `never` of an invariant, so it holds whatever the policies allow",
+    next: "write paths as they are after normalisation, and remove what contradicts",
+  },
   "selector-selects-nothing": {
     severity: "warning",
     means: "no workload has the labels of the selector",

@@ -1,31 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alternatives that no request can match: a value that a `not` field of the same alternative takes away, two fields
-// that want different values of one attribute, a path that normalisation never leaves behind.
+// that want different values of one attribute, a path that normalisation never leaves behind. Of an invariant's `never` such
+// an alternative holds vacuously.
 
+import { attributeTable } from "../../authorization/attributes.js"
 import type { Clause, Criterion } from "../../authorization/criterion.js"
 import { isTemplate } from "../../authorization/path-template.js"
+import { type CompiledRule, compileRule } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import { normalizePath } from "../../request/path.js"
+import type { PolicyDocument } from "../../resources/document.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
-import type { AnalysedRule, PolicySet } from "../policy-set.js"
+import type { PolicySet, Scope } from "../policy-set.js"
 import { limited, type Steps, type Work } from "../work.js"
+
+interface Stated {
+  readonly policy: PolicyDocument
+  readonly at: string
+  readonly compiled: CompiledRule
+  /** Undefined of an invariant: it is asked of workloads that it names itself. */
+  readonly scope?: Scope
+}
+
+/** What is compared does not depend on a workload's issuers. */
+const ANY_WORKLOAD = attributeTable(new Set())
 
 export function* contradictions(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
-  for (const rule of set.rules) {
+  for (const rule of [...set.rules, ...nevers(set)]) {
     found.push(...(yield* ruleContradictions(rule, set, work)))
     if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
   }
   return found
 }
 
-function* ruleContradictions(rule: AnalysedRule, set: PolicySet, work: Work): Steps<AnalysisFinding[]> {
+function* nevers({ invariants, mesh }: PolicySet): Generator<Stated> {
+  for (const policy of invariants) {
+    for (const [index, { name: _, ...rule }] of (policy.spec.never ?? []).entries()) {
+      const compiled = compileRule(policy.metadata, index, rule, mesh, ANY_WORKLOAD)
+      yield { policy, at: `spec.never[${index}]`, compiled }
+    }
+  }
+}
+
+function* ruleContradictions(rule: Stated, set: PolicySet, work: Work): Steps<AnalysisFinding[]> {
   const { from, to, when } = rule.compiled
   const found: AnalysisFinding[] = []
   const report = (at: string, why: string | undefined): void => {
     if (why === undefined) return
     const fix = "remove the contradiction, or the alternative if it is not needed"
-    found.push(analysisFinding("rule-never-matches", rule.policy, at === "" ? rule.at : `${rule.at}.${at}`, why, fix))
+    const code = rule.policy.kind === "PolicyInvariant" ? "invariant-holds-vacuously" : "rule-never-matches"
+    found.push(analysisFinding(code, rule.policy, at === "" ? rule.at : `${rule.at}.${at}`, why, fix))
   }
   const alone = yield* contradiction(when, set, rule, work)
   report("when", alone)
@@ -38,7 +63,7 @@ function* ruleContradictions(rule: AnalysedRule, set: PolicySet, work: Work): St
 }
 
 /** Undefined also where the work is used up: a contradiction that was not seen is no finding. */
-function* contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule, work: Work): Steps<string | undefined> {
+function* contradiction(clause: Clause, set: PolicySet, rule: Stated, work: Work): Steps<string | undefined> {
   for (const wanted of clause) {
     if (wanted.negated) continue
     for (const other of clause) {
@@ -92,16 +117,14 @@ function isSingle({ attribute: { name } }: Criterion): boolean {
 function neverMatches({ attribute: { name } }: Criterion, value: string, mesh: MeshConfig): boolean {
   if (name !== "path" || isTemplate(value) || value.startsWith("*")) return false
   if (/[?#]/.test(value) || !value.startsWith("/")) return true
-  const exact = !value.endsWith("*")
-  return exact && normalizePath(value, mesh.pathNormalization) !== value
+  if (!value.endsWith("*")) return normalizePath(value, mesh.pathNormalization) !== value
+  // Of a prefix the segments that are whole: the last one may go on, also within an escape.
+  const whole = value.slice(0, value.lastIndexOf("/") + 1)
+  return !(normalizePath(`${whole}a`, mesh.pathNormalization) ?? "").startsWith(whole)
 }
 
-function unservedPorts(
-  { attribute, values, field }: Criterion,
-  set: PolicySet,
-  { scope }: AnalysedRule,
-): string | undefined {
-  if (attribute.name !== "destination.port" || set.workloads === undefined) return undefined
+function unservedPorts({ attribute, values, field }: Criterion, set: PolicySet, { scope }: Stated): string | undefined {
+  if (attribute.name !== "destination.port" || set.workloads === undefined || scope === undefined) return undefined
   const ports = set.portsOf(scope)
   if (ports === undefined || values.some(value => ports.has(Number(value)))) return undefined
   return `no selected workload has one of the ports in \`${field}\` (${listed(values)}); they have ${listed([...ports].map(String))}, and the Service's port is not meant`
