@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use of trials: requests that nobody sent, described by people, and what would happen to them.
 
-export { reasonOf, type StageAccount } from "./account.js"
+export { accountOf, reasonOf, type StageAccount } from "./account.js"
 export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./allowing.js"
 export type { AskedRequest, AskedToken } from "./asked.js"
 export { AskedError } from "./asked-error.js"
