@@ -49,9 +49,13 @@ const workloads = [
   { namespace: "foo", name: "httpbin-1", labels: { app: "httpbin" }, ports: [8080] },
   { namespace: "bar", name: "web-1", labels: { app: "web" }, ports: [80] },
 ]
+/** Selected by its own tests alone. */
+const dns = { namespace: "foo", name: "dns-1", labels: { app: "dns" }, ports: [53], udpPorts: [53] }
 
 const found = (documents: readonly PolicyDocument[]) =>
-  analyze(documents, mesh, workloads).map(({ code, name, path }) => `${code} ${name} ${path}`.trim())
+  analyze(documents, mesh, JSON.stringify(documents).includes("dns") ? [...workloads, dns] : workloads).map(
+    ({ code, name, path }) => `${code} ${name} ${path}`.trim(),
+  )
 
 const principals = (...values: string[]) => ({ source: { principals: values } })
 const peer = "cluster.local/ns/foo/sa/a"
@@ -97,6 +101,26 @@ describe("analyze finds", () => {
         "invariant-holds-vacuously never spec.never[0].to[0]",
         "closed-by-one-spelling never spec.never[0].to[0].operation.paths",
       ],
+    ],
+    [
+      "UDP ports that an ALLOW policy does not judge",
+      [
+        policy("allow", {
+          selector: { matchLabels: { app: "dns" } },
+          rules: [{ to: [{ operation: { ports: ["53"] } }] }],
+        }),
+      ],
+      ["udp-not-judged allow spec"],
+    ],
+    [
+      "UDP ports that STRICT does not judge",
+      [peers("strict", { selector: { matchLabels: { app: "dns" } }, mtls: { mode: "STRICT" } }, 0)],
+      ["udp-not-judged strict spec"],
+    ],
+    [
+      "no UDP ports where a DENY policy selects them",
+      [policy("deny", { action: "DENY", selector: { matchLabels: { app: "dns" } }, rules: [{}] })],
+      [],
     ],
     [
       "a path with a query",

@@ -12,6 +12,7 @@ import { closedSpellings } from "./checks/spellings.js"
 import { statedSpellings } from "./checks/stated-spellings.js"
 import { tokensMissing, tokensNotRequired, unknownIssuers } from "./checks/tokens.js"
 import { anonymous, foreignTrustDomains, hostsWithoutPort, strayDashes, widensOnTcp } from "./checks/traps.js"
+import { udpNotJudged } from "./checks/udp.js"
 import type { AnalysisFinding, Severity } from "./finding.js"
 import { type KnownWorkload, PolicySet } from "./policy-set.js"
 import { DEFAULT_STEPS, finish, type Steps, Work } from "./work.js"
@@ -33,6 +34,7 @@ const CHECKS: readonly ((set: PolicySet, work: Work) => Steps<readonly AnalysisF
   hostsWithoutPort,
   allowsNothing,
   tokensNotRequired,
+  udpNotJudged,
 ]
 
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }

@@ -79,6 +79,11 @@ export const FINDINGS = {
     means: "in the root namespace a PeerAuthentication with a selector is ignored",
     next: "move it into the workload's namespace, or remove the selector",
   },
+  "udp-not-judged": {
+    severity: "info",
+    means: "STRICT or an ALLOW policy selects a workload with UDP ports, and no policy judges UDP",
+    next: "refuse UDP in the mesh (`--udp refuse`), or limit it with a NetworkPolicy",
+  },
   "host-without-port": {
     severity: "info",
     means: "a host without port does not match requests that name one",

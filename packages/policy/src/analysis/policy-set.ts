@@ -19,6 +19,8 @@ import type { Steps, Work } from "./work.js"
 export interface KnownWorkload extends Workload {
   /** The workload's own ports, where they are known. */
   readonly ports?: readonly number[]
+  /** Those that take datagrams, which no policy judges. */
+  readonly udpPorts?: readonly number[]
 }
 
 export interface AnalysedRule {

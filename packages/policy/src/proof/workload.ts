@@ -8,6 +8,8 @@ import type { Workload } from "../selection/workload.js"
 export interface ProofWorkload extends Workload {
   /** What it serves; empty where nobody knows, and any port may be. */
   readonly ports?: readonly number[]
+  /** Those that take datagrams, which no policy judges. */
+  readonly udpPorts?: readonly number[]
   readonly serviceAccount?: string
   /** Name of what runs it, as its Deployment; absent where it is known by its own name. */
   readonly runBy?: string

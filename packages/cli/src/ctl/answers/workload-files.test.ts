@@ -31,3 +31,10 @@ it("one with names as Kubernetes takes them is read, whatever other objects ther
     { name: "a.b-1", namespace: "foo", serviceAccount: "default", host: "a.foo" },
   ])
 })
+
+it("its UDP ports are read beside the others", () => {
+  const ports = [{ containerPort: 53, protocol: "UDP" }, { containerPort: 8080 }]
+  expect(read(pod({ name: "dns" }, { containers: [{ name: "a", ports }] }))).toMatchObject([
+    { ports: [8080], udpPorts: [53] },
+  ])
+})

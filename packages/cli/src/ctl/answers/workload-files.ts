@@ -2,7 +2,7 @@
 // The workloads that a question is about, from Pods or from what makes Pods. Namespace, labels, service account and ports
 // count; Services beside them say what callers call the workload, and which policies that name Services select it.
 
-import { applicationPorts, runnerOf } from "@merlon/control/registry"
+import { applicationPorts, runnerOf, udpPorts } from "@merlon/control/registry"
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { ProofWorkload } from "@merlon/policy/proof"
 import { CommandError } from "../exit.js"
@@ -71,6 +71,7 @@ function workloadOf(
     object.kind === "Pod"
       ? runnerOf({ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, namespace, name } })
       : undefined
+  const datagrams = udpPorts(template.spec)
   const [host] = leading.map(service => hostBy(service, namespace))
   return {
     namespace,
@@ -78,6 +79,7 @@ function workloadOf(
     labels,
     services: leading.map(service => textOf(fieldsOf(service.metadata).name) ?? ""),
     ports: applicationPorts(template.spec, names).map(({ port }) => port),
+    ...(datagrams.length === 0 ? {} : { udpPorts: datagrams }),
     serviceAccount,
     ...(runBy === undefined ? {} : { runBy }),
     ...(host === undefined ? {} : { host }),
