@@ -53,4 +53,12 @@ describe("the user at the other end of a loopback connection", () => {
       expect(await isOwnUser(await accepted(server))).toBe(false)
     },
   )
+
+  it("is none where the caller has sent its request and is gone", { tags: ["needs/linux"] }, async () => {
+    const { server, port } = await listening("127.0.0.1")
+    const program = `const s = require("net").connect(${port}, "127.0.0.1", () => s.write("x", () => process.exit()))`
+    const child = spawn(process.execPath, ["-e", program], { stdio: "ignore" })
+    const [socket] = await Promise.all([accepted(server), once(child, "exit")])
+    expect(await isOwnUser(socket)).toBe(false)
+  })
 })

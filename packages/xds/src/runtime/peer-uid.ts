@@ -24,8 +24,9 @@ async function peerUid({ remoteAddress, remotePort, localAddress, localPort }: E
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
     const rows = (await readFile(table, "utf8").catch(() => "")).split("\n")
     for (const row of rows) {
-      const [, from = "", to = "", , , , , uid = ""] = row.trim().split(/\s+/)
-      if (near.includes(from) && far.includes(to)) return Number(uid)
+      const [, from = "", to = "", , , , , uid = "", , inode = "0"] = row.trim().split(/\s+/)
+      // A socket that its process has closed has no inode any more, and the table says that it is root's.
+      if (near.includes(from) && far.includes(to)) return inode === "0" ? undefined : Number(uid)
     }
   }
   return undefined
