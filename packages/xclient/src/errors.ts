@@ -48,6 +48,11 @@ export const XCLIENT_FAULTS = {
     means: "a connection that the proxy made was redirected back to it",
     next: "run the proxy with the user id that the rules exempt, see `merlond capture --print`",
   },
+  "other-user": {
+    status: 403,
+    means: "a program of another user of the machine called through the proxy of a workload",
+    next: "run the program as the user that the proxy runs as",
+  },
   "bad-request": {
     status: 400,
     means: "the request cannot be sent as it is",

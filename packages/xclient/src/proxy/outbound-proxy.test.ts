@@ -6,6 +6,7 @@ import { execFile } from "node:child_process"
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { promisify } from "node:util"
+import { isOwnUser } from "@merlon/xds/runtime"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
@@ -53,10 +54,15 @@ async function web(words: ServerWords = {}, name = "v1") {
   return server
 }
 
-async function curl(port: number, ...args: readonly string[]): Promise<string> {
+function curl(port: number, ...args: readonly string[]): Promise<string> {
+  return curlAs({}, port, ...args)
+}
+
+async function curlAs(user: { readonly uid?: number }, port: number, ...args: readonly string[]): Promise<string> {
   const { stdout } = await run("curl", ["-sS", "--max-time", "100", "-x", `http://127.0.0.1:${port}`, ...args], {
     maxBuffer: 64 * 1_048_576,
     env: { PATH: process.env.PATH ?? "" },
+    ...user,
   })
   return stdout
 }
@@ -67,6 +73,22 @@ describe("a program with http_proxy", () => {
     expect(await curl(await start(), "http://web/hello?a=b")).toBe("v1 GET /hello?a=b")
     expect(server.seen[0]).toMatchObject({ client: expect.stringContaining("consumer"), headers: { host: "web" } })
   })
+
+  it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
+    "calls as the workload only where it runs as the same user (needs root)",
+    async () => {
+      const server = await web()
+      const port = await start({ mayCall: isOwnUser })
+      const other = { uid: 54_321 }
+      const status = ["-o", "/dev/null", "-w", "%{http_code} %{http_connect} %header{x-merlon-failure}"]
+      expect(await curlAs(other, port, ...status, "http://web/")).toBe("403 000 other-user")
+      const tunnel = curlAs(other, port, ...status, "-p", "http://web/")
+      expect(await tunnel.catch((error: { readonly stdout: string }) => error.stdout)).toBe("000 403 ")
+      expect(server.seen).toEqual([])
+      expect(await curl(port, "http://web/1", "http://web/2")).toBe("v1 GET /1v1 GET /2")
+      expect(await curl(port, "-p", "http://web/3")).toBe("v1 GET /3")
+    },
+  )
 
   it("follows a change of weights without a new connection to us", async () => {
     const [v1, v2] = [await mesh.server("v1"), await mesh.server("v2")]

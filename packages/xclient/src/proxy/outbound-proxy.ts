@@ -48,6 +48,8 @@ export interface OutboundProxyOptions {
   /** The word of the mesh, for the names of what we say ourselves. */
   readonly mesh: string
   readonly allowExternal: boolean
+  /** Asked once per connection; every program that can connect may call where absent. */
+  readonly mayCall?: (client: Socket) => Promise<boolean>
   readonly log: Log
   readonly limits?: Partial<ProxyLimits>
 }
@@ -58,6 +60,7 @@ export class OutboundProxy {
   readonly #server: Server
   readonly #limiter: ConnectionLimiter
   readonly #tunnels = new Set<Duplex>()
+  readonly #mayCall = new WeakMap<Socket, Promise<boolean>>()
   /** Our name in `Via`, so that we know a request that comes to us again. */
   readonly #pseudonym: string
   #active = 0
@@ -111,7 +114,10 @@ export class OutboundProxy {
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      await this.#counted(() => this.#route(request, response))
+      await this.#counted(async () => {
+        await this.#checkClient(request.socket)
+        await this.#route(request, response)
+      })
     } catch (error) {
       this.#refuse(response, CallFailure.of(error), request.url ?? "")
     }
@@ -143,6 +149,7 @@ export class OutboundProxy {
     client.on("error", () => client.destroy())
     try {
       await this.#counted(async () => {
+        await this.#checkClient(request.socket)
         const authority = parseAuthority(request.url ?? "")
         const { host, port } = authority ?? {}
         if (host === undefined || port === undefined) throw new CallFailure("bad-request", "CONNECT needs `HOST:PORT`")
@@ -168,6 +175,15 @@ export class OutboundProxy {
     } finally {
       for (const end of [client, server]) this.#tunnels.delete(end)
     }
+  }
+
+  async #checkClient(client: Socket): Promise<void> {
+    const { mayCall, mesh } = this.#options
+    if (mayCall === undefined) return
+    const answer = this.#mayCall.get(client) ?? mayCall(client)
+    this.#mayCall.set(client, answer)
+    if (!(await answer))
+      throw new CallFailure("other-user", `only root and the user that the ${mesh} proxy runs as may call through it`)
   }
 
   /** Undefined for a host outside of the mesh that may be called. */
