@@ -56,6 +56,11 @@ const LISTENERS: Readonly<Record<string, Listener>> = {
     ...LIMITED,
   },
   "xserver health": { speaks: "http", find: () => ({ host: place().address, port: place().health }), ...LIMITED },
+  "calls of a workload": {
+    speaks: "http",
+    find: () => ({ host: place().address, port: place().outbound ?? 0 }),
+    ...LARGE,
+  },
   "control plane xDS": { speaks: "tls", find: () => local(mesh.record.ports.mesh), ...LARGE },
   "control plane webhooks": { speaks: "tls", find: () => local(mesh.record.ports.webhook), ...LIMITED },
   "control plane health": { speaks: "http", find: () => local(mesh.record.ports.health), ...LIMITED },
@@ -88,7 +93,7 @@ afterAll(async () => {
 it("has a row for every listener of the mesh", () => {
   const named = new Set(Object.values(LISTENERS).map(({ find }) => find().port))
   for (const { place: own } of mesh.record.workloads)
-    for (const port of [own.xserver, own.admin, own.health, own.application]) named.add(port)
+    for (const port of [own.xserver, own.admin, own.health, own.outbound ?? 0, own.application]) named.add(port)
   for (const { port } of mesh.record.waysIn) named.add(port)
   const open = [...mesh.record.processes, mesh.record.supervisor].flatMap(({ pid }) => listeningPorts(pid))
   expect(open.length).toBeGreaterThan(10)

@@ -5,6 +5,7 @@
 import type { Socket } from "node:net"
 import { type Destination, type Libc, loadLibc } from "@merlon/wire/native"
 import { CapturedProxy, KeptRoutes, OutboundProxy, WorkloadCalls } from "@merlon/xclient"
+import { isOwnUser } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { type Address, loopback, whole } from "../arguments.js"
 import { type MakeCalls, type ProxyFlags, runProxy, withProxyOptions } from "./xserver.js"
@@ -29,7 +30,10 @@ export function proxyCommand(): Command {
         .argParser(whole(1, 65_535)),
     )
     .addOption(
-      new Option("--http-proxy <host:port>", "take the calls of programs that have `http_proxy` set to this address")
+      new Option(
+        "--http-proxy <host:port>",
+        "take the calls of programs of the same user that have `http_proxy` set to this address",
+      )
         .env("MERLON_PROXY_HTTP_PROXY")
         .argParser(loopback),
     )
@@ -62,7 +66,11 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined): 
       listeners.push({ listen: () => captured.listen(port), close: () => captured.close() })
     }
     if (httpProxy !== undefined) {
-      const explicit = new OutboundProxy({ book, outbound, mesh, allowExternal: true, log: logger })
+      // Other users of the machine can connect to loopback too, and must not call under the identity of the workload.
+      const explicit = new OutboundProxy({
+        ...{ book, outbound, mesh, allowExternal: true, log: logger },
+        mayCall: isOwnUser,
+      })
       listeners.push({ listen: () => explicit.listen(httpProxy), close: () => explicit.close() })
     }
     let kept: KeptRoutes | undefined

@@ -185,6 +185,14 @@ export class MeshAttempt {
     )
   }
 
+  /** A proxy takes calls before it says anything about its health. */
+  #memberTakesCalls({ instance: { name }, place }: Membership): Promise<void> {
+    return this.#until(`the proxy of ${name} did not start`, async () => {
+      const answer = await httpGet(place.address, place.health, "/healthz/ready")
+      return answer !== undefined || "it does not answer"
+    })
+  }
+
   async #memberReady({ instance, place }: Membership): Promise<void> {
     const { namespace, name } = instance
     if (instance.application.kind === "server") {
@@ -243,6 +251,7 @@ export class MeshAttempt {
       processes: this.#processes,
       taken: layout.workloads.map(({ place }) => place),
       ready: member => this.#memberReady(member),
+      takesCalls: member => this.#memberTakesCalls(member),
       changed: () => {
         void this.#matchWaysIn()
         this.#changed()

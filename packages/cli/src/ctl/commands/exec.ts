@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl exec`: runs a program as a workload of the local mesh, with its credentials and its address in the environment.
+// `merlonctl exec`: runs a program as a workload of the local mesh, with its credentials and its address in the environment. Its
+// calls go through the proxy of the workload.
 
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
@@ -8,6 +9,7 @@ import { Command } from "commander"
 import { childEnvironment } from "../../local/processes/child-environment.js"
 import { memberEnvironment } from "../../local/processes/process-plans.js"
 import { findPrograms } from "../../local/processes/programs.js"
+import { withProxyEnvironment } from "../../local/processes/proxy-environment.js"
 import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/record/data-folder.js"
 import { workloadFolder } from "../../local/record/mesh-record.js"
 import { workloadNamed } from "../../local/runs/workload-named.js"
@@ -34,6 +36,7 @@ export function execCommand(): Command {
 
 const EXAMPLES = `
 Examples:
+  merlonctl exec consumer -n app -- curl --silent http://httpbin.foo:8000/get
   merlonctl exec consumer -n app -- xclient --print-route
   merlonctl exec consumer -n app -- xclient --expect v1=50,v2=50 100
   merlonctl exec consumer -n app -- sh -c 'echo $POD_NAME $POD_IP'`
@@ -51,7 +54,7 @@ async function run(word: string, program: string, args: readonly string[], flags
   const child =
     program === "xclient"
       ? spawn(xclient.file, [...xclient.args], { env, stdio: "inherit", argv0: xclient.argv0 })
-      : spawn(program, [...args], { env, stdio: "inherit" })
+      : spawn(program, [...args], { env: withProxyEnvironment(env, workload.place), stdio: "inherit" })
   // What a terminal sends reaches both of us; what somebody sends to us alone is handed on.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {
     process.on(signal, () => {

@@ -27,6 +27,17 @@ describe("the places of the samples", () => {
     expect((await choosePlaces({ ...request, remembered: block(7) }, everything)).places).toEqual(block(7))
   })
 
+  it("are those of before also where proxies took no calls then", async () => {
+    const before = block(7).map(({ address, xserver, admin, health, application }) => ({
+      address,
+      xserver,
+      admin,
+      health,
+      application,
+    }))
+    expect((await choosePlaces({ ...request, remembered: before }, everything)).places).toEqual(block(7))
+  })
+
   it("are others than before where those are taken now", async () => {
     const { places } = await choosePlaces({ ...request, remembered: block(7) }, except("127.7.0.1:8080"))
     expect(places).toEqual(block(1))
@@ -47,8 +58,8 @@ describe("the places of the samples", () => {
       address !== "127.0.0.1" ? "no such address" : port === 15_081 ? "taken" : "free"
     const { places, note } = await choosePlaces(request, one)
     expect(places).toEqual([
-      { address: "127.0.0.1", xserver: 15_080, admin: 15_000, health: 15_021, application: 8_080 },
-      { address: "127.0.0.1", xserver: 15_082, admin: 15_001, health: 15_022, application: 8_081 },
+      { address: "127.0.0.1", xserver: 15_080, admin: 15_000, health: 15_021, outbound: 15_001, application: 8_080 },
+      { address: "127.0.0.1", xserver: 15_082, admin: 15_002, health: 15_022, outbound: 15_003, application: 8_081 },
     ])
     expect(note).toContain("one loopback address")
   })

@@ -7,7 +7,13 @@ import { CommandError } from "../../ctl/exit.js"
 import type { Place } from "../record/mesh-record.js"
 import type { Look } from "./free-port.js"
 
-export const USUAL: Omit<Place, "address"> = { xserver: 15_080, admin: 15_000, health: 15_021, application: 8_080 }
+export const USUAL: Required<Omit<Place, "address">> = {
+  xserver: 15_080,
+  admin: 15_000,
+  health: 15_021,
+  outbound: 15_001,
+  application: 8_080,
+}
 
 export interface PlacesRequest {
   readonly count: number
@@ -36,7 +42,8 @@ export async function choosePlaces({ count, block, remembered }: PlacesRequest, 
   }
   // Ports that were others for want of the usual ones are no reason to stay with them.
   const isUsual = remembered.length === count && remembered.every(hasUsualPorts)
-  if (isUsual && (await allFree(remembered, look))) return { places: remembered, note: undefined }
+  const before = remembered.map(place => ({ ...USUAL, ...place }))
+  if (isUsual && (await allFree(before, look))) return { places: before, note: undefined }
   if ((await look("127.1.0.1", 0)) === "no such address") {
     const note = "this system has one loopback address only: proxies have ports of their own instead of 15080"
     return { places: await shifted(count, () => LOOPBACK, look), note }
@@ -114,6 +121,7 @@ async function shifted(count: number, addressOf: (index: number) => string, look
       xserver: await next(address, USUAL.xserver),
       admin: await next(address, USUAL.admin),
       health: await next(address, USUAL.health),
+      outbound: await next(address, USUAL.outbound),
       application: await next(address, USUAL.application),
     })
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program each process of a local mesh is, with which arguments.
 
+import { USUAL } from "../layout/choose-places.js"
 import { serviceEnvironment } from "../layout/service-environment.js"
 import { type ControlPlanePorts, logPath } from "../record/mesh-record.js"
 import type { Membership } from "../runs/join-workload.js"
@@ -8,6 +9,7 @@ import { withPlace } from "../runs/run-spec.js"
 import { childEnvironment } from "./child-environment.js"
 import type { ProcessPlan } from "./process-set.js"
 import type { Programs } from "./programs.js"
+import { withProxyEnvironment } from "./proxy-environment.js"
 
 export const CONTROL_PLANE = "control-plane"
 
@@ -74,11 +76,12 @@ export function applicationPlan(member: MemberParts): ProcessPlan {
       PORT: String(spec.port),
     })
     const launch = programs.merlond(["hold", "--folder", spec.cwd, "--", ...withPlace(spec.command, host, spec.port)])
-    return { ...common, launch, env }
+    return { ...common, launch, env: withProxyEnvironment(env, place) }
   }
   const { program, version } = application
   const args = ["--host", place.address, "--port", String(place.application), "--version", version]
-  return { ...common, launch: programs.sample(program, args), env: childEnvironment(process.env) }
+  const env = withProxyEnvironment(childEnvironment(process.env), place)
+  return { ...common, launch: programs.sample(program, args), env }
 }
 
 export function proxyPlan({ instance, place, bootstrap, data, programs }: MemberParts): ProcessPlan {
@@ -86,8 +89,8 @@ export function proxyPlan({ instance, place, bootstrap, data, programs }: Member
   return {
     name,
     launch: programs.merlond([
-      "xserver",
-      ...["--bootstrap", bootstrap],
+      "proxy",
+      ...["--bootstrap", bootstrap, "--http-proxy", `${place.address}:${place.outbound ?? USUAL.outbound}`],
       ...["--admin", `${place.address}:${place.admin}`, "--health", `${place.address}:${place.health}`],
     ]),
     env: childEnvironment(process.env),

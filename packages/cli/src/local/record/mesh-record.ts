@@ -28,6 +28,8 @@ export interface Place {
   readonly xserver: number
   readonly admin: number
   readonly health: number
+  /** Where its proxy takes the calls of its program. Absent in records of versions whose proxies took none. */
+  readonly outbound?: number
   readonly application: number
 }
 

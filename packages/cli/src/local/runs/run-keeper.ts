@@ -41,6 +41,8 @@ export interface RunKeeperOptions {
   readonly taken: readonly Place[]
   /** Resolves when the workload's proxy and application are ready; rejects where that takes too long. */
   readonly ready: (member: Membership) => Promise<void>
+  /** Resolves when the workload's proxy takes the calls of its program. */
+  readonly takesCalls: (member: Membership) => Promise<void>
   readonly changed: () => void
 }
 
@@ -48,7 +50,7 @@ interface Running {
   readonly spec: RunSpec
   readonly digest: string
   readonly members: readonly Membership[]
-  readonly processes: readonly ManagedProcess[]
+  processes: readonly ManagedProcess[]
   phase: RunRecord["phase"]
   why: string | undefined
 }
@@ -161,17 +163,16 @@ export class RunKeeper {
         data: mesh.data,
         programs: mesh.programs,
       }))
-      const plans = [...planned.map(applicationPlan), ...planned.map(proxyPlan)]
-      for (const { log } of plans) rotateLog(log)
-      running = {
-        spec,
-        digest,
-        members,
-        processes: this.#options.processes.start(plans),
-        phase: "starting",
-        why: undefined,
-      }
+      const [proxies, applications] = [planned.map(proxyPlan), planned.map(applicationPlan)]
+      for (const { log } of [...proxies, ...applications]) rotateLog(log)
+      const processes = this.#options.processes.start(proxies)
+      running = { spec, digest, members, processes, phase: "starting", why: undefined }
       this.#running.set(key, running)
+      changed()
+      // A program may call others with its first line.
+      await Promise.all(members.map(member => this.#options.takesCalls(member)))
+      if (this.#stopped) return
+      running.processes = [...processes, ...this.#options.processes.start(applications)]
       changed()
       await Promise.all(members.map(member => this.#ready(member, running?.processes ?? [])))
       running.phase = "ready"

@@ -67,7 +67,7 @@ it.each([
 })
 
 describe("a place for one more", () => {
-  const ports = { xserver: 15_080, admin: 15_000, health: 15_021, application: 8_080 }
+  const ports = { xserver: 15_080, admin: 15_000, health: 15_021, outbound: 15_001, application: 8_080 }
   const free: Look = async () => "free"
 
   it("is the next address beside the others", async () => {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The variables by which an ordinary program sends its calls to the proxy of its workload, which carries them over mTLS under
+// the identity of the workload. curl, Python and Go read `http_proxy`, gRPC reads `grpc_proxy`, and Node does with its own flag.
+
+import type { Place } from "../record/mesh-record.js"
+
+/** Holds our address once more: a shell inside one workload that runs a program in another does not hand its proxy on. */
+export const OWN_PROXY = "MERLON_HTTP_PROXY"
+
+/** Loopback is this machine and not the mesh. Programs read different notations of the range. */
+const LOOPBACK = "localhost,127.0.0.1,::1,127.0.0.0/8"
+
+/** What a person set wins, in either spelling: someone who names a proxy of their own means it. */
+export function withProxyEnvironment(
+  env: NodeJS.ProcessEnv,
+  { address, outbound }: Pick<Place, "address" | "outbound">,
+): NodeJS.ProcessEnv {
+  if (outbound === undefined) return env
+  const url = `http://${address}:${outbound}`
+  const unlessSet = (names: readonly string[], value: string): NodeJS.ProcessEnv =>
+    names.some(name => env[name] !== undefined) ? {} : Object.fromEntries(names.map(name => [name, value]))
+  return {
+    ...unlessSet(["http_proxy", "HTTP_PROXY"], url),
+    ...unlessSet(["grpc_proxy"], url),
+    ...unlessSet(["no_proxy", "NO_PROXY"], LOOPBACK),
+    ...unlessSet(["NODE_USE_ENV_PROXY"], "1"),
+    ...env,
+    [OWN_PROXY]: url,
+  }
+}
