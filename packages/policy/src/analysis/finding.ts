@@ -81,7 +81,7 @@ export const FINDINGS = {
   },
   "udp-not-judged": {
     severity: "info",
-    means: "STRICT or an ALLOW policy selects a workload with UDP ports, and no policy judges UDP",
+    means: "`STRICT` or an ALLOW policy selects a workload with UDP ports, and no policy judges UDP",
     next: "refuse UDP in the mesh (`--udp refuse`), or limit it with a NetworkPolicy",
   },
   "host-without-port": {

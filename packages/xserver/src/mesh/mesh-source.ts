@@ -146,6 +146,7 @@ export class MeshSource implements ConfigurationSource {
   async #startFromKept(): Promise<void> {
     try {
       await this.#enforce(this.#held, this.#enrolment.credentials)
+      void this.#lookForExposure()
       this.#options.logger.warn({ revision: this.#held.revision }, "enforcing the last good configuration")
     } catch (error) {
       this.#sink?.refused(error)
@@ -164,12 +165,15 @@ export class MeshSource implements ConfigurationSource {
       this.#sink?.refused(error)
       throw error
     }
+    // Before the acknowledgement, by which the workload counts as ready, and after all is kept. A new stream says what was found.
+    await this.#lookForExposure()
     const { trust } = this.#held
     if (trust !== undefined && this.#enrolment.signer(trust.bundle) !== trust.signer) void this.#enrolment.renew()
   }
 
   async #use(credentials: WorkloadCredentials): Promise<void> {
     if (!this.#held.isEmpty) await this.#enforce(this.#held, credentials)
+    void this.#lookForExposure()
     try {
       this.#keeper?.keep({ held: this.#held, since: this.#heldSince, credentials })
     } catch (error) {
@@ -183,13 +187,12 @@ export class MeshSource implements ConfigurationSource {
     const configuration = held.configuration(credentials, this.#options.bootstrap)
     await this.#sink.enforce(configuration)
     this.#ports = configuration.ports
-    // Before the acknowledgement, by which the workload counts as ready. A new stream says what was found.
-    if (this.#options.reportsExposure === true) await this.#lookForExposure()
     this.#enforced()
   }
 
   /** Now and then: an application may begin to listen at any time. */
   async #lookForExposure(): Promise<void> {
+    if (this.#options.reportsExposure !== true) return
     clearTimeout(this.#exposure)
     const exposed = (await exposedPorts(this.#ports)).join(",")
     if (this.#sink === undefined) return
