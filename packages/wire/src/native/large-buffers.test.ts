@@ -15,12 +15,15 @@ const HOLDER = `
   const { setting, bytes, count, every } = JSON.parse(process.argv[1])
   const { mapLargeBuffers } = await import(${MODULE})
   if (setting !== undefined) await mapLargeBuffers(setting)
+  const before = process.memoryUsage().arrayBuffers
   // Global: V8 collects what the rest of a function does not use.
   const kept = (globalThis.kept = [])
   for (let n = 0; n < count; n++) kept.push(Buffer.allocUnsafeSlow(bytes).fill(1))
   for (let n = 0; n < count; n++) if (n % every !== 0) kept[n] = undefined
   // A thread of V8 frees what a collection has found.
-  while (process.memoryUsage().arrayBuffers > (1.1 * bytes * count) / every) {
+  const held = () => process.memoryUsage().arrayBuffers - before
+  for (let tries = 0; held() > (1.1 * bytes * count) / every; tries++) {
+    if (tries === 1_000) throw new Error("waited for V8 to free the buffers; it holds " + held() + " bytes")
     gc()
     await new Promise(resolve => setTimeout(resolve, 10))
   }
