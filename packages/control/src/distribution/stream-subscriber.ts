@@ -39,8 +39,10 @@ export class StreamSubscriber implements Subscriber {
     if (this.#closed) return
     if (typeUrl !== PROXY_RESOURCE) {
       this.#routes ??= new Map()
-      this.#routes.get(typeUrl)?.close()
+      const before = this.#routes.get(typeUrl)
       this.#routes.set(typeUrl, this.#watches.routes(this.#client, typeUrl, names))
+      // After the new one is open: what both name is not made again. A proxy asks for one more destination at a time.
+      before?.close()
     } else if (this.#proxy === undefined) this.#proxy = this.#watches.proxy(this.#client, names)
     else this.#proxy.rename(names)
   }

@@ -63,3 +63,14 @@ it("forgets connections that have ended", () => {
   first.destroy()
   expect(own.accepted(accepted(40_000), SERVER)).toBe(true)
 })
+
+it("leaves a destination that looped alone for a second, so that no round makes another", () => {
+  let now = 0
+  const own = new OwnConnections(() => now)
+  own.accepted(accepted(40_000), SERVER)
+  own.made(made(40_000))
+  expect(own.accepted(accepted(40_001), SERVER)).toBe(false)
+  expect(own.accepted(accepted(40_001), { ...SERVER, port: 80 })).toBe(true)
+  now = 1_000
+  expect(own.accepted(accepted(40_002), SERVER)).toBe(true)
+})

@@ -10,15 +10,25 @@ function keyOf(source: Destination, destination: Destination): string {
   return `${source.address} ${source.port} ${destination.address} ${destination.port}`
 }
 
+/** Each round of a loop takes one turn of the event loop; a destination that looped is left alone for longer than that. */
+const QUIET_MS = 1_000
+
 export class OwnConnections {
+  readonly #now: () => number
   readonly #made = new Set<string>()
   readonly #accepted = new Map<string, Socket>()
+  /** Until when, by destination. */
+  readonly #looping = new Map<string, number>()
 
-  /** False if the proxy itself made it. `destination` is the original one. */
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  /** False if the proxy itself made it, or its destination has just turned out to be a loop. `destination` is the original one. */
   accepted(socket: Socket, destination: Destination): boolean {
     const { remoteAddress: address = "", remotePort: port = 0 } = socket
     const key = keyOf({ address: plain(address), port }, destination)
-    if (this.#made.has(key)) return false
+    if (this.#made.has(key) || this.#isLooping(destination)) return false
     this.#accepted.set(key, socket)
     socket.once("close", () => this.#accepted.delete(key))
     return true
@@ -29,16 +39,29 @@ export class OwnConnections {
     const { localAddress, localPort, remoteAddress, remotePort } = socket
     if (localAddress === undefined || localPort === undefined) return true
     const source = { address: plain(localAddress), port: localPort }
-    const key = keyOf(source, { address: plain(remoteAddress ?? ""), port: remotePort ?? 0 })
+    const destination = { address: plain(remoteAddress ?? ""), port: remotePort ?? 0 }
+    const key = keyOf(source, destination)
     const accepted = this.#accepted.get(key)
     if (accepted !== undefined) {
       accepted.destroy()
+      this.#looping.set(nameOf(destination), this.#now() + QUIET_MS)
       return false
     }
     this.#made.add(key)
     socket.once("close", () => this.#made.delete(key))
     return true
   }
+
+  #isLooping(destination: Destination): boolean {
+    const name = nameOf(destination)
+    const until = this.#looping.get(name)
+    if (until !== undefined && until <= this.#now()) this.#looping.delete(name)
+    return this.#looping.has(name)
+  }
+}
+
+function nameOf({ address, port }: Destination): string {
+  return `${address} ${port}`
 }
 
 /** A socket of both families shows IPv4 addresses in IPv6 form. */

@@ -23,12 +23,21 @@ export interface EndpointPoolsOptions {
 interface Kept {
   readonly pool: Upstream
   lastUsed: number
+  closed: boolean
+}
+
+/** The pool of an endpoint's last request: most requests need no other, and finding one by its key costs a digest. */
+interface Latest {
+  readonly plan: TransportPlan
+  readonly isHttp2: boolean
+  readonly kept: Kept
 }
 
 export class EndpointPools {
   readonly #options: EndpointPoolsOptions
   readonly #now: () => number
   readonly #pools = new Map<string, Kept>()
+  readonly #latest = new WeakMap<ServiceEndpoint, Latest>()
   #material: number | undefined
   #swept = 0
 
@@ -43,20 +52,27 @@ export class EndpointPools {
     this.#material = material.id
     this.#sweep()
     const isHttp2 = plan.kind === "mutual" || spoken === "h2"
-    const key = `${isHttp2 ? "h2" : "http/1.1"} ${connectionKey(endpoint, plan)}`
-    let kept = this.#pools.get(key)
-    if (kept === undefined) {
-      kept = { pool: this.#open(endpoint, plan, material, isHttp2), lastUsed: 0 }
-      this.#pools.set(key, kept)
+    let latest = this.#latest.get(endpoint)
+    if (latest === undefined || latest.kept.closed || latest.isHttp2 !== isHttp2 || !isSame(latest.plan, plan)) {
+      latest = { plan, isHttp2, kept: this.#keptFor(endpoint, plan, material, isHttp2) }
+      this.#latest.set(endpoint, latest)
     }
-    kept.lastUsed = this.#now()
-    return kept.pool
+    latest.kept.lastUsed = this.#now()
+    return latest.kept.pool
+  }
+
+  #keptFor(endpoint: ServiceEndpoint, plan: TransportPlan, material: Material, isHttp2: boolean): Kept {
+    const key = `${isHttp2 ? "h2" : "http/1.1"} ${connectionKey(endpoint, plan)}`
+    const found = this.#pools.get(key)
+    if (found !== undefined) return found
+    const kept = { pool: this.#open(endpoint, plan, material, isHttp2), lastUsed: 0, closed: false }
+    this.#pools.set(key, kept)
+    return kept
   }
 
   /** Ends what is idle; requests under way may finish. */
   close(): void {
-    for (const { pool } of this.#pools.values()) void pool.close()
-    this.#pools.clear()
+    for (const [key, kept] of this.#pools) this.#end(key, kept)
   }
 
   #open(endpoint: ServiceEndpoint, plan: TransportPlan, material: Material, isHttp2: boolean): Upstream {
@@ -70,10 +86,18 @@ export class EndpointPools {
     const now = this.#now()
     if (now - this.#swept < FORGET_MS) return
     this.#swept = now
-    for (const [key, { pool, lastUsed }] of this.#pools) {
-      if (now - lastUsed < FORGET_MS) continue
-      void pool.close()
-      this.#pools.delete(key)
-    }
+    for (const [key, kept] of this.#pools) if (now - kept.lastUsed >= FORGET_MS) this.#end(key, kept)
   }
+
+  #end(key: string, kept: Kept): void {
+    kept.closed = true
+    void kept.pool.close()
+    this.#pools.delete(key)
+  }
+}
+
+/** By reference: a change of who may answer comes with other lists. */
+function isSame(a: TransportPlan, b: TransportPlan): boolean {
+  if (a.kind === "plaintext" || b.kind === "plaintext") return a.kind === b.kind
+  return a.sni === b.sni && a.identities === b.identities
 }

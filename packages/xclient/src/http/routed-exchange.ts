@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request of the workload and its response: routed, sent to an endpoint, and passed on in both directions as it comes. A request
-// that no application has seen is sent to the next endpoint. The program is told why where none answers.
+// that no application has seen is sent to the next endpoint. If none answers, the program gets the reason.
 
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
@@ -100,7 +100,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
-    this.#content.add(bytes, from, to)
+    if (this.#isLeft) this.#content.add(bytes, from, to)
     this.#call?.content(bytes, from, to)
   }
 
