@@ -72,7 +72,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
     cpSync(join(PREBUILDS, name), join(outdir, "prebuilds", name), { recursive: true })
   }
   copyKoffi(outdir)
-  // The page is made by another tool and koffi is copied; both are in there all the same.
+  // The page is made by another tool and koffi is copied; both are included.
   const inputs = Object.fromEntries([...pageInputs(), KOFFI].map(path => [path, { bytesInOutput: 0 }]))
   const page = { bytes: 0, imports: [], exports: [], inputs }
   return {

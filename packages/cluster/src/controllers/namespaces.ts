@@ -57,7 +57,7 @@ async function deleteAll(registry: Registry, prefixes: Iterable<string>): Promis
   return remaining
 }
 
-/** Tells whoever looks at a namespace that does not go what still holds it. */
+/** Says in the status of a namespace that stays what still holds it. */
 async function report(registry: Registry, entry: Entry, remaining: readonly Entry[]): Promise<void> {
   const time = now(registry.clock)
   let status = asObject(clone(entry.object).status)

@@ -9,7 +9,7 @@ import { parseCidrList, parsePortList } from "./outbound-capture.js"
 
 export interface OutboundChoice {
   readonly way: "direct" | "proxy" | "capture"
-  /** What the capture container is told about it. */
+  /** What the capture container gets as flags. */
   readonly flags: CaptureFlags
   readonly warnings: readonly string[]
 }

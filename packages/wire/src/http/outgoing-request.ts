@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as it is sent to a server: decided by whoever forwards it, written by the version of HTTP that the server
+// A request as it is sent to a server: decided by the forwarder, written by the version of HTTP that the server
 // speaks. The header lines are those that came in; the forwarder says which of them go on and what is added.
 
 import type { Fields } from "./fields.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server as its client sees it: send a request, be told of the response, pause, give up. One pool of connections is one
-// endpoint, owned by whoever knows endpoints; which version of HTTP it speaks is not visible from here.
+// endpoint, and its owner knows endpoints; which version of HTTP it speaks is not visible from here.
 
 import type { Socket } from "node:net"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"

@@ -114,7 +114,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     this.#socket.resume()
   }
 
-  /** Whoever sent the request has given up on it. */
+  /** The sender of the request has given up on it. */
   destroy(): void {
     this.#exchange = undefined
     this.#socket.destroy()

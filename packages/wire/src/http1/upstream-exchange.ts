@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request over HTTP/1.1, from the side of whoever forwards it: write it, be told of the response, pause, give
+// One request over HTTP/1.1, from the side of the forwarder: write it, hear of the response, pause, give
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 

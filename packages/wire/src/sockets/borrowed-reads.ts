@@ -24,7 +24,7 @@ export function copyOf(bytes: BorrowedBytes, from: number, to: number): Buffer {
   return own
 }
 
-/** For whoever has a field of this type, and nothing borrowed. */
+/** For a field of this type that holds nothing borrowed. */
 export const NO_BYTES: BorrowedBytes = Buffer.alloc(0)
 
 type OnBytes = (bytes: BorrowedBytes, length: number) => void

@@ -261,7 +261,7 @@ describe("a request that no application has seen", () => {
   })
 })
 
-describe("a program is told", () => {
+describe("a program gets a reason", () => {
   const failureOf = async (asking: Asking = {}) => {
     const { status, headers, body } = await get(await start(), "/secret?token=1", asking)
     return { status, code: headers["x-merlon-failure"], body }

@@ -252,7 +252,7 @@ export class Listener {
     const { gate, security } = this.#options
     return identifyPeer(peerCertificate(socket), {
       mesh: gate.program.mesh,
-      // The revocations of now, not those of the handshake's beginning.
+      // The current revocations, not those from when the handshake began.
       revoked: security.current?.revoked ?? material.revoked,
       by: material.identity,
       now: Date.now(),

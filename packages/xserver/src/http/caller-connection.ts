@@ -46,7 +46,7 @@ export class CallerConnection implements DownstreamUser<Exchange>, LiveConnectio
     this.#downstream.start(this.#caller.accepted.head)
   }
 
-  // For whoever ends connections.
+  // For those who end connections.
 
   get port(): number {
     return this.#caller.port
