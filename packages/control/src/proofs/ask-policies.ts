@@ -54,20 +54,28 @@ export function askPolicies(question: PeopleQuestion, about: AskedAbout): People
 
 const GONE: PeopleAnswer = { fault: "the workload is gone" }
 
-function diff(workloads: readonly ProofWorkload[], { calls = [] }: PeopleQuestion, about: AskedAbout): object {
+function diff(workloads: readonly ProofWorkload[], question: PeopleQuestion, about: AskedAbout): object {
+  const { calls = [], callsLeftOut = 0 } = question
   const { before, after, mesh, limits, now } = about
   const { result, groups } = diffSets(before, after, workloads, mesh, {
     limits,
     now,
     callers: callersAmong(workloads, mesh),
   })
-  const changed = groups.filter(({ comparison }) => comparison.changes.length > 0).flatMap(group => group.workloads)
+  const mayChange = groups.filter(
+    ({ comparison: { changes, undecided } }) => changes.length > 0 || undecided !== undefined,
+  )
+  const touched = touchedCalls(
+    calls,
+    mayChange.flatMap(group => group.workloads),
+    about,
+  )
   return {
     // Of no workload nothing is proved.
     result: workloads.length === 0 ? "undecided" : result,
     read: { policies: after.length, workloads: workloads.length },
     groups: groups.map(({ workloads: alike, comparison }) => ({ ...comparison, workloads: alike.map(keyOf) })),
-    touched: touchedCalls(calls, changed, about),
+    touched: { ...touched, untried: touched.untried + callsLeftOut },
   }
 }
 

@@ -52,6 +52,8 @@ export interface PeopleQuestion {
   readonly request?: AskedRequest
   /** Recorded ones of the workload, or of those that a change may touch. */
   readonly calls?: readonly ObservedCall[]
+  /** How many recorded calls of the same policies are not in `calls`. */
+  readonly callsLeftOut?: number
 }
 
 /** A plain value, or what is wrong with the question. */

@@ -34,6 +34,7 @@ describe("recorded calls that a change touches", () => {
       call({ address: "10.0.0.1", tls: false, method: "POST", path: "/{**}", count: 5 }),
     ]
     expect(touchedCalls(calls, [web], change(reading))).toEqual({
+      untried: 0,
       calls: 8,
       shapes: [
         {
@@ -67,11 +68,14 @@ describe("recorded calls that a change touches", () => {
 
   it("are none of workloads that decide everything as before, and none that could not be sent", () => {
     const calls = [call({ workload: "foo/other", method: "PUT" }), call({ caller: "no identity", method: "PUT" })]
-    expect(touchedCalls(calls, [web], change(reading))).toEqual({ calls: 0, shapes: [] })
+    expect(touchedCalls(calls, [web], change(reading))).toEqual({ calls: 0, shapes: [], untried: 0 })
   })
 
-  it("are not looked for when the time is up", () => {
-    const ended = { ...change(reading), isEnded: () => true }
-    expect(touchedCalls([call({ method: "PUT" })], [web], ended)).toEqual({ calls: 0, shapes: [] })
+  it("are counted as not tried once the time is up", () => {
+    let asked = 0
+    const ended = { ...change(reading), isEnded: () => ++asked > 1 }
+    const other = call({ workload: "foo/other", count: 9 })
+    const calls = [call({ method: "PUT", count: 3 }), other, call({ method: "POST" }), call({ method: "DELETE" })]
+    expect(touchedCalls(calls, [web], ended)).toMatchObject({ calls: 3, shapes: [{ method: "PUT" }], untried: 2 })
   })
 })

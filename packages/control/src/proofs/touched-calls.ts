@@ -19,9 +19,11 @@ export interface TouchedCall {
 }
 
 export interface TouchedCalls {
-  /** Of those that are told, and of those beyond them. */
+  /** How often the calls in `shapes`, and those beyond the listed ones, were made. */
   readonly calls: number
   readonly shapes: readonly TouchedCall[]
+  /** Shapes of recorded calls that were not tried because the time was up. Nothing is known about them. */
+  readonly untried: number
 }
 
 export interface Change {
@@ -42,21 +44,28 @@ export function touchedCalls(
   { before, after, mesh, now, isEnded }: Change,
 ): TouchedCalls {
   const found: TouchedCall[] = []
+  let untried = 0
   const trials = new Map<string, readonly [Trial, Trial]>()
-  for (const workload of workloads) {
-    if (isEnded()) break
-    trials.set(lastingName(workload), [new Trial(before, workload, mesh, now), new Trial(after, workload, mesh, now)])
-  }
+  const byName = new Map(workloads.map(workload => [lastingName(workload), workload]))
   for (const call of [...calls].sort((a, b) => b.count - a.count)) {
-    if (isEnded()) break
-    const [then, next] = trials.get(call.workload) ?? []
-    if (then === undefined || next === undefined) continue
+    const called = byName.get(call.workload)
+    if (called === undefined) continue
+    if (isEnded()) {
+      untried++
+      continue
+    }
+    const pair = trials.get(call.workload) ?? [
+      new Trial(before, called, mesh, now),
+      new Trial(after, called, mesh, now),
+    ]
+    trials.set(call.workload, pair)
+    const [then, next] = pair
     const [from, to] = [verdictOf(then, call), verdictOf(next, call)]
     if (from === undefined || to === undefined || from === to) continue
     const { caller, address = "somebody", workload, method = "TCP", path = "", count } = call
     found.push({ caller: caller ?? address, workload, method, path, count, from, to })
   }
-  return { calls: found.reduce((sum, { count }) => sum + count, 0), shapes: found.slice(0, MOST) }
+  return { calls: found.reduce((sum, { count }) => sum + count, 0), shapes: found.slice(0, MOST), untried }
 }
 
 /** Undefined where its shape is no request that could be sent. */

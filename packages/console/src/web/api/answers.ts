@@ -188,6 +188,8 @@ export interface PolicyDiff {
       readonly count: number
       readonly to: "allow" | "refuse"
     }[]
+    /** Shapes that were not tried; absent where the control plane is older. */
+    readonly untried?: number
   }
 }
 
@@ -214,4 +216,10 @@ export interface Finding {
   readonly path: string
   readonly why: string
   readonly fix: string
+}
+
+/** Whether the control plane's time was up before everything was looked at. Asked again, it may get further. */
+export function isCutShort(answer: unknown): boolean {
+  const { result, complete, touched } = (answer ?? {}) as Partial<PolicyDiff & Analysis> // one of several answers
+  return result === "undecided" || complete === false || (touched?.untried ?? 0) > 0
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pages ask for, kept and asked again while somebody looks.
 
-import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query"
+import { type Query, type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"
 import { trustDomainOf } from "../ui/names.js"
-import type { Answer, WorkloadReport } from "./answers.js"
+import { type Answer, isCutShort, type WorkloadReport } from "./answers.js"
 import { api, type Names } from "./client.js"
 import { KINDS, type KindEntry, kindNamed, pathOf } from "./kinds.js"
 import type { List, Pod, Policy } from "./objects.js"
@@ -12,6 +12,8 @@ import type { List, Pod, Policy } from "./objects.js"
 const SOON_MS = 3_000
 /** Of what is large and changes seldom. */
 const LATER_MS = 15_000
+/** How often a question is asked at most while its answer is cut short. */
+const MOST_ASKED = 5
 const ANSWERS_VERSION = "v1alpha1"
 /** The most that is shown of anything; lists say where there is more. */
 const MOST = 5_000
@@ -123,5 +125,7 @@ function asking<T>(names: Names, resource: string, spec: object | undefined) {
     queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask<T>(names, resource, spec ?? {}, signal),
     enabled: spec !== undefined,
     staleTime: LATER_MS,
+    refetchInterval: ({ state }: Query<T>) =>
+      isCutShort(state.data) && state.dataUpdateCount < MOST_ASKED ? SOON_MS : (false as const),
   }
 }

@@ -53,7 +53,7 @@ export class ProvedAnswers {
     }
     switch (resource.name) {
       case "diffs":
-        return { ...question, what: "diffs", calls: this.#callsNear(question) }
+        return { ...question, what: "diffs", ...this.#callsNear(question) }
       case "analyses":
         return { ...question, what: "analyses" }
       case "reach":
@@ -84,14 +84,15 @@ export class ProvedAnswers {
     }
   }
 
-  /** Those that a change of these policies may touch, the ones made most: all of them would be too much to try. */
-  #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">): readonly ObservedCall[] {
+  /** Recorded calls that a change of these policies may affect. Trying all of them would take too long: those made most. */
+  #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">) {
     const named = [...documents.map(({ metadata }) => metadata.namespace), ...remove.map(key => key.split("/")[1])]
     const namespaces = new Set(named)
     const isNear = ({ workload }: ObservedCall): boolean =>
       namespaces.has(this.#sources.mesh.names.rootNamespace) || namespaces.has(workload.slice(0, workload.indexOf("/")))
     const near = this.#sources.calls().filter(isNear)
-    return near.sort((a, b) => b.count - a.count).slice(0, MAX_CALLS)
+    const calls = near.sort((a, b) => b.count - a.count).slice(0, MAX_CALLS)
+    return { calls, callsLeftOut: near.length - calls.length }
   }
 
   #documents(spec: Foreign, namespace: string | undefined): readonly PolicyDocument[] {

@@ -61,11 +61,17 @@ function Answer({ diff: { result, groups, touched } }: { readonly diff: PolicyDi
 }
 
 /** What can change is proved above; these were seen to happen. */
-function Touched({ of: { calls, shapes } }: { readonly of: NonNullable<PolicyDiff["touched"]> }): ReactNode {
-  if (calls === 0) return <p className="hint">No call that was seen is among them.</p>
+function Touched({
+  of: { calls, shapes, untried = 0 },
+}: {
+  readonly of: NonNullable<PolicyDiff["touched"]>
+}): ReactNode {
+  const rest = untried > 0 && <p className="warning">{count(untried)} kinds of recorded calls were not checked.</p>
+  if (calls === 0) return rest || <p className="hint">No call that was seen is among them.</p>
   return (
     <section aria-label="Calls that were seen">
       <h3>{count(calls)} calls that were seen are among them</h3>
+      {rest}
       <ul className="plain">
         {shapes.map(({ caller, workload, method, path, count: times, to }) => (
           <li key={`${caller} ${workload} ${method} ${path}`}>
