@@ -21,10 +21,10 @@ async function answered(method: string): Promise<number> {
     pending: 150_000,
     drop: () => {
       unread.pending = 0
-      backlog.changed(unread, -150_000)
+      backlog.changed(unread)
     },
   }
-  backlog.changed(unread, unread.pending)
+  backlog.changed(unread)
   const server = createServer((request, response) => {
     const exchange = new Exchange({
       ...{ request, response, method, path: "/", query: new URLSearchParams(), user: anonymous, share, backlog },

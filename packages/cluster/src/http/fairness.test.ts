@@ -103,14 +103,13 @@ class Pile implements Waiting {
   push(bytes: number): void {
     if (this.dropped) return
     this.pending += bytes
-    this.backlog.changed(this, bytes)
+    this.backlog.changed(this)
   }
 
   drop(): void {
     this.dropped = true
-    const bytes = this.pending
     this.pending = 0
-    this.backlog.changed(this, -bytes)
+    this.backlog.changed(this)
   }
 }
 

@@ -91,7 +91,7 @@ export class Outbox implements Waiting {
 
   #count(change: number): void {
     this.#pending += change
-    this.backlog.changed(this, change)
+    this.backlog.changed(this)
   }
 
   #wake(): void {

@@ -6,6 +6,7 @@
 
 import type { Socket } from "node:net"
 import { remoteKey } from "./address-key.js"
+import { FairPool } from "./fair-pool.js"
 import { Quota } from "./quota.js"
 
 export interface ConnectionLimits {
@@ -28,7 +29,7 @@ type Peer = Pick<Socket, "remoteAddress" | "remotePort">
 export class ConnectionLimiter {
   readonly #shares: Quota
   /** By address, in the order in which they became idle. */
-  readonly #idle = new Map<string, Set<Slot>>()
+  readonly #idle = new FairPool<Slot>()
   readonly #bySocket = new Map<string, ConnectionSlot>()
   readonly #onLimit: (limit: keyof ConnectionLimits) => void
 
@@ -82,65 +83,45 @@ export class ConnectionLimiter {
   }
 
   #makeRoom(address: string): boolean {
-    const victim = oldest(this.#idle.get(address)) ?? (this.#shares.isFull ? this.#oldestOfMost() : undefined)
+    const holdings = this.#idle.of(address) ?? (this.#shares.isFull ? this.#idle.heaviest() : undefined)
+    const victim = holdings?.oldest
     if (victim === undefined) return false
     victim.release()
     victim.close()
     return true
-  }
-
-  #oldestOfMost(): Slot | undefined {
-    let most: ReadonlySet<Slot> | undefined
-    for (const slots of this.#idle.values()) if (slots.size > (most?.size ?? 0)) most = slots
-    return oldest(most)
   }
 }
 
 class Slot implements ConnectionSlot {
   readonly close: () => void
   readonly #address: string
-  readonly #idle: Map<string, Set<Slot>>
+  readonly #idle: FairPool<Slot>
   readonly #released: () => void
   #uses = 0
   #isReleased = false
 
-  constructor(address: string, close: () => void, idle: Map<string, Set<Slot>>, released: () => void) {
+  constructor(address: string, close: () => void, idle: FairPool<Slot>, released: () => void) {
     this.close = close
     this.#address = address
     this.#idle = idle
     this.#released = released
-    this.#addIdle()
+    idle.add(address, this)
   }
 
   busy(): void {
-    if (this.#uses++ === 0) this.#removeIdle()
+    if (this.#uses++ === 0) this.#idle.remove(this.#address, this)
   }
 
   idle(): void {
-    if (--this.#uses === 0 && !this.#isReleased) this.#addIdle()
+    if (--this.#uses === 0 && !this.#isReleased) this.#idle.add(this.#address, this)
   }
 
   release(): void {
     if (this.#isReleased) return
     this.#isReleased = true
-    this.#removeIdle()
+    this.#idle.remove(this.#address, this)
     this.#released()
   }
-
-  #addIdle(): void {
-    const slots = this.#idle.get(this.#address)
-    if (slots === undefined) this.#idle.set(this.#address, new Set([this]))
-    else slots.add(this)
-  }
-
-  #removeIdle(): void {
-    const slots = this.#idle.get(this.#address)
-    if (slots?.delete(this) && slots.size === 0) this.#idle.delete(this.#address)
-  }
-}
-
-function oldest(slots: ReadonlySet<Slot> | undefined): Slot | undefined {
-  return slots?.values().next().value
 }
 
 /** The same for a TLS socket and the socket below it, which a server announces in different events. */

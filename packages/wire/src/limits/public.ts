@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use to limit what callers take. `ConnectionLimiter`: open connections. `ConcurrencyLimit`: work at a
 // time, with a queue. `TokenBucket`: a rate. `Quota`: an amount that owners share. `ByteBudget`: bytes held before a decision.
-// `FairQueue` lets those that wait take turns.
+// `FairPool`: which owner gives something up when there is too much. `FairQueue` lets those that wait take turns.
 
 export { addressKey, remoteKey } from "./address-key.js"
 export { ByteBudget, type ByteHolder } from "./byte-budget.js"
 export { ConcurrencyLimit } from "./concurrency-limit.js"
 export { ConnectionLimiter, type ConnectionSlot } from "./connection-limiter.js"
+export { FairPool, type Holdings } from "./fair-pool.js"
 export { FairQueue } from "./fair-queue.js"
 export { limitConnections, SMALL_REQUESTS } from "./limit-server.js"
 export { Quota } from "./quota.js"
