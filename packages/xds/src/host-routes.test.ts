@@ -47,6 +47,38 @@ it("arrives as it was sent", () => {
   expect(decodeHostRoutes(encodeHostRoutes(GOOD))).toEqual(GOOD)
 })
 
+describe("what is said of traffic", () => {
+  const [cluster] = GOOD.clusters
+  const [first, last] = GOOD.table.routes
+  const retries = { attempts: 2, perTryTimeoutMs: 250, retryOn: ["reset", "503"], nonIdempotent: false }
+  const traffic = { loadBalancer: "RANDOM", outlierDetection: { consecutive5xxErrors: 3 } }
+  const routes = [first, { ...last, timeoutMs: 5_000, retries }]
+  const spec = {
+    ...GOOD,
+    table: { ...GOOD.table, routes },
+    clusters: [{ ...cluster, traffic }],
+  } as HostRoutesSpec
+
+  it("arrives with its route and its destination", () => {
+    expect(decodeHostRoutes(encodeHostRoutes(spec))).toEqual(spec)
+  })
+
+  it("is left out for a reader of an older version", () => {
+    const { routes: json } = fromBinary(HostRoutesSchema, encodeHostRoutes(spec))
+    expect(decodeHostRoutes(encodedJson(JSON.parse(json)))).toEqual(GOOD)
+  })
+
+  it.each([
+    ["a timeout without bound", { routes: [{ timeoutMs: 3_600_001 }], clusters: {} }],
+    ["retries without bound", { routes: [{ retries: { ...retries, attempts: 11 } }], clusters: {} }],
+    ["an unknown balancer", { routes: [], clusters: { [V1]: { loadBalancer: "HASH" } } }],
+  ])("is refused with %s", (_, said) => {
+    const { routes: json } = fromBinary(HostRoutesSchema, encodeHostRoutes(GOOD))
+    const bytes = toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: json, traffic: JSON.stringify(said) }))
+    expect(() => decodeHostRoutes(bytes)).toThrow(MalformedResource)
+  })
+})
+
 describe("an endpoint with several addresses", () => {
   const [cluster] = GOOD.clusters
   const endpoint = { port: 15_080, healthy: true, workload: "app/web-1", mtlsMode: "STRICT" } as const

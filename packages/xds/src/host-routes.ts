@@ -11,6 +11,7 @@ import { type HostRoutes, HostRoutesSchema } from "./generated/merlon/mesh/v1/me
 import { MalformedResource, readJson } from "./malformed-resource.js"
 import type { TrustSpec } from "./proxy-resource.js"
 import type { RouteTable, ServiceCluster, ServiceEndpoint, WeightedDestination, WeightedRoute } from "./route-table.js"
+import { type ClusterTraffic, type RouteTraffic, type TrafficSpec, trafficSpec } from "./traffic.js"
 
 export const HOST_ROUTES = "type.googleapis.com/merlon.mesh.v1.HostRoutes"
 
@@ -69,7 +70,10 @@ const destination = object<WeightedDestination>({
   weight: whole(0, Number.MAX_SAFE_INTEGER / 1_024),
 })
 
-const route = object<WeightedRoute>({ match: list(64, routeMatch), destinations: list(512, destination) })
+const route = object<Omit<WeightedRoute, keyof RouteTraffic>>({
+  match: list(64, routeMatch),
+  destinations: list(512, destination),
+})
 
 const table = object<RouteTable>({
   host: text(MAX_NAME),
@@ -88,7 +92,7 @@ const endpoint = object<Omit<ServiceEndpoint, "otherAddresses">>({
 
 const otherAddresses = record(65_536, list(8, text(MAX_NAME)))
 
-const cluster = object<ServiceCluster>({
+const cluster = object<Omit<ServiceCluster, "traffic">>({
   name: text(MAX_NAME * 2),
   host: text(MAX_NAME),
   port,
@@ -121,17 +125,25 @@ const hostRoutes = object<Omit<HostRoutesSpec, "protocol">>({
 /** The message inside the Any. */
 export function encodeHostRoutes({ protocol, ...spec }: HostRoutesSpec): Uint8Array {
   const others: { [address: string]: readonly string[] } = {}
-  const clusters = spec.clusters.map(cluster => ({
-    ...cluster,
-    endpoints: cluster.endpoints.map(({ otherAddresses, ...endpoint }) => {
-      if (otherAddresses !== undefined) others[endpoint.address] = otherAddresses
-      return endpoint
-    }),
-  }))
+  const traffic: { [name: string]: ClusterTraffic } = {}
+  const clusters = spec.clusters.map(({ traffic: said, ...cluster }) => {
+    if (said !== undefined) traffic[cluster.name] = said
+    return {
+      ...cluster,
+      endpoints: cluster.endpoints.map(({ otherAddresses, ...endpoint }) => {
+        if (otherAddresses !== undefined) others[endpoint.address] = otherAddresses
+        return endpoint
+      }),
+    }
+  })
+  const limits = spec.table.routes.map(({ timeoutMs, retries }) => ({ timeoutMs, retries }))
+  const routes = spec.table.routes.map(({ match, destinations }) => ({ match, destinations }))
+  const hasTraffic = Object.keys(traffic).length > 0 || limits.some(({ timeoutMs, retries }) => timeoutMs ?? retries)
   const message = create(HostRoutesSchema, {
-    routes: JSON.stringify({ ...spec, clusters }),
+    routes: JSON.stringify({ ...spec, table: { ...spec.table, routes }, clusters }),
     otherAddresses: Object.keys(others).length === 0 ? "" : JSON.stringify(others),
     protocol: protocol ?? "",
+    traffic: hasTraffic ? JSON.stringify({ routes: limits, clusters: traffic }) : "",
   })
   return toBinary(HostRoutesSchema, message)
 }
@@ -151,7 +163,19 @@ export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
       if (!names.has(name)) throw new MalformedResource(`table.routes: \`${name}\` is not among the clusters`)
     }
   }
-  return message.otherAddresses === "" ? spec : withOthers(spec, readJson(message.otherAddresses, otherAddresses))
+  const known = message.traffic === "" ? spec : withTraffic(spec, readJson(message.traffic, trafficSpec))
+  return message.otherAddresses === "" ? known : withOthers(known, readJson(message.otherAddresses, otherAddresses))
+}
+
+function withTraffic(spec: HostRoutesSpec, { routes, clusters }: TrafficSpec): HostRoutesSpec {
+  return {
+    ...spec,
+    table: { ...spec.table, routes: spec.table.routes.map((route, place) => ({ ...route, ...routes[place] })) },
+    clusters: spec.clusters.map(one => {
+      const traffic = clusters[one.name]
+      return traffic === undefined ? one : { ...one, traffic }
+    }),
+  }
 }
 
 function withOthers(spec: HostRoutesSpec, others: { readonly [address: string]: readonly string[] }): HostRoutesSpec {

@@ -55,4 +55,15 @@ export {
   type WeightedDestination,
   type WeightedRoute,
 } from "./route-table.js"
+export {
+  type ClusterTraffic,
+  type ConnectionPoolSpec,
+  LOAD_BALANCERS,
+  type LoadBalancer,
+  MAX_RETRIES,
+  MAX_TIMEOUT_MS,
+  type OutlierDetectionSpec,
+  type RetrySpec,
+  type RouteTraffic,
+} from "./traffic.js"
 export { trustVersion } from "./trust-version.js"

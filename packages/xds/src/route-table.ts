@@ -4,6 +4,7 @@
 
 import type { ClientTlsMode, RouteMatch } from "@merlon/policy/resources"
 import type { EffectiveMode } from "@merlon/policy/selection"
+import type { ClusterTraffic, RouteTraffic } from "./traffic.js"
 
 export interface RouteTable {
   /** As callers address it. */
@@ -15,7 +16,7 @@ export interface RouteTable {
   readonly routes: readonly WeightedRoute[]
 }
 
-export interface WeightedRoute {
+export interface WeightedRoute extends RouteTraffic {
   /** Any of them; empty means every request. None names a port: the table's port has settled that. */
   readonly match: readonly RouteMatch[]
   readonly destinations: readonly WeightedDestination[]
@@ -41,6 +42,8 @@ export interface ServiceCluster {
   readonly identities: readonly string[]
   /** Sorted by address and port. */
   readonly endpoints: readonly ServiceEndpoint[]
+  /** What a MeshService says of balancing, limits and ejection; absent where none does. */
+  readonly traffic?: ClusterTraffic
 }
 
 export interface ServiceEndpoint {

@@ -67,6 +67,15 @@ describe("a cluster of a Service", () => {
     expect(cluster?.identities).toEqual(["spiffe://cluster.local/ns/app/sa/one"])
   })
 
+  it("is balanced as its destination says, then as the document does", () => {
+    const loadBalancer = (simple: string) => ({ trafficPolicy: { loadBalancer: { simple } } })
+    const routes = to({ ...v1, ...loadBalancer("RANDOM") }, { ...v1, name: "v2", labels: { version: "v2" } })
+    const documents = [meshService("m", { hosts: ["web"], ...loadBalancer("ROUND_ROBIN"), routes })]
+    const traffic = (name: string) => clusterOf(name, { documents })?.traffic
+    expect(traffic(`outbound|80|v1|${WEB}`)).toEqual({ loadBalancer: "RANDOM" })
+    expect(traffic(`outbound|80|v2|${WEB}`)).toEqual({ loadBalancer: "ROUND_ROBIN" })
+  })
+
   it("names identities in every trust domain that counts as ours", () => {
     const config = { ...MESH, trustDomainAliases: ["old.td"] }
     const documents = [meshService("m", { hosts: ["web"], routes: to(v1) })]

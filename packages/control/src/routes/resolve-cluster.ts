@@ -3,14 +3,21 @@
 // call them, and who may answer.
 
 import { parseIp, parseSpiffeId } from "@merlon/policy/request"
-import type { ClientTlsMode } from "@merlon/policy/resources"
-import { type ClusterKey, parseClusterName, type ServiceCluster, type ServiceEndpoint } from "@merlon/xds"
+import type { ClientTlsMode, TrafficPolicy } from "@merlon/policy/resources"
+import {
+  type ClusterKey,
+  type ClusterTraffic,
+  parseClusterName,
+  type ServiceCluster,
+  type ServiceEndpoint,
+} from "@merlon/xds"
 import type { MeshServiceEntry, ServicePort } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { targetPortOf } from "../registry/target-port.js"
 import { type ProxiedPort, proxiedPortAt } from "./known-address.js"
 import { addressedHost, destinationsOf, isSubset } from "./mesh-service-index.js"
 import { canonicalHost, type RouteContext } from "./route-context.js"
+import { clusterTraffic } from "./traffic.js"
 
 interface ClusterSpec {
   /** Whether anything leads there. */
@@ -18,6 +25,7 @@ interface ClusterSpec {
   /** Of the subset; empty for the whole Service. */
   readonly labels: { readonly [key: string]: string }
   readonly tlsMode: ClientTlsMode | undefined
+  readonly traffic: ClusterTraffic | undefined
 }
 
 /** Undefined where nothing of that name exists. */
@@ -41,14 +49,16 @@ export function resolveCluster(name: string, context: RouteContext): ServiceClus
     identities: identitiesOf(members, context),
     endpoints:
       service === undefined ? endpointsAt(key, proxied, context) : endpointsOf(service, port, members, context),
+    ...(spec.traffic === undefined ? {} : { traffic: spec.traffic }),
   }
 }
 
 /** Whoever governs the host speaks first; within a document the destination's own word goes before the document's. */
 function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): ClusterSpec {
   let labels: ClusterSpec["labels"] | undefined
-  let tlsMode: ClientTlsMode | undefined
   let known = false
+  // In the order in which they count.
+  const said: (TrafficPolicy | undefined)[] = []
   for (const document of context.meshServices.speaking(host, guest)) {
     const destinations = destinationsOf(document).filter(
       destination =>
@@ -59,12 +69,11 @@ function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): Clu
     known ||= destinations.length > 0 || (governs && subset === "")
     labels ??= destinations[0]?.labels
     if (destinations.length > 0 || governs) {
-      tlsMode ??=
-        destinations.map(({ trafficPolicy }) => trafficPolicy?.tls?.mode).find(mode => mode !== undefined) ??
-        document.spec.trafficPolicy?.tls?.mode
+      said.push(...destinations.map(({ trafficPolicy }) => trafficPolicy), document.spec.trafficPolicy)
     }
   }
-  return { known, labels: labels ?? {}, tlsMode }
+  const tlsMode = said.map(policy => policy?.tls?.mode).find(mode => mode !== undefined)
+  return { known, labels: labels ?? {}, tlsMode, traffic: clusterTraffic(said) }
 }
 
 function hasLabels({ labels }: MeshWorkload, wanted: { readonly [key: string]: string }): boolean {

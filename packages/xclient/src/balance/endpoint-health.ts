@@ -1,46 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// What we have seen of endpoints ourselves: one that cannot be connected to is left out for a while, longer with each
-// failure in a row. The control plane's word on health comes on top of this and is not kept here.
+// What we have seen of endpoints ourselves: how busy each one is, and which ones are left out for a while because they cannot be
+// connected to, for longer with each failure in a row. The control plane's word on health comes on top of this and is not kept here.
 
 import type { ServiceEndpoint } from "@merlon/xds"
+import { EndpointLoad } from "./endpoint-load.js"
 
 const FIRST_EJECTION_MS = 1_000
 const LAST_EJECTION_MS = 30_000
 /** Endpoints come and go; what is remembered of them is bounded. */
 const MAX_REMEMBERED = 10_000
 
-interface Ejection {
-  readonly until: number
-  readonly failures: number
+/** One endpoint, by its address and port, whichever routes lead to it. */
+export class EndpointState {
+  readonly load = new EndpointLoad()
+  ejectedUntil = 0
+  /** Connections in a row that could not be made. */
+  failures = 0
 }
 
 export class EndpointHealth {
   readonly #now: () => number
-  readonly #ejections = new Map<string, Ejection>()
+  /** INVARIANT: the one that was looked up by its address longest ago comes first. */
+  readonly #states = new Map<string, EndpointState>()
+  /** Updates bring new values for the same endpoints; between them most look-ups need no key. */
+  readonly #known = new WeakMap<ServiceEndpoint, EndpointState>()
 
   constructor(now: () => number = Date.now) {
     this.#now = now
   }
 
+  stateOf(endpoint: ServiceEndpoint): EndpointState {
+    const known = this.#known.get(endpoint)
+    if (known !== undefined) return known
+    const key = `${endpoint.address} ${endpoint.port}`
+    const state = this.#states.get(key) ?? new EndpointState()
+    this.#known.set(endpoint, state)
+    this.#states.delete(key)
+    this.#states.set(key, state)
+    const [oldest] = this.#states.keys()
+    if (this.#states.size > MAX_REMEMBERED && oldest !== undefined) this.#states.delete(oldest)
+    return state
+  }
+
   isEjected(endpoint: ServiceEndpoint): boolean {
-    return (this.#ejections.get(keyOf(endpoint))?.until ?? 0) > this.#now()
+    return this.stateOf(endpoint).ejectedUntil > this.#now()
   }
 
   failed(endpoint: ServiceEndpoint): void {
-    const key = keyOf(endpoint)
-    const failures = (this.#ejections.get(key)?.failures ?? 0) + 1
-    const wait = Math.min(FIRST_EJECTION_MS * 2 ** (failures - 1), LAST_EJECTION_MS)
-    this.#ejections.delete(key)
-    this.#ejections.set(key, { until: this.#now() + wait, failures })
-    const [oldest] = this.#ejections.keys()
-    if (this.#ejections.size > MAX_REMEMBERED && oldest !== undefined) this.#ejections.delete(oldest)
+    const state = this.stateOf(endpoint)
+    const wait = Math.min(FIRST_EJECTION_MS * 2 ** state.failures, LAST_EJECTION_MS)
+    state.failures += 1
+    state.ejectedUntil = this.#now() + wait
   }
 
   succeeded(endpoint: ServiceEndpoint): void {
-    this.#ejections.delete(keyOf(endpoint))
+    const state = this.stateOf(endpoint)
+    state.failures = 0
+    state.ejectedUntil = 0
   }
-}
-
-function keyOf({ address, port }: ServiceEndpoint): string {
-  return `${address} ${port}`
 }

@@ -9,6 +9,7 @@ import { CallFailure } from "../call/call-failure.js"
 import type { Material } from "../connect/material.js"
 import { planTransport } from "../connect/transport-plan.js"
 import type { HostRouting } from "../routes/host-routing.js"
+import { Attempt } from "./attempt.js"
 import { EndpointPools } from "./endpoint-pools.js"
 import type { RequestRouter } from "./routed-exchange.js"
 import { DOWNSTREAM_LIMITS, WorkloadConnections } from "./workload-connection.js"
@@ -79,10 +80,7 @@ export class RequestCalls {
         if (!planned.ok) throw new CallFailure("no-transport", planned.reason)
         return this.#pools.poolFor(endpoint, planned.plan, current, version).send(request, listener)
       },
-      seen: (endpoint, reached) => {
-        if (reached) health.succeeded(endpoint)
-        else health.failed(endpoint)
-      },
+      attempt: endpoint => new Attempt(endpoint, health),
       failed: failure => {
         failed(failure)
         return replyTo(failure, mesh)

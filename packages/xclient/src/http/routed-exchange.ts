@@ -22,6 +22,7 @@ import type { ServiceEndpoint } from "@merlon/xds"
 import { CallFailure } from "../call/call-failure.js"
 import type { CallFailureCode } from "../errors.js"
 import type { Choice } from "../routes/host-routing.js"
+import type { Attempt } from "./attempt.js"
 import { RoutedCall, RoutedRequest, removeNominated } from "./routed-request.js"
 import { SentContent } from "./sent-content.js"
 
@@ -37,8 +38,8 @@ export interface RequestRouter {
     head: RequestHead,
     to: UpstreamListener,
   ): UpstreamCall
-  /** What came of it: whether the endpoint could be reached. */
-  seen(endpoint: ServiceEndpoint, reached: boolean): void
+  /** Begins to count the request as one that the endpoint has. */
+  attempt(endpoint: ServiceEndpoint): Attempt
   failed(failure: CallFailure): LocalReply
 }
 
@@ -65,6 +66,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   #choice: Choice | undefined
   #tries = 0
   #call: UpstreamCall | undefined
+  #attempt: Attempt | undefined
   #refusal: LocalReply | undefined
   #trailers: FieldPairs | undefined
   #over = false
@@ -125,7 +127,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   onResponse(response: ResponseHead): void {
     this.#content.forget()
-    this.#seen(true)
+    this.#attempt?.answered(response.status)
     removeNominated(response.headers)
     this.responseStarted = true
     if (this.#responder.respond(response)) return
@@ -152,7 +154,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   onFailure(failure: UpstreamFailure): void {
     this.#call = undefined
-    if (failure === "connect" || failure === "connect-timeout") this.#seen(false)
+    if (failure === "connect" || failure === "connect-timeout") this.#attempt?.unreachable()
     if (this.responseStarted) {
       this.#responder.breakOff("failed")
       return
@@ -184,6 +186,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   finish(): void {
     this.#over = true
     this.#content.forget()
+    this.#attempt?.end()
   }
 
   get #isLeft(): boolean {
@@ -196,6 +199,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (choice === undefined || endpoint === undefined)
       throw new CallFailure("no-endpoint", `\`${choice?.name}\` has no endpoints`)
     this.#tries += 1
+    this.#attempt?.end()
+    this.#attempt = this.#router.attempt(endpoint)
     this.#call = this.#router.send(choice, endpoint, this.#request, this.head, this)
   }
 
@@ -210,11 +215,6 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (this.#trailers !== undefined) this.#call?.finishRequest(this.#trailers)
     this.flush()
     this.onWritable()
-  }
-
-  #seen(reached: boolean): void {
-    const endpoint = this.#choice?.endpoints[this.#tries - 1]
-    if (endpoint !== undefined) this.#router.seen(endpoint, reached)
   }
 
   #fail(failure: UpstreamFailure): void {

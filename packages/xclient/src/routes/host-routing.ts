@@ -3,8 +3,8 @@
 // An update replaces the routes and keeps whose turn it is, so that a change of endpoints does not favour anybody.
 
 import type { HostRoutesSpec, ServiceCluster, ServiceEndpoint, WeightedDestination } from "@merlon/xds"
+import { EndpointBalancer } from "../balance/endpoint-balancer.js"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
-import { EndpointRotation } from "../balance/endpoint-rotation.js"
 import { SmoothWeighted } from "../balance/smooth-weighted.js"
 import type { Call } from "./call.js"
 import { type CallMatcher, callMatcher } from "./call-matcher.js"
@@ -33,7 +33,7 @@ export class HostRouting {
   #routes: ReadonlyMap<string, ReadyRoute> = new Map()
   #clusters: ReadonlyMap<string, ServiceCluster> = new Map()
   #names: ReadonlyMap<string, string> = new Map()
-  #rotations: ReadonlyMap<string, EndpointRotation> = new Map()
+  #balancers: ReadonlyMap<string, EndpointBalancer> = new Map()
 
   /** Throws where a pattern is none. */
   constructor(spec: HostRoutesSpec, health: EndpointHealth) {
@@ -60,9 +60,7 @@ export class HostRouting {
     for (const { destinations, split } of routes.values()) {
       split.update(destinations.map(({ cluster, weight }) => ({ value: cluster, weight })))
     }
-    this.#rotations = new Map(
-      spec.clusters.map(({ name }) => [name, this.#rotations.get(name) ?? new EndpointRotation()]),
-    )
+    this.#balancers = new Map(spec.clusters.map(cluster => [cluster.name, this.#balancerOf(cluster)]))
     this.#routes = routes
     this.#clusters = new Map(spec.clusters.map(cluster => [cluster.name, cluster]))
     this.#names = destinationNames(spec.clusters)
@@ -74,8 +72,9 @@ export class HostRouting {
     const { table, clusters } = this.#spec
     const isDefault = table.routes.every(({ match, destinations }) => match.length === 0 && destinations.length === 1)
     const isPlain = clusters.every(
-      ({ host, port, subset, tlsMode, endpoints }) =>
+      ({ host, port, subset, tlsMode, endpoints, traffic }) =>
         tlsMode === undefined &&
+        traffic === undefined &&
         host === table.host &&
         port === table.port &&
         subset === "" &&
@@ -105,8 +104,15 @@ export class HostRouting {
     const name = route?.split.pick()
     const cluster = name === undefined ? undefined : this.#clusters.get(name)
     if (cluster === undefined) return undefined
-    const turn = this.#rotations.get(cluster.name)?.next(cluster.endpoints, this.#health)
+    const turn = this.#balancers.get(cluster.name)?.next(cluster.endpoints, this.#health)
     return { cluster, name: this.nameOf(cluster.name), ...(turn ?? { endpoints: [], panic: false }) }
+  }
+
+  #balancerOf({ name, traffic }: ServiceCluster): EndpointBalancer {
+    const kind = traffic?.loadBalancer ?? "LEAST_REQUEST"
+    const balancer = this.#balancers.get(name) ?? new EndpointBalancer(kind)
+    balancer.kind = kind
+    return balancer
   }
 
   cluster(name: string): ServiceCluster | undefined {

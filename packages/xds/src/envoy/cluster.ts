@@ -31,7 +31,7 @@ export function encodeCluster(cluster: ServiceCluster): Uint8Array {
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
     edsClusterConfig: create(Cluster_EdsClusterConfigSchema, { edsConfig: overAds() }),
     connectTimeout: create(DurationSchema, { seconds: CONNECT_TIMEOUT_SECONDS }),
-    lbPolicy: Cluster_LbPolicy.ROUND_ROBIN,
+    lbPolicy: Cluster_LbPolicy[cluster.traffic?.loadBalancer ?? "ROUND_ROBIN"],
     // Envoy would call endpoints that are not ready as soon as half of them are not.
     commonLbConfig: create(Cluster_CommonLbConfigSchema, { healthyPanicThreshold: create(PercentSchema) }),
     typedExtensionProtocolOptions: { [PROTOCOL_OPTIONS]: anyPack(HttpProtocolOptionsSchema, encodeProtocol(tls)) },

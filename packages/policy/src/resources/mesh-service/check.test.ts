@@ -39,9 +39,27 @@ describe("a MeshService is refused", () => {
     ],
     [
       "with another traffic policy",
-      { hosts: ["web"], trafficPolicy: { loadBalancer: {} } },
-      "spec.trafficPolicy.loadBalancer",
-      "unknown field `loadBalancer`",
+      { hosts: ["web"], trafficPolicy: { proxyProtocol: {} } },
+      "spec.trafficPolicy.proxyProtocol",
+      "unknown field `proxyProtocol`",
+    ],
+    [
+      "with a hash as load balancer",
+      { hosts: ["web"], trafficPolicy: { loadBalancer: { consistentHash: {} } } },
+      "spec.trafficPolicy.loadBalancer.consistentHash",
+      "`consistentHash` is not supported",
+    ],
+    [
+      "with an old name of a load balancer",
+      { hosts: ["web"], trafficPolicy: { loadBalancer: { simple: "LEAST_CONN" } } },
+      "spec.trafficPolicy.loadBalancer.simple",
+      "write `LEAST_REQUEST`",
+    ],
+    [
+      "with an unknown load balancer",
+      split({ ...v1, trafficPolicy: { loadBalancer: { simple: "ROUNDROBIN" } } }),
+      "spec.routes[0].service[0].trafficPolicy.loadBalancer.simple",
+      "did you mean `ROUND_ROBIN`?",
     ],
     ...[
       "127.0.0.1",
@@ -213,7 +231,7 @@ describe("a MeshService is accepted", () => {
       "with TLS",
       {
         hosts: ["web"],
-        trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } },
+        trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" }, loadBalancer: { simple: "RANDOM" } },
         routes: [{ service: [{ ...v1, trafficPolicy: { tls: { mode: "DISABLE" } } }] }],
       },
     ],

@@ -3,6 +3,7 @@
 // accepted works; what would be ignored is refused.
 
 import { choice, closed, list, optional, record, type TypeOf, text, whole } from "../schema.js"
+import { loadBalancer } from "./traffic.js"
 
 const MAX_NAME = 253
 const MAX_WEIGHT = 2_147_483_647
@@ -21,6 +22,7 @@ const clientTlsMode = choice(["DISABLE", "DUBBO_MUTUAL"], {
 const trafficPolicy = closed(
   {
     tls: optional(closed({ mode: optional(clientTlsMode) }, { description: "TLS towards the destination." })),
+    loadBalancer: optional(loadBalancer),
   },
   { description: "How callers connect." },
 )

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// One try of a request at one endpoint, as the balancer and the health of the endpoint see it: outstanding from the moment it is
+// sent until it is over, answered after so long, or not at all.
+
+import type { ServiceEndpoint } from "@merlon/xds"
+import type { EndpointHealth } from "../balance/endpoint-health.js"
+
+export class Attempt {
+  readonly endpoint: ServiceEndpoint
+  readonly #health: EndpointHealth
+  readonly #now: () => number
+  readonly #sentAt: number
+  #isAnswered = false
+  #isOver = false
+
+  constructor(endpoint: ServiceEndpoint, health: EndpointHealth, now: () => number = () => performance.now()) {
+    this.endpoint = endpoint
+    this.#health = health
+    this.#now = now
+    this.#sentAt = now()
+    health.stateOf(endpoint).load.outstanding += 1
+  }
+
+  answered(status: number): void {
+    const now = this.#now()
+    const { load } = this.#health.stateOf(this.endpoint)
+    this.#isAnswered = true
+    this.#health.succeeded(this.endpoint)
+    if (status < 500) load.answered(now - this.#sentAt, now)
+    else load.unanswered(now - this.#sentAt, now)
+  }
+
+  /** No connection could be made. */
+  unreachable(): void {
+    this.#health.failed(this.endpoint)
+  }
+
+  /** However it ended; again changes nothing. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const now = this.#now()
+    const { load } = this.#health.stateOf(this.endpoint)
+    load.outstanding -= 1
+    if (!this.#isAnswered) load.unanswered(now - this.#sentAt, now)
+  }
+}
