@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls out of a captured Pod: a program connects to the node, and either the node answers or the Pod's proxy does, with
-// the destination that the program meant. Real rules in network namespaces.
+// the destination that the program meant. Real rules in network namespaces: one pair for each program that sets rules, which
+// replace those of the case before.
 // @module-tag needs/network-namespaces
 // @module-tag needs/python3
 
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PodNetwork, RULE_PROGRAMS, type Side, type Version } from "./support/pod-network.js"
 
 const OUTBOUND = ["--outbound", "15001"] as const
@@ -44,122 +45,160 @@ for host, family, level in (("127.0.0.1", socket.AF_INET, socket.IPPROTO_IP), ("
     threading.Thread(target=serve, args=(listener, level)).start()
 print("listening", flush=True)
 `
-/** A program of some user: prints what it is answered, or that it is not. */
+/** Programs of several users, one call after the other: prints what each is answered, or its error. */
 const CALLER = `
-  const [user, kind, host, port] = process.argv.slice(1)
-  process.setuid(Number(user))
-  if (kind === "tcp") {
-    const socket = require("node:net").connect(Number(port), host)
-    socket.on("data", text => console.log(String(text))).on("error", ({ code }) => console.log(code))
-  } else {
-    const socket = require("node:dgram").createSocket(host.includes(":") ? "udp6" : "udp4")
-    socket.on("message", text => console.log(String(text)) || socket.close())
-    socket.send("question", Number(port), host)
-  }`
+  const { connect } = require("node:net")
+  const { createSocket } = require("node:dgram")
+  const answer = ({ kind, host, port }) => new Promise(resolve => {
+    if (kind === "tcp") {
+      const socket = connect(port, host)
+      socket.once("data", text => resolve(text) || socket.destroy()).once("error", ({ code }) => resolve(code))
+    } else {
+      const socket = createSocket(host.includes(":") ? "udp6" : "udp4")
+      socket.once("message", text => resolve(text) || socket.close()).send("question", port, host)
+    }
+  })
+  const callAll = async calls => {
+    for (const call of calls) {
+      process.seteuid(call.uid)
+      console.log(String(await answer(call)))
+      process.seteuid(0)
+    }
+  }
+  callAll(JSON.parse(process.argv[1]))`
 
-let network: PodNetwork
-beforeEach(async () => {
-  network = new PodNetwork("out", 79)
-  await network.lines("pod", PROXY, [], ["python3", "-c"]).next()
-})
-afterEach(() => network.end())
-
-const listen = (side: Side, word: string, ...places: readonly string[]) =>
-  network.lines(side, SERVER, [word, ...places]).next()
-
-async function call(host: string, { port = PORT, uid = 1000, kind = "tcp" } = {}): Promise<string> {
-  const { value } = await network.lines("pod", CALLER, [String(uid), kind, host, String(port)]).next()
-  return String(value)
+interface Call {
+  readonly host: string
+  readonly port?: number
+  readonly uid?: number
+  readonly kind?: "tcp" | "udp"
 }
 
-describe.each(RULE_PROGRAMS)("by %s", (program, tags) => {
-  describe.each<[Version, string]>([
-    ["v4", "127.0.0.1"],
-    ["v6", "::1"],
-  ])("over IP%s", (version, loopback) => {
-    let node = ""
-    let pod = ""
-    beforeEach(async () => {
-      node = network.addresses.node[version]
-      pod = network.addresses.pod[version]
-      await listen("node", "node", ...[PORT, 53, 5432].map(port => `tcp:${node}:${port}`), `udp:${node}:${PORT}`)
-    })
-    const block = () => (version === "v4" ? "10.231.79.0/24" : "fd31:79::/64")
-    const elsewhere = () => (version === "v4" ? "192.0.2.0/24,2001:db8::/32" : "10.0.0.0/8,2001:db8::/32")
+/** The addresses of one version of IP. */
+interface Addresses {
+  readonly node: string
+  readonly pod: string
+  readonly loopback: string
+}
 
-    it("leaves calls alone unless asked", { tags: [...tags] }, async () => {
+const BLOCKS = { v4: "10.231.79.0/24", v6: "fd31:79::/64" }
+const LOOPBACK = { v4: "127.0.0.1", v6: "::1" }
+const VERSIONS: readonly Version[] = ["v4", "v6"]
+
+for (const [program, tags] of RULE_PROGRAMS) {
+  describe(`by ${program}`, { tags: [...tags] }, () => {
+    let network: PodNetwork
+    const at = (version: Version): Addresses => ({
+      node: network.addresses.node[version],
+      pod: network.addresses.pod[version],
+      loopback: LOOPBACK[version],
+    })
+    const listen = (side: Side, word: string, places: (at: Addresses) => readonly string[]) =>
+      network.lines(side, SERVER, [word, ...VERSIONS.flatMap(version => places(at(version)))]).next()
+
+    beforeAll(async () => {
+      network = new PodNetwork("out", 79)
+      await Promise.all([
+        network.lines("pod", PROXY, [], ["python3", "-c"]).next(),
+        listen("node", "node", ({ node }) => [
+          ...[PORT, 53, 5432].map(port => `tcp:${node}:${port}`),
+          `udp:${node}:${PORT}`,
+        ]),
+        listen("pod", "own", ({ pod, loopback }) => [
+          `tcp:${loopback}:${PORT}`,
+          ...[PORT, 9999, 15_001].map(port => `tcp:${pod}:${port}`),
+        ]),
+      ])
+    })
+    afterAll(() => network.end())
+
+    /** Over IPv4 and IPv6: each call beside its answer. */
+    async function expectAnswers(
+      calls: (at: Addresses, version: Version) => readonly (readonly [Call, string])[],
+      from: Side = "pod",
+    ): Promise<void> {
+      const all = VERSIONS.flatMap(version => calls(at(version), version)).map(
+        ([call, answer]) => [{ port: PORT, uid: 1000, kind: "tcp", ...call }, answer] as const,
+      )
+      const lines = network.lines(from, CALLER, [JSON.stringify(all.map(([call]) => call))])
+      const found: unknown[] = []
+      for (const [call] of all) found.push([call, (await lines.next()).value])
+      expect(found).toEqual(all)
+    }
+
+    // First: iptables keeps the chain of outbound calls where later rules ask for none.
+    it("leaves calls alone unless asked", async () => {
       network.capture(program)
-      expect(await call(node)).toBe("node")
+      await expectAnswers(({ node }) => [[{ host: node }, "node"]])
     })
 
-    it("redirects a call to the proxy, which sees its destination", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND)
-      expect(await call(node)).toBe(`proxy ${node} ${PORT}`)
-      expect(await call(node, { uid: 0, port: 5432 })).toBe(`proxy ${node} 5432`)
+    describe("on request", () => {
+      // Twice: an init container that is started again changes nothing.
+      beforeAll(() => {
+        for (let time = 0; time < 2; time++) network.capture(program, ...OUTBOUND)
+      })
+
+      it("redirects a call to the proxy, which sees its destination", () =>
+        expectAnswers(({ node }) => [
+          [{ host: node }, `proxy ${node} ${PORT}`],
+          [{ host: node, uid: 0, port: 5432 }, `proxy ${node} 5432`],
+        ]))
+
+      it("redirects a call to a port where nothing listens", () =>
+        expectAnswers(({ node }) => [[{ host: node, port: 9 }, `proxy ${node} 9`]]))
+
+      it("passes the proxy's own calls", () => expectAnswers(({ node }) => [[{ host: node, uid: PROXY_UID }, "node"]]))
+
+      it("passes calls inside the Pod", () =>
+        expectAnswers(({ pod, loopback }) => [
+          [{ host: loopback }, "own"],
+          [{ host: pod }, "own"],
+        ]))
+
+      it("passes DNS over TCP", () => expectAnswers(({ node }) => [[{ host: node, port: 53 }, "node"]]))
+
+      it("passes UDP", () => expectAnswers(({ node }) => [[{ host: node, kind: "udp" }, "node"]]))
+
+      it("still refuses connections to the proxy's port and to undeclared ones", () =>
+        expectAnswers(({ pod }) => [9999, 15_001].map(port => [{ host: pod, port }, "ECONNREFUSED"] as const), "node"))
     })
 
-    it("redirects a call to a port where nothing listens", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND)
-      expect(await call(node, { port: 9 })).toBe(`proxy ${node} 9`)
-    })
-
-    it("passes the proxy's own calls", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND)
-      expect(await call(node, { uid: PROXY_UID })).toBe("node")
-    })
-
-    it("passes calls of the proxy's user alone, whoever that is", { tags: [...tags] }, async () => {
+    it("passes calls of the proxy's user alone, whoever that is", async () => {
       network.capture(program, ...OUTBOUND, "--proxy-uid", "2102")
-      expect(await call(node, { uid: 2102 })).toBe("node")
-      expect(await call(node, { uid: PROXY_UID })).toBe(`proxy ${node} ${PORT}`)
+      await expectAnswers(({ node }) => [
+        [{ host: node, uid: 2102 }, "node"],
+        [{ host: node, uid: PROXY_UID }, `proxy ${node} ${PORT}`],
+      ])
     })
 
-    it("passes calls inside the Pod", { tags: [...tags] }, async () => {
-      await listen("pod", "own", `tcp:${loopback}:${PORT}`, `tcp:${pod}:${PORT}`)
-      network.capture(program, ...OUTBOUND)
-      expect(await call(loopback)).toBe("own")
-      expect(await call(pod)).toBe("own")
-    })
-
-    it("passes DNS over TCP", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND)
-      expect(await call(node, { port: 53 })).toBe("node")
-    })
-
-    it("passes UDP", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND)
-      expect(await call(node, { kind: "udp" })).toBe("node")
-    })
-
-    it("passes excluded ports", { tags: [...tags] }, async () => {
+    it("passes excluded ports", async () => {
       network.capture(program, ...OUTBOUND, "--exclude-outbound-ports", "5432,25")
-      expect(await call(node, { port: 5432 })).toBe("node")
-      expect(await call(node)).toBe(`proxy ${node} ${PORT}`)
+      await expectAnswers(({ node }) => [
+        [{ host: node, port: 5432 }, "node"],
+        [{ host: node }, `proxy ${node} ${PORT}`],
+      ])
     })
 
-    it("passes excluded blocks", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND, "--exclude-outbound-cidrs", `${elsewhere()},${block()}`)
-      expect(await call(node)).toBe("node")
-      network.capture(program, ...OUTBOUND, "--exclude-outbound-cidrs", elsewhere().split(",")[1] ?? "")
-      expect(await call(node)).toBe(`proxy ${node} ${PORT}`)
-    })
-
-    it("passes what is not included", { tags: [...tags] }, async () => {
-      network.capture(program, ...OUTBOUND, "--include-outbound-cidrs", elsewhere().split(",")[1] ?? "")
-      expect(await call(node)).toBe("node")
-      network.capture(program, ...OUTBOUND, "--include-outbound-cidrs", `2001:db8::/32,${block()}`)
-      expect(await call(node)).toBe(`proxy ${node} ${PORT}`)
-      network.capture(program, ...OUTBOUND, "--include-outbound-cidrs", block(), "--exclude-outbound-cidrs", node)
-      expect(await call(node)).toBe("node")
-    })
-
-    it("still refuses connections to the proxy's port and to undeclared ones", { tags: [...tags] }, async () => {
-      await listen("pod", "own", `tcp:${pod}:9999`, `tcp:${pod}:15001`)
-      network.capture(program, ...OUTBOUND)
-      for (const port of [9999, 15_001]) {
-        const caller = network.lines("node", CALLER, ["0", "tcp", pod, String(port)])
-        expect((await caller.next()).value).toBe("ECONNREFUSED")
-      }
+    // With the versions of IP over which calls to the node are redirected.
+    it.each<[name: string, flags: Readonly<Record<string, string>>, redirected: readonly Version[]]>([
+      ["passes excluded blocks", { exclude: `192.0.2.0/24,2001:db8::/32,${BLOCKS.v4},${BLOCKS.v6}` }, []],
+      ["redirects calls beside excluded blocks", { exclude: "192.0.2.0/24,2001:db8::/32" }, VERSIONS],
+      ["passes an excluded block of IPv4 alone", { exclude: `2001:db8::/32,${BLOCKS.v4}` }, ["v6"]],
+      ["passes an excluded block of IPv6 alone", { exclude: `192.0.2.0/24,${BLOCKS.v6}` }, ["v4"]],
+      ["passes what is not included", { include: "2001:db8::/32" }, []],
+      ["redirects an included block of IPv4 alone", { include: `2001:db8::/32,${BLOCKS.v4}` }, ["v4"]],
+      ["redirects an included block of IPv6 alone", { include: `192.0.2.0/24,${BLOCKS.v6}` }, ["v6"]],
+      [
+        "passes what is excluded from an included block",
+        { include: `${BLOCKS.v4},${BLOCKS.v6}`, exclude: "10.231.79.1,fd31:79::1" },
+        [],
+      ],
+    ])("%s", async (_, flags, redirected) => {
+      const limits = Object.entries(flags).flatMap(([word, blocks]) => [`--${word}-outbound-cidrs`, blocks])
+      network.capture(program, ...OUTBOUND, ...limits)
+      await expectAnswers(({ node }, version) => [
+        [{ host: node }, redirected.includes(version) ? `proxy ${node} ${PORT}` : "node"],
+      ])
     })
   })
-})
+}

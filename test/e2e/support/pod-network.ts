@@ -60,11 +60,10 @@ export class PodNetwork {
     return createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   }
 
-  /** Twice: an init container that is started again changes nothing. */
+  /** Replaces the rules that an earlier call set. */
   capture(program: "nft" | "iptables", ...flags: readonly string[]): void {
     const command = [process.execPath, MERLOND, "capture", "--map", "8080:15080", ...flags]
-    const environment = `PATH=${this.#pathWith(program)}`
-    for (let time = 0; time < 2; time++) ip("netns", "exec", this.#space("pod"), "env", environment, ...command)
+    ip("netns", "exec", this.#space("pod"), "env", `PATH=${this.#pathWith(program)}`, ...command)
   }
 
   async end(): Promise<void> {
