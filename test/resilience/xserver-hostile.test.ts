@@ -53,7 +53,9 @@ function peer(first?: Buffer | string): Promise<Socket> {
 
 async function many(count: number, first?: Buffer | string): Promise<readonly Socket[]> {
   const sockets: Socket[] = []
+  const deadline = Date.now() + 100_000
   while (sockets.length < count) {
+    if (Date.now() > deadline) throw new Error(`opened only ${sockets.length} of ${count} connections in 100 s`)
     const batch = await Promise.allSettled(
       Array.from({ length: Math.min(250, count - sockets.length) }, () => peer(first)),
     )

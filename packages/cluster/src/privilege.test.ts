@@ -367,10 +367,10 @@ describe("namespaces", () => {
     await admin("POST", `${path}/configmaps`, { metadata: { name: "heirloom", finalizers: ["example.com/hold"] } })
     await admin("DELETE", path, { propagationPolicy: policy })
     let namespace = await admin("GET", path)
-    while (asArray(dig(namespace.body, "metadata", "finalizers")).length > 0) {
-      await new Promise(resolve => setTimeout(resolve, 10))
+    await eventually(`namespace ${name} has no finalizers in its metadata`, async () => {
       namespace = await admin("GET", path)
-    }
+      return asArray(dig(namespace.body, "metadata", "finalizers")).length === 0
+    })
     expect(dig(namespace.body, "status", "phase")).toBe("Terminating")
   })
 })

@@ -3,6 +3,7 @@
 
 import { Socket } from "node:net"
 import { expect, test } from "vitest"
+import { until } from "../http/testing/calls.js"
 import { Connection } from "./connection.js"
 import { FRAME } from "./frame.js"
 import { frameHeader, headersText } from "./frame-writer.js"
@@ -77,10 +78,10 @@ test("who asks and does not read is not read either, until it has taken what wai
   for (let id = 1; id < 2_000 && !socket.isPaused(); id += 2) feed(user, headersText(id, "", true))
   expect([socket.isPaused(), user.answers < 1_000]).toEqual([true, true])
   const drained = new Promise(resolve => socket.once("drain", resolve))
-  while (socket.writableLength > 0) {
+  await until(() => {
     socket.letOut()
-    await new Promise(resolve => setImmediate(resolve))
-  }
+    return socket.writableLength === 0
+  })
   await drained
   expect(socket.isPaused()).toBe(false)
   socket.destroy()

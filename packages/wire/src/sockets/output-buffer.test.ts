@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { until } from "../http/testing/calls.js"
 import { lentChunks, Outbox } from "./output-buffer.js"
 
 let server: Server
@@ -26,10 +27,6 @@ async function pair(): Promise<readonly [near: Socket, far: Socket]> {
   near.on("error", () => undefined)
   await once(near, "connect")
   return [near, await far]
-}
-
-async function untilNoneIsLent(): Promise<void> {
-  while (lentChunks() > 0) await new Promise(resolve => setImmediate(resolve))
 }
 
 describe("what is gathered for a socket", () => {
@@ -63,7 +60,7 @@ describe("what is gathered for a socket", () => {
       }),
       { numRuns: 50 },
     )
-    await untilNoneIsLent()
+    await until(() => lentChunks() === 0)
   })
 
   it("takes no chunk beyond those there are from peers that do not read, and gets them back when those go", async () => {
@@ -85,6 +82,6 @@ describe("what is gathered for a socket", () => {
       near.destroy()
       far.destroy()
     }
-    await untilNoneIsLent()
+    await until(() => lentChunks() === 0)
   }, 60_000)
 })

@@ -77,7 +77,7 @@ it("reads the header blocks that node:http2 writes", async () => {
       stream.on("error", () => undefined)
       let got: readonly string[] | undefined
       while (got === undefined) {
-        if (heard.length === 0) await new Promise(setImmediate)
+        await eventually(() => heard.length > 0, { what: "node:http2 has sent a header block" })
         for (const chunk of heard.splice(0)) {
           let at = Math.min(skip, chunk.length)
           skip -= at

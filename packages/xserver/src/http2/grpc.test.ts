@@ -2,6 +2,7 @@
 // gRPC through the gate with the client and the server of @grpc/grpc-js: unary calls, streams, deadlines, metadata, and
 // refusals as a gRPC client expects them.
 
+import { setTimeout as sleep } from "node:timers/promises"
 import {
   Client,
   credentials,
@@ -17,6 +18,7 @@ import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
+import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 
 const authority = new Authority()
@@ -161,11 +163,12 @@ it("ends a call on which nothing moves, and lets others go on over the same conn
   void idle.ended.then(() => {
     over = true
   })
-  while (!over) {
+  const isOver = async () => {
     expect(await busy.say(`${said}`)).toBe(`<${said}>`)
     said++
-    await new Promise(resolve => setTimeout(resolve, 20))
+    return over
   }
+  await eventually(isOver, { what: "the idle call ends", change: signal => sleep(20, undefined, { signal }) })
   expect(await idle.ended).toMatchObject({ code: status.CANCELLED })
   expect(rig.meters.limits).toEqual(["streamIdleTimeoutMs"])
   expect(await busy.say("still")).toBe("<still>")

@@ -14,6 +14,7 @@ import { connectTcp, Http2Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Rig, startRig } from "../accept/testing/rig.js"
+import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
 
@@ -82,10 +83,11 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
       stdio: ["ignore", "ignore", "inherit"],
     })
     try {
-      while (!(await accepts(way))) {
+      const isReady = (): Promise<boolean> => {
         expect(envoy.exitCode).toBeNull()
-        await new Promise(resolve => setTimeout(resolve, 50))
+        return accepts(way)
       }
+      await eventually(isReady, { what: "Envoy accepts connections" })
       const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(way)))
       expect(new Set(statuses)).toEqual(new Set([200]))
     } finally {

@@ -96,7 +96,9 @@ it("survives writing to a worker that has just been killed", async () => {
   const [victim = 0] = await processes()
   process.kill(victim, "SIGKILL")
   // Dead, and not yet known to be.
-  while (!readFileSync(`/proc/${victim}/stat`, "latin1").includes(") Z "));
+  const deadline = Date.now() + 60_000
+  while (!readFileSync(`/proc/${victim}/stat`, "latin1").includes(") Z "))
+    if (Date.now() > deadline) expect.unreachable(`process ${victim} does not die of SIGKILL within 60 s`)
   await pool.apply(configuration(2))
   await untilBothEnforce(2)
 })

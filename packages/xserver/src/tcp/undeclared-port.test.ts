@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vi
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, listening, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { serveHttp1 } from "../http1/serve.js"
+import { eventually } from "../testing/eventually.js"
 import { type LenientServer, lenientNode, lenientPython } from "./testing/lenient-servers.js"
 
 const SNIFF_MS = 40
@@ -65,9 +66,11 @@ async function play(rig: Rig, how: string, steps: readonly Step[], end: boolean,
     await new Promise(resolve => setImmediate(resolve))
   }
   if (end) socket.end()
-  while (until !== undefined && !received.includes(until) && !socket.destroyed) {
-    await Promise.race([gone, once(socket, "data")])
-  }
+  if (until !== undefined)
+    await eventually(() => received.includes(until) || socket.destroyed, {
+      what: `${JSON.stringify(until)} arrives or the connection closes`,
+      state: () => JSON.stringify(received),
+    })
   // What is still being made of it must be over before anybody counts.
   await Promise.race([gone, new Promise(resolve => setTimeout(resolve, 2 * SNIFF_MS))])
   socket.destroy()

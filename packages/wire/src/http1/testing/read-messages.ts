@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
 
-import type { HeaderBlock } from "@merlon/wire"
-import { BodyReader, HeadScanner, parseRequestHead, parseResponseHead, STEP } from "@merlon/wire"
-import type { Framing, HttpFault } from "@merlon/wire/http"
+import type { Framing, HttpFault } from "../../http/public.js"
+import { BodyReader } from "../body-reader.js"
+import { HeadScanner } from "../head-scanner.js"
+import type { HeaderBlock } from "../header-block.js"
+import { parseRequestHead } from "../request-head.js"
+import { parseResponseHead } from "../response-head.js"
+import { STEP } from "../step.js"
 
 export interface ReadMessage<Head> {
   readonly head: Head

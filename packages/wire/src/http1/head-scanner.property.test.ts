@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scanner finds what RFC 9112 says is there, wherever in a buffer a head lies and however it is cut.
 
-import { HeadScanner, parseRequestHead } from "@merlon/wire"
-import type { RequestHead } from "@merlon/wire/http"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
+import type { RequestHead } from "../http/public.js"
+import { HeadScanner } from "./head-scanner.js"
+import { parseRequestHead } from "./request-head.js"
 import { mutated, requestText } from "./testing/messages.js"
 
 const BUFFER = Buffer.alloc(64 * 1024)

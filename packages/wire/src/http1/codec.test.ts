@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { lastChunk, trailerLines } from "@merlon/wire"
 import { describe, expect, it, test } from "vitest"
+import { lastChunk, trailerLines } from "./chunk.js"
 import { everyByte, readRequests, readResponses } from "./testing/read-messages.js"
 
 const bytes = (text: string): Buffer => Buffer.from(text, "latin1")

@@ -3,9 +3,9 @@
 // it refuses, and where both accept, both see the same messages. Two things are ours to know better: methods that Node
 // has no name for, and tabs around a response's length, which no client of ours gets to see.
 import { METHODS } from "node:http"
-import type { Fields } from "@merlon/wire/http"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
+import type { Fields } from "../http/public.js"
 import { mutated, requestText, responseText } from "./testing/messages.js"
 import { nodeReadsRequests, nodeReadsResponse } from "./testing/node-parser.js"
 import { cutAt, everyByte, readRequests, readResponses } from "./testing/read-messages.js"

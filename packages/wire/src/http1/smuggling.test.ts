@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published ways to make two readers disagree on where a request ends. All are refused, whole and byte by byte.
 
-import type { HttpFault } from "@merlon/wire/http"
 import { describe, expect, test } from "vitest"
+import type { HttpFault } from "../http/public.js"
 import { everyByte, readRequests } from "./testing/read-messages.js"
 
 const post = (headers: string, body = ""): string => `POST / HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`
