@@ -200,14 +200,15 @@ it.each(of("ts").map((block, index) => ({ ...block, index })))(
 )
 
 // Before the commands of the README, which build.
-it.each(of("ts").filter(({ path }) => path === LIBRARY).slice(0, 1))(
-  "the program at $where prints the same in a clone without a build",
-  async ({ text, next }) => {
-    writeFileSync(join(clone(), "program.ts"), text)
-    const { stdout } = await run("npx", ["tsx", "program.ts"], { cwd: clone(), env: freshShell(clone()) })
-    expect(stdout).toBe(next?.text)
-  },
-)
+it.each(
+  of("ts")
+    .filter(({ path }) => path === LIBRARY)
+    .slice(0, 1),
+)("the program at $where prints the same in a clone without a build", async ({ text, next }) => {
+  writeFileSync(join(clone(), "program.ts"), text)
+  const { stdout } = await run("npx", ["tsx", "program.ts"], { cwd: clone(), env: freshShell(clone()) })
+  expect(stdout).toBe(next?.text)
+})
 
 for (const [path, page] of pagesWithCommands()) {
   const options = { timeout: 600_000, tags: programsOf(page).map(name => `needs/${name}`) }
