@@ -10,52 +10,52 @@ import { VERSION } from "./version.js"
 
 const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
   capture: {
-    summary: "lead a pod's inbound connections to its xserver; needs NET_ADMIN",
+    summary: "Redirect the connections of a Pod to its proxy (needs NET_ADMIN)",
     load: async () => (await import("./commands/capture.js")).captureCommand(),
   },
   cluster: {
-    summary: "serve the Kubernetes API where there is no Kubernetes",
+    summary: "Serve the Kubernetes API without Kubernetes",
     load: async () => (await import("./commands/cluster.js")).clusterCommand(),
   },
   drain: {
-    summary: "tell the xserver of a terminating Pod to send its callers elsewhere",
+    summary: "Make the proxy of a terminating Pod drain its callers",
     load: async () => (await import("./commands/drain.js")).drainCommand(),
   },
   hold: {
-    summary: "run a program that ends when its supervisor does; for local meshes",
+    summary: "Run a program that stops when its supervisor does (for local meshes)",
     load: async () => (await import("./commands/hold.js")).holdCommand(),
   },
   proxy: {
-    summary: "run both directions of a workload: enforce its policies, and carry its calls over mutual TLS",
+    summary: "Run the proxy of a workload for both directions: enforce its policies, and send its calls over mTLS",
     load: async () => (await import("./commands/proxy.js")).proxyCommand(),
   },
   "repair-store": {
-    summary: "show what a damaged embedded store has lost, or keep what is left of it",
+    summary: "Show what a damaged embedded store has lost, or repair it",
     load: async () => (await import("./commands/repair-store.js")).repairStoreCommand(),
   },
   serve: {
-    summary: "run the control plane",
+    summary: "Run the control plane",
     load: async () => (await import("./commands/serve.js")).serveCommand(),
   },
   wait: {
-    summary: "wait until the proxy of this Pod is ready",
+    summary: "Wait until the proxy of this Pod is ready",
     load: async () => (await import("./commands/wait.js")).waitCommand(),
   },
   xclient: {
-    summary: "show the routes of this workload, call by them, or let other programs do so",
+    summary: "Show the routes of this workload, send calls, or serve as an outbound proxy",
     load: async () => (await import("./commands/xclient.js")).xclientCommand(),
   },
   xserver: {
-    summary: "stand in front of a workload and enforce its policies",
+    summary: "Run the inbound proxy of a workload and enforce its policies",
     load: async () => (await import("./commands/xserver.js")).xserverCommand(),
   },
 }
 
 async function main(): Promise<void> {
   const program = new Command("merlond")
-    .description("mesh security policy: what runs on machines and in pods")
-    .version(VERSION, "-V, --version", "say which version this is")
-    .showHelpAfterError("(merlond COMMAND --help explains)")
+    .description("Run the parts of the mesh: control plane, proxies and embedded cluster")
+    .version(VERSION, "-V, --version", "Show the version")
+    .showHelpAfterError("(see `merlond COMMAND --help`)")
   const asked = process.argv[2] ?? ""
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     program.addCommand(name === asked ? await load() : new Command(name).description(summary))

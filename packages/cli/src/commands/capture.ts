@@ -36,7 +36,7 @@ const MAX_UID = 4_294_967_294
 
 export function captureCommand(): Command {
   return new Command("capture")
-    .description("lead a pod's inbound connections to its xserver; needs NET_ADMIN")
+    .description("Redirect the connections of a Pod to its proxy (needs NET_ADMIN)")
     .addOption(
       new Option("--map <pairs>", "application ports and xserver's, as 8080:15080,9090:15081")
         .argParser(parsed(parseCaptureMap))

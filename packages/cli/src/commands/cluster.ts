@@ -22,7 +22,7 @@ interface Flags extends EtcdFlags {
 export function clusterCommand(): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
   const command = new Command("cluster")
-    .description("serve the Kubernetes API where there is no Kubernetes")
+    .description("Serve the Kubernetes API without Kubernetes")
     .addOption(
       option("--data <folder>", "store, keys and kubeconfig", "MERLON_CLUSTER_DATA").default(".merlon/cluster"),
     )

@@ -20,7 +20,7 @@ const port = whole(1, 65_535)
 
 export function drainCommand(): Command {
   return new Command("drain")
-    .description("tell the xserver of a terminating Pod to send its callers elsewhere")
+    .description("Make the proxy of a terminating Pod drain its callers")
     .option("--state <folder>", "the folder that xserver keeps its state in")
     .addOption(
       new Option(

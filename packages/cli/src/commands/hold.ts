@@ -9,7 +9,7 @@ import { HELD_GRACE_MS } from "../local/processes/grace.js"
 
 export function holdCommand(): Command {
   return new Command("hold")
-    .description("run a program that ends when its supervisor does; for local meshes")
+    .description("Run a program that stops when its supervisor does (for local meshes)")
     .argument("<program>", "any program of this machine")
     .argument("[args...]", "its arguments")
     .option("--folder <path>", "where it runs", process.cwd())

@@ -23,7 +23,7 @@ interface CallListener {
 
 export function proxyCommand(): Command {
   return withProxyOptions(new Command("proxy"))
-    .description("run both directions of a workload: enforce its policies, and carry its calls over mutual TLS")
+    .description("Run the proxy of a workload for both directions: enforce its policies, and send its calls over mTLS")
     .addOption(
       new Option("--outbound <port>", "take connections that `merlond capture` redirects to this port on loopback")
         .env("MERLON_PROXY_OUTBOUND")

@@ -6,7 +6,7 @@ import { Command } from "commander"
 
 export function repairStoreCommand(): Command {
   return new Command("repair-store")
-    .description("show what a damaged embedded store has lost, or keep what is left of it")
+    .description("Show what a damaged embedded store has lost, or repair it")
     .argument("<folder>", "folder of the store, as the error names it; its server must be stopped")
     .option("--accept-loss", "replace the store with what can be read; the damaged files are kept beside it")
     .action((folder: string, { acceptLoss = false }: { acceptLoss?: boolean }) => run(folder, acceptLoss))

@@ -22,7 +22,7 @@ export function serveCommand(): Command {
   const option = (flags: string, description: string, env: string): Option =>
     new Option(flags, description).env(`MERLON_${env}`)
   const command = new Command("serve")
-    .description("run the control plane")
+    .description("Run the control plane")
     .addOption(option("--config <file>", "YAML with any of these options, in camel case", "CONFIG"))
     .addOption(option("--mesh <word>", "what the mesh is called; names derive from it", "MESH").default("merlon"))
     .addOption(option("--domain <domain>", "of API groups, labels and annotations", "DOMAIN").default("merlon.dev"))
@@ -53,7 +53,7 @@ export function serveCommand(): Command {
     )
     // The cluster.
     .addOption(option("--kubeconfig <file>", "cluster to serve (default: KUBECONFIG, or the pod's own)", "KUBECONFIG"))
-    .addOption(option("--context <name>", "context of the kubeconfig", "CONTEXT"))
+    .addOption(option("--context <name>", "kubeconfig context to use", "CONTEXT"))
     .addOption(option("--embedded", "bring a cluster of our own even if another one is configured", "EMBEDDED"))
     .addOption(option("--data <folder>", "store, keys and kubeconfig of our own cluster", "DATA").default(".merlon"))
     .addOption(option("--api-listen <host>", "address our own cluster listens on (default: 127.0.0.1)", "API_LISTEN"))

@@ -16,7 +16,7 @@ const ANSWER_MS = 3_000
 
 export function waitCommand(): Command {
   return new Command("wait")
-    .description("wait until the proxy of this Pod is ready")
+    .description("Wait until the proxy of this Pod is ready")
     .addOption(
       new Option("--health <host:port>", "where the proxy answers readiness probes")
         .argParser(address)

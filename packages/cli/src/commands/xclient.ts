@@ -37,7 +37,7 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 export function xclientCommand(): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
   return new Command("xclient")
-    .description("show the routes of this workload, call by them, or let other programs do so")
+    .description("Show the routes of this workload, send calls, or serve as an outbound proxy")
     .argument("[requests]", "how many requests to send", whole(1, MAX_REQUESTS), 20)
     .addOption(
       option("--bootstrap <file>", "who we are: YAML with control plane, workload, token", "MERLON_XCLIENT_BOOTSTRAP"),
@@ -87,11 +87,7 @@ export function xclientCommand(): Command {
         .argParser(timeLimit)
         .default(30_000, "30s"),
     )
-    .addOption(
-      new Option("-o, --output <format>", "how to print what the requests met")
-        .choices(["text", "json"])
-        .default("text"),
-    )
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
     .addOption(
       option(
         "--listen <host:port>",

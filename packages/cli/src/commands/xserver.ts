@@ -57,7 +57,7 @@ export interface ProxyFlags {
 
 export function xserverCommand(): Command {
   return withProxyOptions(new Command("xserver"))
-    .description("stand in front of a workload and enforce its policies")
+    .description("Run the inbound proxy of a workload and enforce its policies")
     .action((flags: ProxyFlags, command: Command) => runProxy(flags, command))
 }
 

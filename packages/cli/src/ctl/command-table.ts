@@ -11,147 +11,147 @@ export interface CommandEntry {
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   up: {
-    summary: "start a mesh on this machine",
+    summary: "Start a mesh on this machine",
     load: async () => (await import("./commands/up.js")).upCommand(),
   },
   run: {
-    summary: "run a program of yours in it, behind a proxy",
+    summary: "Run a program in the local mesh, behind a proxy",
     load: async () => (await import("./commands/run.js")).runCommand(),
   },
   stop: {
-    summary: "stop a program of yours in it",
+    summary: "Stop a program in the local mesh",
     load: async () => (await import("./commands/stop.js")).stopCommand(),
   },
-  down: { summary: "stop it", load: async () => (await import("./commands/down.js")).downCommand() },
-  status: { summary: "show what runs of it", load: async () => (await import("./commands/status.js")).statusCommand() },
+  down: { summary: "Stop the local mesh", load: async () => (await import("./commands/down.js")).downCommand() },
+  status: { summary: "Show the local mesh", load: async () => (await import("./commands/status.js")).statusCommand() },
   dashboard: {
-    summary: "open the web console, signed in",
+    summary: "Open the web console, signed in",
     load: async () => (await import("./commands/dashboard.js")).dashboardCommand(),
   },
   exec: {
-    summary: "run a program as one of its workloads",
+    summary: "Run a program with the identity of a local workload",
     load: async () => (await import("./commands/exec.js")).execCommand(),
   },
   logs: {
-    summary: "show what one of its processes has written",
+    summary: "Show the log of a local process",
     load: async () => (await import("./commands/logs.js")).logsCommand(),
   },
   apply: {
-    summary: "bring the cluster to what files say",
+    summary: "Create or update objects from files",
     load: async () => (await import("./commands/apply.js")).applyCommand(),
   },
-  get: { summary: "show objects", load: async () => (await import("./commands/get.js")).getCommand() },
+  get: { summary: "Show objects", load: async () => (await import("./commands/get.js")).getCommand() },
   patch: {
-    summary: "change some fields of an object",
+    summary: "Change fields of an object",
     load: async () => (await import("./commands/patch.js")).patchCommand(),
   },
-  delete: { summary: "remove objects", load: async () => (await import("./commands/delete.js")).deleteCommand() },
+  delete: { summary: "Delete objects", load: async () => (await import("./commands/delete.js")).deleteCommand() },
   check: {
-    summary: "say whether the mesh is well",
+    summary: "Check mesh health",
     load: async () => (await import("./commands/check.js")).checkCommand(),
   },
   wait: {
-    summary: "wait until objects are Ready or gone",
+    summary: "Wait until objects are Ready or deleted",
     load: async () => (await import("./commands/wait.js")).waitCommand(),
   },
   install: {
-    summary: "put the control plane into a cluster",
+    summary: "Install the control plane in a cluster",
     load: async () => (await import("./commands/install.js")).installCommand(),
   },
   upgrade: {
-    summary: "bring it to this version, or to other values",
+    summary: "Upgrade the control plane, or change its values",
     load: async () => (await import("./commands/install.js")).upgradeCommand(),
   },
   uninstall: {
-    summary: "take it out again",
+    summary: "Uninstall the control plane",
     load: async () => (await import("./commands/uninstall.js")).uninstallCommand(),
   },
   manifest: {
-    summary: "print what an installation consists of",
+    summary: "Print the manifests of an installation",
     load: async () => (await import("./commands/manifest.js")).manifestCommand(),
   },
   "who-can": {
-    summary: "prove who can reach a workload",
+    summary: "Prove who can reach a workload",
     load: async () => (await import("./commands/who-can.js")).whoCanCommand(),
   },
   "what-can": {
-    summary: "prove what an identity can reach",
+    summary: "Prove what an identity can reach",
     load: async () => (await import("./commands/what-can.js")).whatCanCommand(),
   },
   analyze: {
-    summary: "find dead rules, contradictions and traps",
+    summary: "Find dead rules, contradictions and mistakes",
     load: async () => (await import("./commands/analyze.js")).analyzeCommand(),
   },
   diff: {
-    summary: "prove what a change of policies changes",
+    summary: "Prove which requests a change of policies affects",
     load: async () => (await import("./commands/diff.js")).diffCommand(),
   },
   suggest: {
-    summary: "write least-privilege policies from what was seen",
+    summary: "Suggest least-privilege policies from observed traffic",
     load: async () => (await import("./commands/suggest.js")).suggestCommand(),
   },
   promote: {
-    summary: "enforce a policy that is in Shadow",
+    summary: "Enforce a policy that is in shadow mode",
     load: async () => (await import("./commands/promote.js")).promoteCommand(),
   },
   explain: {
-    summary: "say why a request is allowed or refused",
+    summary: "Explain why a request is allowed or denied",
     load: async () => (await import("./commands/explain.js")).explainCommand(),
   },
   decisions: {
-    summary: "show what proxies decide",
+    summary: "Show decisions of proxies",
     load: async () => (await import("./commands/decisions.js")).decisionsCommand(),
   },
   describe: {
-    summary: "tell everything of a workload",
+    summary: "Show everything about a workload",
     load: async () => (await import("./commands/describe.js")).describeCommand(),
   },
   rules: {
-    summary: "show how often each rule settled a call",
+    summary: "Show how often each rule decided a call",
     load: async () => (await import("./commands/rules.js")).rulesCommand(),
   },
   mtls: {
-    summary: "say whether STRICT is safe now",
+    summary: "Show whether STRICT is safe now",
     load: async () => (await import("./commands/mtls.js")).mtlsCommand(),
   },
   proxy: {
-    summary: "show every proxy, its revision and its lag",
+    summary: "Show proxies, their revision and lag",
     load: async () => (await import("./commands/proxy.js")).proxyCommand(),
   },
   test: {
-    summary: "run the tests that stand beside policies",
+    summary: "Run policy tests",
     load: async () => (await import("./commands/test.js")).testCommand(),
   },
   inject: {
-    summary: "print Pods as they would be with an xserver",
+    summary: "Print manifests with the proxy injected",
     load: async () => (await import("./commands/inject.js")).injectCommand(),
   },
   import: {
-    summary: "bring manifests of another mesh",
+    summary: "Convert manifests of another mesh",
     load: async () => (await import("./commands/import.js")).importCommand(),
   },
   workload: {
-    summary: "declare workloads that no orchestrator runs",
+    summary: "Declare workloads that run outside Kubernetes",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),
   },
   invite: {
-    summary: "let another machine join as one workload",
+    summary: "Invite another machine to join as a workload",
     load: async () => (await import("./commands/invite.js")).inviteCommand(),
   },
   join: {
-    summary: "take an invitation on the machine it is for",
+    summary: "Join this machine to a mesh with an invitation",
     load: async () => (await import("./commands/join.js")).joinCommand(),
   },
   jwt: {
-    summary: "keys, tokens and key sets for trying things out",
+    summary: "Create keys, tokens and key sets for tests",
     load: async () => (await import("./commands/jwt.js")).jwtCommand(),
   },
   version: {
-    summary: "say which version this is",
+    summary: "Show the version",
     load: async () => (await import("./commands/version.js")).versionCommand(),
   },
   completion: {
-    summary: "what a shell needs to complete commands",
+    summary: "Generate shell completion",
     load: async wholeProgram => (await import("./commands/completion.js")).completionCommand(wholeProgram),
   },
 }

@@ -21,14 +21,16 @@ export type OutputFormat = "json" | "yaml" | "wide" | "name"
 export function withClusterFlags(command: Command): Command {
   return command
     .option("--kubeconfig <file>", "kubeconfig to use (default: KUBECONFIG, the local mesh's, ~/.kube/config)")
-    .option("--context <name>", "context of the kubeconfig")
+    .option("--context <name>", "kubeconfig context to use")
     .option("-n, --namespace <name>", "namespace (default: the context's, else `default`)", namespaceName)
+    .addOption(new Option("--request-timeout <seconds>", "timeout of one request").argParser(seconds).default(30))
     .addOption(
-      new Option("--request-timeout <seconds>", "how long one request may take").argParser(seconds).default(30),
+      new Option("--mesh <word>", "name of the mesh (default: the only one in the cluster)").env("MERLON_MESH"),
     )
-    .addOption(new Option("--mesh <word>", "the mesh's name (default: the cluster's only one)").env("MERLON_MESH"))
     .addOption(
-      new Option("--domain <domain>", "the domain of its kinds (default: the cluster's only one)").env("MERLON_DOMAIN"),
+      new Option("--domain <domain>", "domain of the mesh's API groups (default: the only one in the cluster)").env(
+        "MERLON_DOMAIN",
+      ),
     )
 }
 
@@ -36,19 +38,24 @@ export function withClusterFlags(command: Command): Command {
 
 export function withMeshFlags(command: Command): Command {
   return command
-    .addOption(new Option("--mesh <word>", "the mesh's name").env("MERLON_MESH").default(DEFAULT_MESH.mesh))
+    .addOption(new Option("--mesh <word>", "name of the mesh").env("MERLON_MESH").default(DEFAULT_MESH.mesh))
     .addOption(
-      new Option("--domain <domain>", "the domain of its kinds").env("MERLON_DOMAIN").default(DEFAULT_MESH.domain),
+      new Option("--domain <domain>", "domain of the mesh's API groups")
+        .env("MERLON_DOMAIN")
+        .default(DEFAULT_MESH.domain),
     )
 }
 
-export function outputOption(formats: readonly OutputFormat[], description = "how to print the result"): Option {
+export function outputOption(formats: readonly OutputFormat[], description = "output format"): Option {
   return new Option("-o, --output <format>", description).choices([...formats])
 }
 
 /** `--dry-run` alone is refused, as kubectl does: it would leave open whether the server is asked. */
 export function dryRunOption(): Option {
-  return new Option("--dry-run <where>", "say what would happen: `client` checks here, `server` asks the server")
+  return new Option(
+    "--dry-run <where>",
+    "show what would happen: `client` checks locally, `server` asks the API server",
+  )
     .choices(["none", "client", "server"])
     .default("none")
 }

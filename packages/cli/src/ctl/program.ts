@@ -30,9 +30,9 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 /** With the command that is asked for in full and the others by name. */
 export async function programFor(asked: string): Promise<Command> {
   const program = new Command("merlonctl")
-    .description("mesh security policy: what people type")
-    .version(VERSION, "-V, --version", "say which version this is")
-    .showHelpAfterError("(`merlonctl COMMAND --help` explains)")
+    .description("Manage mesh security policies: apply, test, compare and explain them")
+    .version(VERSION, "-V, --version", "Show the version")
+    .showHelpAfterError("(see `merlonctl COMMAND --help`)")
     .addHelpText("after", NOTES)
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     program.addCommand(
@@ -41,7 +41,7 @@ export async function programFor(asked: string): Promise<Command> {
   }
   eachCommand(program, command => {
     command.exitOverride()
-    if (command !== program) command.showHelpAfterError(`(\`${pathOf(command)} --help\` explains)`)
+    if (command !== program) command.showHelpAfterError(`(see \`${pathOf(command)} --help\`)`)
     command.configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, paintError.red("error:"))) })
   })
   return program
@@ -57,7 +57,7 @@ function pathOf(command: Command): string {
 }
 
 const NOTES = `
-Exit codes: 0 done, 1 refused, not found or not valid, 2 the command line cannot be read, 3 no answer from the cluster,
-4 not decided or not everything was read, 5 something changes, is broken or was found.
-The cluster is that of --kubeconfig, else KUBECONFIG, else the local mesh in MERLON_DATA or of this folder, else
+Exit codes: 0 success, 1 rejected, not found or invalid, 2 invalid command line, 3 no response from the cluster,
+4 not decided or not everything was read, 5 changes, broken invariants or findings.
+merlonctl uses the cluster in --kubeconfig, else KUBECONFIG, else the local mesh in MERLON_DATA or this folder, else
 ~/.kube/config.`

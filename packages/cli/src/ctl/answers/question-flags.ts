@@ -29,7 +29,7 @@ export interface QuestionFlags extends MeshSettings {
 
 export function withQuestionFlags(command: Command): Command {
   return withMeshSettings(command).addOption(
-    new Option("--budget <time>", "give up after this, with exit code 4").argParser(duration).default(60_000, "60s"),
+    new Option("--budget <time>", "stop after this time with exit code 4").argParser(duration).default(60_000, "60s"),
   )
 }
 

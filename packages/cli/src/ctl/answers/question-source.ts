@@ -36,11 +36,11 @@ export function withSourceFlags(command: Command): Command {
     withClusterFlags(command)
       .option(
         "-f, --filename <path>",
-        "policies and workloads from files, without a cluster; may be given several times",
+        "read policies and workloads from files instead of the cluster (repeatable)",
         several,
         [],
       )
-      .option("--workloads <path>", "with -f: workloads from other files than the policies"),
+      .option("--workloads <path>", "with -f: read workloads from another file or folder"),
   )
 }
 

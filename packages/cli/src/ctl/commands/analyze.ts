@@ -19,14 +19,14 @@ interface Flags extends SourceFlags {
 export function analyzeCommand(): Command {
   return withSourceFlags(
     new Command("analyze")
-      .description("find dead rules, contradictions and traps in a set of policies")
+      .description("Find dead rules, contradictions and mistakes in a set of policies")
       .addOption(
-        new Option("-o, --output <format>", "how to print; `github` annotates a pull request")
+        new Option("-o, --output <format>", "output format; `github` annotates a pull request")
           .choices(["text", "json", "sarif", "github"])
           .default("text"),
       )
       .addOption(
-        new Option("--fail-on <severity>", "end with exit code 5 from this severity on")
+        new Option("--fail-on <severity>", "exit with 5 at this severity or above")
           .choices(["error", "warning", "never"])
           .default("warning"),
       ),
@@ -36,9 +36,9 @@ export function analyzeCommand(): Command {
 }
 
 const EXAMPLES = `
-With workloads beside the policies, rules that change nothing are found by proof.
+With workloads beside the policies, rules without effect are found by proof.
 
-Exit codes: 0 nothing found, 5 something is, 4 something was skipped that could matter, or there was nothing to read.
+Exit codes: 0 no findings, 5 findings, 4 something that could matter was skipped, or nothing was read.
 
 Examples:
   merlonctl analyze

@@ -32,13 +32,13 @@ interface Flags extends ClusterFlags {
 export function applyCommand(): Command {
   return withClusterFlags(
     new Command("apply")
-      .description("bring the cluster to what files say")
-      .option("-f, --filename <path>", "file, folder or - for standard input; may be given several times", several, [])
-      .option("-R, --recursive", "look into the folders of folders", false)
+      .description("Create or update objects from files")
+      .option("-f, --filename <path>", "file, folder or - for standard input (repeatable)", several, [])
+      .option("-R, --recursive", "read folders recursively", false)
       .addOption(dryRunOption())
-      .option("--force-conflicts", "take fields that other tools manage", false)
-      .option("--wait", "until the policies are Ready: every workload they select is protected", false)
-      .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(30_000, "30s"))
+      .option("--force-conflicts", "take over fields that other tools manage", false)
+      .option("--wait", "wait until the policies are Ready", false)
+      .addOption(new Option("--timeout <time>", "how long --wait waits").argParser(duration).default(30_000, "30s"))
       .addOption(outputOption(["json", "yaml", "name"])),
   )
     .addHelpText("after", EXAMPLES)
@@ -46,7 +46,7 @@ export function applyCommand(): Command {
 }
 
 const EXAMPLES = `
-Policies are checked before they are sent; a mistake is shown with its line.
+Policies are validated before they are sent. Errors show line and column.
 
 Examples:
   merlonctl apply --wait -f samples/policies/peer-strict.yaml

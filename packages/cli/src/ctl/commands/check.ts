@@ -17,17 +17,14 @@ interface Flags extends ClusterFlags {
 }
 
 export function checkCommand(): Command {
-  return withClusterFlags(
-    new Command("check").description("say whether the mesh is well, and what to do where it is not"),
-  )
+  return withClusterFlags(new Command("check").description("Check mesh health, and show how to fix problems"))
     .addOption(outputOption(["json", "yaml"]))
     .addHelpText("after", EXAMPLES)
     .action((flags: Flags) => withSession(flags, async session => report(await checkMesh(session), flags)))
 }
 
 const EXAMPLES = `
-Exits with 0 where everything is well, with 1 where something is not, with 3 where there is no server, with 4 where nothing
-is known to be wrong and something could not be asked or decided.
+Exit codes: 0 healthy, 1 a problem was found, 3 no API server, 4 no problem was found but something could not be checked.
 
 Examples:
   merlonctl check

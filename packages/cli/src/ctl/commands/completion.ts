@@ -17,7 +17,7 @@ const SHELLS: Readonly<Record<string, (root: Node) => string>> = {
 /** Of the whole command line, which is built only when a shell asks. */
 export function completionCommand(wholeProgram: () => Promise<Command>): Command {
   return new Command("completion")
-    .description("what a shell needs to complete commands")
+    .description("Generate shell completion")
     .addArgument(new Argument("<shell>", "your shell").choices(Object.keys(SHELLS)))
     .addHelpText(
       "after",

@@ -29,11 +29,11 @@ const LOOPBACK = "127.0.0.1"
 const USUAL = 7080
 
 export function dashboardCommand(): Command {
-  return withClusterFlags(new Command("dashboard").description("open the web console, signed in"))
+  return withClusterFlags(new Command("dashboard").description("Open the web console, signed in"))
     .addOption(
       new Option("--port <n>", "to serve it on, where this command does (default: 7080 or any)").argParser(port),
     )
-    .option("--no-open", "print the address, open no browser")
+    .option("--no-open", "print the URL without opening a browser")
     .addHelpText(
       "after",
       "\nExamples:\n  merlonctl dashboard\n  merlonctl dashboard --no-open\n  merlonctl dashboard --context prod --port 8443",

@@ -28,8 +28,8 @@ interface Flags extends ClusterFlags {
 export function decisionsCommand(): Command {
   const command = withClusterFlags(
     new Command("decisions")
-      .description("show what proxies decide")
-      .option("-A, --all-namespaces", "of all namespaces", false)
+      .description("Show decisions of proxies")
+      .option("-A, --all-namespaces", "query all namespaces", false)
       .option("-f, --follow", "as they are made", false)
       .addOption(new Option("--limit <number>", "of the last ones").argParser(whole(1, 5_000)).default(50))
       .addOption(
@@ -47,10 +47,10 @@ export function decisionsCommand(): Command {
 
 const WORDS: Readonly<Record<(typeof TRAITS)[number], string>> = {
   verdict: "allow or deny",
-  workload: "of this Pod or what runs it",
+  workload: "name of a Pod or of its Deployment",
   caller: "an identity, NAMESPACE/ACCOUNT, or an address",
-  policy: "settled by it, as NAMESPACE/NAME",
-  path: "of the request",
+  policy: "policy that decided, as NAMESPACE/NAME",
+  path: "path of the request",
 }
 
 const PAUSE_MS = 1_000

@@ -43,15 +43,15 @@ const LAST_LOOK_MS = 2_000
 export function deleteCommand(): Command {
   return withClusterFlags(
     new Command("delete")
-      .description("remove objects")
+      .description("Delete objects")
       .argument("[kind]", "kind, or kind/name")
       .argument("[names...]", "names of the objects")
-      .option("-f, --filename <path>", "remove what a file, folder or - describes", several, [])
-      .option("-R, --recursive", "look into the folders of folders", false)
-      .option("--ignore-not-found", "what is not there counts as removed", false)
-      .option("-l, --selector <labels>", "remove those with these labels")
-      .option("--all", "remove all of that kind in the namespace", false)
-      .option("--no-wait", "do not wait until they are gone")
+      .option("-f, --filename <path>", "delete the objects in a file, a folder or standard input (-)", several, [])
+      .option("-R, --recursive", "read folders recursively", false)
+      .option("--ignore-not-found", "ignore objects that do not exist", false)
+      .option("-l, --selector <labels>", "delete objects with these labels")
+      .option("--all", "delete all objects of this kind in the namespace", false)
+      .option("--no-wait", "do not wait for deletion")
       .option("--timeout <time>", "how long to wait", duration, 300_000)
       .addOption(dryRunOption())
       .addOption(outputOption(["name"])),

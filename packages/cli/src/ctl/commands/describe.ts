@@ -15,16 +15,16 @@ interface Flags extends ClusterFlags, QuestionFlags {
 }
 
 export function describeCommand(): Command {
-  return new Command("describe").description("tell everything of a workload").addCommand(workloadCommand())
+  return new Command("describe").description("Show everything about a workload").addCommand(workloadCommand())
 }
 
 function workloadCommand(): Command {
   return withQuestionFlags(
     withClusterFlags(
       new Command("workload")
-        .description("tell of its identity, Pods, modes, policies, and who can call it and did")
+        .description("Show its identity, Pods, mTLS modes, policies, possible callers and observed callers")
         .argument("<name>", "of what runs it, of one of its Pods or of a Service; or NAMESPACE/NAME")
-        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+        .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
     ),
   )
     .addHelpText("after", EXAMPLES)
@@ -32,8 +32,7 @@ function workloadCommand(): Command {
 }
 
 const EXAMPLES = `
-Who can call it is proved by the control plane, or here where it has no time for that; of what you may not ask, the page
-says so.
+The control plane proves who can call the workload; if it has no time, this command does. The output names what you may not query.
 
 Examples:
   merlonctl describe workload httpbin -n foo

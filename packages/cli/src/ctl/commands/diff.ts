@@ -58,18 +58,13 @@ export function diffCommand(): Command {
   return withQuestionFlags(
     withClusterFlags(
       new Command("diff")
-        .description("prove what a change of policies changes")
-        .option("--from <path>", "the policies as they are: file, folder, or REVISION:PATH of git")
-        .option("--to <path>", "the policies as they are to be")
-        .option("--workloads <path>", "Pods, or Deployments and the like; Services may stand beside them")
-        .option(
-          "-f, --filename <path>",
-          "against the cluster: what is to be applied; may be given several times",
-          several,
-          [],
-        )
+        .description("Prove which requests a change of policies affects")
+        .option("--from <path>", "policies before: file, folder, or git REVISION:PATH")
+        .option("--to <path>", "policies after")
+        .option("--workloads <path>", "file or folder with Pods, Deployments and the like, and Services")
+        .option("-f, --filename <path>", "compare these files with the cluster (repeatable)", several, [])
         .addOption(
-          new Option("--fail-on <what>", "which changes end with exit code 5")
+          new Option("--fail-on <what>", "which changes exit with 5")
             .choices(["widen", "narrow", "any"])
             .default("any"),
         )
@@ -77,8 +72,10 @@ export function diffCommand(): Command {
           "--calls <file>",
           "recorded calls as JSON, - for standard input: how many of them each change touches (default: with -f, what the mesh has recorded)",
         )
-        .option("--shadow", "as if every Shadow policy were enforced, on both sides", false)
-        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json", "md"]).default("text")),
+        .option("--shadow", "treat Shadow policies as enforced, on both sides", false)
+        .addOption(
+          new Option("-o, --output <format>", "output format").choices(["text", "json", "md"]).default("text"),
+        ),
     ),
   )
     .addHelpText("after", EXAMPLES)
@@ -86,8 +83,8 @@ export function diffCommand(): Command {
 }
 
 const EXAMPLES = `
-Exit codes: 0 nothing changes, 5 something does, 4 not decided, or something was skipped that could matter, 1 the files
-cannot be read.
+Exit codes: 0 no change, 5 some requests are decided differently, 4 not decided or something that could matter was skipped,
+1 the files cannot be read.
 
 Examples:
   merlonctl diff --from policies --to new-policies --workloads pods.yaml

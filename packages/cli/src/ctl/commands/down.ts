@@ -15,7 +15,7 @@ import { print, tell } from "../terminal.js"
 const SUPERVISOR_GRACE_MS = 40_000
 
 export function downCommand(): Command {
-  return withDataFlag(new Command("down").description("stop the mesh of this machine; its state stays"))
+  return withDataFlag(new Command("down").description("Stop the local mesh and keep its state"))
     .addHelpText("after", "\nExample:\n  merlonctl down --data /srv/mesh")
     .action((flags: DataFlags) => run(dataFolder(flags, process.cwd())))
 }

@@ -22,8 +22,8 @@ interface ExecFlags extends DataFlags {
 export function execCommand(): Command {
   return withDataFlag(
     new Command("exec")
-      .description("run a program as a workload of the local mesh")
-      .argument("<workload>", "its name, or the beginning of it")
+      .description("Run a program with the identity of a workload of the local mesh")
+      .argument("<workload>", "name of the workload, or a prefix of it")
       .argument("<program>", "`xclient`, or any program of this machine")
       .argument("[args...]", "its arguments")
       .option("-n, --namespace <name>", "namespace of the workload"),

@@ -47,7 +47,7 @@ export function explainCommand(): Command {
   return withMeshSettings(
     withClusterFlags(
       new Command("explain")
-        .description("say why a request is allowed or refused")
+        .description("Explain why a request is allowed or denied")
         .argument(
           "<workload>",
           "who is called, as NAMESPACE/NAME, or NAME with -n; or the id of a decision, as a refused caller got it",
@@ -82,7 +82,7 @@ export function explainCommand(): Command {
         .option("--claim <name=value>", "a token that says this and is good, signed for the occasion", several, [])
         .option("--jwks <file>", "the issuer's keys where a rule fetches them, file or URL")
         .option("--tcp", "a TCP connection instead of a request", false)
-        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+        .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
     ),
   )
     .addHelpText("after", EXAMPLES)
@@ -90,7 +90,7 @@ export function explainCommand(): Command {
 }
 
 const EXAMPLES = `
-Exits with 0 where the request is allowed, with 5 where it is refused, with 4 where a policy or workload was skipped.
+Exit codes: 0 allowed, 5 denied, 4 a policy or workload was skipped.
 
 Examples:
   merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a refusal

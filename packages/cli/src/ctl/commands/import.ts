@@ -23,15 +23,15 @@ interface Flags {
 }
 
 export function importCommand(): Command {
-  const command = new Command("import").description("bring manifests of another mesh")
+  const command = new Command("import").description("Convert manifests of another mesh")
   command.addCommand(
-    withMeshFlags(new Command("istio").description("print Istio's manifests in our words, and say what was lost"))
-      .option("-f, --filename <path>", "file, folder or - for standard input; may be given several times", several, [])
-      .option("-R, --recursive", "look into the folders of folders", false)
+    withMeshFlags(new Command("istio").description("Convert Istio manifests, and list what has no equivalent"))
+      .option("-f, --filename <path>", "file, folder or - for standard input (repeatable)", several, [])
+      .option("-R, --recursive", "read folders recursively", false)
       .addHelpText(
         "after",
         `
-Exit code 1 where something has no counterpart: a policy that cannot be kept as a whole is left out as a whole.
+Exits with 1 if something has no equivalent. A policy that cannot be converted completely is left out.
 
 Example:
   merlonctl import istio -f manifests/ > merlon.yaml`,

@@ -28,12 +28,14 @@ interface Flags {
 }
 
 export function injectCommand(): Command {
-  return withMeshFlags(new Command("inject").description("print Pods as they would be with an xserver"))
-    .option("-f, --filename <path>", "file, folder or - for standard input; may be given several times", several, [])
-    .option("-R, --recursive", "look into the folders of folders", false)
-    .option("--image <image>", "of the proxy", DEFAULT_IMAGE)
+  return withMeshFlags(new Command("inject").description("Print manifests with the proxy injected"))
+    .option("-f, --filename <path>", "file, folder or - for standard input (repeatable)", several, [])
+    .option("-R, --recursive", "read folders recursively", false)
+    .option("--image <image>", "proxy image", DEFAULT_IMAGE)
     .addOption(
-      new Option("--capture <how>", "how connections reach it").choices(["redirect", "service"]).default("redirect"),
+      new Option("--capture <how>", "how connections are captured")
+        .choices(["redirect", "service"])
+        .default("redirect"),
     )
     .addOption(
       new Option("--udp <how>", "pass UDP to the Pods, or refuse it there").choices(["pass", "refuse"]).default("pass"),
@@ -43,9 +45,7 @@ export function injectCommand(): Command {
         .choices(["off", "capture"])
         .default("off"),
     )
-    .addOption(
-      new Option("--sidecar <kind>", "as the cluster knows them").choices(["native", "plain"]).default("native"),
-    )
+    .addOption(new Option("--sidecar <kind>", "kind of sidecar").choices(["native", "plain"]).default("native"))
     .option("--control-plane <host:port>", "where it joins (default: the Service)")
     .addHelpText(
       "after",

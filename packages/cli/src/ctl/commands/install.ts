@@ -24,7 +24,7 @@ interface Flags extends ClusterFlags, Omit<ValuesFlags, "mesh" | "domain"> {
 }
 
 export function installCommand(): Command {
-  return installing(new Command("install").description("put the control plane into a cluster"))
+  return installing(new Command("install").description("Install the control plane in a cluster"))
     .addHelpText(
       "after",
       `
@@ -44,8 +44,10 @@ Examples:
 }
 
 export function upgradeCommand(): Command {
-  return installing(new Command("upgrade").description("bring the control plane to this version, or to other values"))
-    .option("--reset-values", "forget the values given before", false)
+  return installing(
+    new Command("upgrade").description("Upgrade the control plane to this version, or change its values"),
+  )
+    .option("--reset-values", "reset values to their defaults", false)
     .addHelpText(
       "after",
       `
@@ -73,8 +75,8 @@ function installing(command: Command): Command {
   return withValuesFlags(
     withClusterFlags(command)
       .addOption(dryRunOption())
-      .option("--no-wait", "do not wait until it serves")
-      .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(180_000, "180s")),
+      .option("--no-wait", "do not wait until it is ready")
+      .addOption(new Option("--timeout <time>", "how long --wait waits").argParser(duration).default(180_000, "180s")),
   )
 }
 

@@ -29,7 +29,9 @@ const MAX_TTL_MS = 24 * 3_600_000
 export function inviteCommand(): Command {
   return withClusterFlags(
     new Command("invite")
-      .description("let another machine join as one workload: declares it and prints what `merlonctl join` takes")
+      .description(
+        "Invite another machine to join as a workload: declare it and print the invitation for `merlonctl join`",
+      )
       .argument("<name>", "name of the workload")
       .requiredOption("--control-plane <host:port>", "where the other machine reaches the control plane", endpoint)
       .option("-l, --label <labels>", "what policies select it by, as app=web,version=v1; repeatable", labels, {})

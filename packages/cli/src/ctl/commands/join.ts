@@ -27,7 +27,9 @@ interface JoinFlags {
 
 export function joinCommand(): Command {
   return new Command("join")
-    .description("take an invitation: makes a key here, gets its certificate, and writes what a proxy starts from")
+    .description(
+      "Join this machine to a mesh with an invitation: create a key, get a certificate, write the proxy's files",
+    )
     .argument("[invitation]", "what `merlonctl invite` printed; without it, or for `-`, it is read from standard input")
     .option("--file <file>", "read the invitation from a file")
     .option("--out <folder>", "where the files go (default: ./NAME)")

@@ -21,7 +21,7 @@ import { print, tell, warn } from "../terminal.js"
 
 export function jwtCommand(): Command {
   return new Command("jwt")
-    .description("keys, tokens and key sets for trying things out")
+    .description("Create keys, tokens and key sets for tests")
     .addCommand(keygenCommand())
     .addCommand(mintCommand())
     .addCommand(jwksCommand())
@@ -39,12 +39,12 @@ interface KeygenFlags {
 
 function keygenCommand(): Command {
   return new Command("keygen")
-    .description("make a key pair: a private key to sign with, a key set to publish")
+    .description("Create a private key to sign with and a key set to publish")
     .addOption(new Option("--alg <name>", "algorithm of its tokens").choices([...TOKEN_ALGORITHMS]).default("RS256"))
     .option("--kid <id>", "key id (default: the key's thumbprint, RFC 7638)")
-    .option("--out <folder>", "where the files go", ".")
+    .option("--out <folder>", "output folder", ".")
     .addOption(new Option("--format <format>", "of the private key").choices(["jwk", "pem"]).default("jwk"))
-    .option("--force", "replace files that are there", false)
+    .option("--force", "overwrite existing files", false)
     .addOption(outputOption(["json", "yaml"]))
     .action(keygen)
 }
@@ -91,16 +91,16 @@ interface MintFlags extends ClaimFlags {
 
 function mintCommand(): Command {
   return new Command("mint")
-    .description("sign a token; it alone is printed")
+    .description("Sign a token and print it")
     .requiredOption("--key <file>", "private key, JWK or PEM; - for standard input")
-    .option("--iss <issuer>", "who issues it")
-    .option("--sub <subject>", "whom it is about")
-    .option("--aud <audience>", "for whom; may be given several times", several, [])
+    .option("--iss <issuer>", "issuer")
+    .option("--sub <subject>", "subject")
+    .option("--aud <audience>", "audience (repeatable)", several, [])
     .option("--claim <name=value>", "further claim; JSON where it is JSON, else text", several, [])
     .option("--claims <json>", "further claims as one JSON object")
     .option("--jti <id>", "id of the token")
-    .option("--exp <time>", "when it ends: a length as 1h, a date, or `never`", "1h")
-    .option("--nbf <time>", "when it begins: a length as 5m, or a date")
+    .option("--exp <time>", "expiry: a duration as 1h, a date, or `never`", "1h")
+    .option("--nbf <time>", "not valid before: a duration as 5m, or a date")
     .option("--kid <id>", "key id for the header (default: the key's own)")
     .addOption(new Option("--alg <name>", "algorithm (default: the key's own)").choices([...TOKEN_ALGORITHMS]))
     .option("--typ <type>", "type for the header", "JWT")
@@ -137,7 +137,7 @@ interface JwksFlags {
 
 function jwksCommand(): Command {
   return new Command("jwks")
-    .description("print the public key set of a private key, to publish or to paste into `jwks:`")
+    .description("Print the public key set of a private key, to publish or to paste into `jwks:`")
     .requiredOption("--key <file>", "private key, JWK or PEM; - for standard input")
     .option("--kid <id>", "key id (default: the key's own)")
     .addOption(outputOption(["json", "yaml"], "json for a file, yaml for a policy (default: one line)"))
@@ -162,11 +162,11 @@ interface InspectFlags {
 function inspectCommand(): Command {
   return withMeshFlags(
     new Command("inspect")
-      .description("show what a token says and whether a proxy would accept it")
+      .description("Decode a token, and show whether a proxy would accept it")
       .argument("<token>", "the token; - for standard input, which keeps it out of the list of processes")
       .option("--jwks <file>", "key set to check the signature with, file or URL")
-      .option("--iss <issuer>", "issuer it must be of")
-      .option("--aud <audience>", "audience it must be for, any of those given", several, [])
+      .option("--iss <issuer>", "required issuer")
+      .option("--aud <audience>", "accepted audience (repeatable)", several, [])
       .addOption(outputOption(["json", "yaml"])),
   )
     .addHelpText("after", "\nExits with 1 where the token would be refused.")

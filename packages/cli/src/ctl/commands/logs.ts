@@ -21,11 +21,11 @@ interface LogsFlags extends DataFlags {
 export function logsCommand(): Command {
   return withDataFlag(
     new Command("logs")
-      .description("show what a process of the local mesh has written")
+      .description("Show the log of a process of the local mesh")
       .argument("<name>", "a workload, `control-plane`, or `supervisor` of a mesh in the background")
       .option("-n, --namespace <name>", "namespace of the workload")
-      .option("-f, --follow", "go on as it writes", false)
-      .addOption(new Option("--tail <n>", "the last lines only").argParser(whole(0, 1_000_000)))
+      .option("-f, --follow", "follow the log", false)
+      .addOption(new Option("--tail <n>", "number of lines from the end").argParser(whole(0, 1_000_000)))
       .addOption(
         new Option("-c, --container <which>", "of a workload: its proxy or its application")
           .choices(["xserver", "app"])

@@ -15,9 +15,9 @@ interface Flags extends ValuesFlags {
 }
 
 export function manifestCommand(): Command {
-  return withValuesFlags(withMeshFlags(new Command("manifest").description("print what an installation consists of")))
-    .option("--no-crds", "leave out the kinds")
-    .option("--show-values", "print the values instead, defaults included", false)
+  return withValuesFlags(withMeshFlags(new Command("manifest").description("Print the manifests of an installation")))
+    .option("--no-crds", "omit the CRDs")
+    .option("--show-values", "print the values, including defaults", false)
     .addHelpText("after", "\nExample:\n  merlonctl manifest --set replicas=3 | kubectl apply --server-side -f -")
     .action(async (flags: Flags) => {
       const values = valuesOf(await givenValues(flags))

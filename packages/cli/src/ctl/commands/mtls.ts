@@ -17,20 +17,17 @@ interface Flags extends ClusterFlags {
 }
 
 export function mtlsCommand(): Command {
-  return new Command("mtls").description("ask about mutual TLS").addCommand(readyCommand())
+  return new Command("mtls").description("Query mTLS").addCommand(readyCommand())
 }
 
 function readyCommand(): Command {
   return withClusterFlags(
     new Command("ready")
-      .description("say who still calls in plaintext, and whether STRICT is safe now")
-      .argument("[workload]", "one of the namespace; all of them if none is named")
-      .option("-A, --all-namespaces", "of all namespaces", false)
-      .option(
-        "--window <time>",
-        "how long calls must have been observed, and which of them count, as 24h (default: 7d)",
-      )
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+      .description("List plaintext callers, and show whether STRICT is safe now")
+      .argument("[workload]", "workload in the namespace (default: all)")
+      .option("-A, --all-namespaces", "query all namespaces", false)
+      .option("--window <time>", "observation window that is required and counted, as 24h (default: 7d)")
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
     .action((workload: string | undefined, flags: Flags) =>
@@ -39,10 +36,10 @@ function readyCommand(): Command {
 }
 
 const EXAMPLES = `
-ready: every call of the window came by mutual TLS; waiting: somebody comes in plaintext; unknown: no call was observed, calls
-were not observed for the whole window, some were forgotten, or a Pod has no xserver; strict: it is so already.
+ready: every call in the window used mTLS. waiting: some callers use plaintext. unknown: no call was observed, the window is not
+covered, some calls were dropped from the record, or a Pod has no xserver. strict: the workload is STRICT already.
 
-Exit codes: 0 all are ready or strict, 5 somebody comes in plaintext, 4 unknown for a workload, or no workload was found.
+Exit codes: 0 all workloads are ready or strict, 5 some callers use plaintext, 4 a workload is unknown, or none was found.
 
 Examples:
   merlonctl mtls ready -n foo

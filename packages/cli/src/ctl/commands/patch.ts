@@ -38,19 +38,19 @@ const CONTENT_TYPES = {
 export function patchCommand(): Command {
   return withClusterFlags(
     new Command("patch")
-      .description("change some fields of an object")
+      .description("Change fields of an object")
       .argument("<kind>", "kind, or kind/name")
       .argument("[name]", "name of the object")
       .addOption(
-        new Option("--type <type>", "how the patch is meant (RFC 7386 `merge`, RFC 6902 `json`)")
+        new Option("--type <type>", "patch format: `merge` (RFC 7386) or `json` (RFC 6902)")
           .choices(Object.keys(CONTENT_TYPES))
           .default("merge"),
       )
       .option("-p, --patch <text>", "the patch, as JSON or YAML")
       .option("--patch-file <file>", "file with the patch, - for standard input")
-      .option("--subresource <name>", "part of the object to change, as `status`")
-      .option("--wait", "until the policy is Ready: every workload it selects is protected", false)
-      .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(30_000, "30s"))
+      .option("--subresource <name>", "subresource to patch, as `status`")
+      .option("--wait", "wait until the policy is Ready", false)
+      .addOption(new Option("--timeout <time>", "how long --wait waits").argParser(duration).default(30_000, "30s"))
       .addOption(dryRunOption())
       .addOption(outputOption(["json", "yaml", "name"])),
   )

@@ -27,10 +27,10 @@ export function promoteCommand(): Command {
   return withQuestionFlags(
     withClusterFlags(
       new Command("promote")
-        .description("enforce a policy that is in Shadow, after showing what that changes")
+        .description("Enforce a policy that is in shadow mode, after showing the effect")
         .argument("<kind>", "kind, or kind/name")
         .argument("[name]", "name of the policy")
-        .option("-y, --yes", "do not ask", false),
+        .option("-y, --yes", "skip the confirmation", false),
     ),
   )
     .addHelpText("after", EXAMPLES)

@@ -16,15 +16,15 @@ interface Flags extends ClusterFlags {
 }
 
 export function proxyCommand(): Command {
-  return new Command("proxy").description("ask about proxies").addCommand(statusCommand())
+  return new Command("proxy").description("Query proxies").addCommand(statusCommand())
 }
 
 function statusCommand(): Command {
   return withClusterFlags(
     new Command("status")
-      .description("show every connected proxy, its revision and its lag")
-      .option("-A, --all-namespaces", "of all namespaces", false)
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+      .description("Show connected proxies, their revision and lag")
+      .option("-A, --all-namespaces", "query all namespaces", false)
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
     .action((flags: Flags) => withSession(flags, session => run(session, flags)))

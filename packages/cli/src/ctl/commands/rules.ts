@@ -19,10 +19,10 @@ interface Flags extends ClusterFlags {
 export function rulesCommand(): Command {
   return withClusterFlags(
     new Command("rules")
-      .description("show how often each rule settled a call")
-      .option("-A, --all-namespaces", "of all namespaces", false)
-      .option("--unused-for <time>", "only those that settled nothing for so long, as 30d or 12h")
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+      .description("Show how often each rule decided a call")
+      .option("-A, --all-namespaces", "query all namespaces", false)
+      .option("--unused-for <time>", "only rules that decided nothing for this long, as 30d or 12h")
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
     .action((flags: Flags) => withSession(flags, session => run(session, flags)))

@@ -33,19 +33,19 @@ export function runCommand(): Command {
   const expose = new Option("--expose <n>", "port of this machine for callers outside the mesh").argParser(port)
   return withDataFlag(
     new Command("run")
-      .description("run a program of yours in the local mesh, behind a proxy of its own; again to change it")
+      .description("Run a program in the local mesh, behind a proxy. Run it again to change its settings")
       .argument("<name>", "name of the workload")
       .argument(
         "<command...>",
         "the program and its arguments, after `--`; {host} and {port} stand for where to listen",
       )
-      .option("-n, --namespace <name>", "made where it is missing", "default")
+      .option("-n, --namespace <name>", "namespace; created if missing", "default")
       .addOption(new Option("-p, --port <n>", "port it listens on").argParser(port).makeOptionMandatory())
-      .addOption(new Option("--protocol <name>", "what it speaks").choices(PROTOCOLS).default("http"))
+      .addOption(new Option("--protocol <name>", "protocol of the port").choices(PROTOCOLS).default("http"))
       .option("-l, --label <labels>", "what policies select it by, as app=web,version=v2; repeatable", labels, {})
-      .addOption(new Option("--replicas <n>", "how many of it").argParser(whole(1, 50)).default(1))
+      .addOption(new Option("--replicas <n>", "number of replicas").argParser(whole(1, 50)).default(1))
       .option("--service-account <name>", "its identity (default: the label app, else its name)")
-      .addOption(new Option("--service-port <n>", "of its Service (default: its port)").argParser(port))
+      .addOption(new Option("--service-port <n>", "port of its Service (default: --port)").argParser(port))
       .addOption(expose)
       .addOption(new FormerOption("--way-in <n>", expose))
       .addOption(

@@ -16,7 +16,7 @@ interface StatusFlags extends DataFlags {
 }
 
 export function statusCommand(): Command {
-  return withDataFlag(new Command("status").description("show what runs of the mesh of this machine"))
+  return withDataFlag(new Command("status").description("Show the local mesh"))
     .addOption(outputOption(["json", "yaml"]))
     .addHelpText("after", "\nExamples:\n  merlonctl status\n  merlonctl status --output json")
     .action((flags: StatusFlags) => run(flags))

@@ -16,7 +16,7 @@ interface StopFlags extends DataFlags {
 export function stopCommand(): Command {
   return withDataFlag(
     new Command("stop")
-      .description("stop a program that `merlonctl run` started, and take its workloads out of the mesh")
+      .description("Stop a program that `merlonctl run` started, and remove its workloads from the mesh")
       .argument("<name>", "as it was given to `run`")
       .option("-n, --namespace <name>", "its namespace", "default"),
   )

@@ -23,10 +23,10 @@ interface Flags extends SourceFlags {
 export function suggestCommand(): Command {
   return withSourceFlags(
     new Command("suggest")
-      .description("write least-privilege policies from what was seen")
-      .argument("[workload]", "name, or namespace/name; all that were called if none is named")
+      .description("Suggest least-privilege policies from observed traffic")
+      .argument("[workload]", "name, or namespace/name (default: all workloads with traffic)")
       .option("--calls <file>", "recorded calls as JSON, - for standard input (default: what the mesh has recorded)")
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["yaml", "json"]).default("yaml")),
+      .addOption(new Option("-o, --output <format>", "output format").choices(["yaml", "json"]).default("yaml")),
   )
     .addHelpText("after", EXAMPLES)
     .action((word: string | undefined, flags: Flags) => run(word, flags))

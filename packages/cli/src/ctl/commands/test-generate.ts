@@ -22,7 +22,7 @@ export function testGenerateCommand(): Command {
     withMeshFlags(
       new Command("generate")
         .description(
-          "write the cases that tests lack: for each rule one that it decides, and those that each of its fields keeps out",
+          "Write missing test cases: for each rule one that it decides, and one that each of its fields excludes",
         )
         .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
         .option("--write", "into files `NAME.generated.test.yaml` beside the tests, instead of printing", false),

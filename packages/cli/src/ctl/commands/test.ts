@@ -29,12 +29,12 @@ export function testCommand(): Command {
   return withMeshSettings(
     withMeshFlags(
       new Command("test")
-        .description("run the tests that stand beside policies")
+        .description("Run policy tests")
         .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
         .option("--filter <text>", "only cases whose file or name has this text")
         .option("--watch", "run again whenever a file changes", false)
         .option("--junit <file>", "also write the results as JUnit's XML")
-        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+        .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
     ),
   )
     .addCommand(testGenerateCommand())

@@ -26,14 +26,10 @@ const LOOK_AGAIN_MS = 300
 const WEBHOOK_GOES_MS = 60_000
 
 export function uninstallCommand(): Command {
-  return withClusterFlags(new Command("uninstall").description("take the control plane out of a cluster"))
-    .option("--crds", "also the kinds, and with them every policy", false)
-    .option("--keep-namespace", "leave the namespace, and in it the mesh's root key", false)
-    .option(
-      "--services",
-      "only point captured Services back at their applications, once the control plane is gone",
-      false,
-    )
+  return withClusterFlags(new Command("uninstall").description("Uninstall the control plane from a cluster"))
+    .option("--crds", "also delete the CRDs, and with them every policy", false)
+    .option("--keep-namespace", "keep the namespace and the mesh's root key in it", false)
+    .option("--services", "only restore captured Services, after the control plane is gone", false)
     .addHelpText("after", "\nExamples:\n  merlonctl uninstall\n  merlonctl uninstall --crds --keep-namespace")
     .action((flags: Flags) => withSession(flags, session => run(session, flags)))
 }

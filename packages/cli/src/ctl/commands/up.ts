@@ -51,9 +51,9 @@ export function upCommand(): Command {
   return withMeshFlags(
     withDataFlag(
       new Command("up")
-        .description("start a mesh on this machine: cluster, control plane, samples with a proxy each")
-        .option("-d, --detach", "return when everything is ready; `merlonctl down` stops it", false)
-        .option("--no-samples", "cluster and control plane alone")
+        .description("Start a mesh on this machine: cluster, control plane, and samples behind a proxy each")
+        .option("-d, --detach", "run in the background; stop with `merlonctl down`", false)
+        .option("--no-samples", "start without sample workloads")
         .option("-f, --file <file>", "what runs in it, as YAML; a mesh that runs is brought to it"),
     ),
   )

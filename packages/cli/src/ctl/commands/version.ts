@@ -32,9 +32,9 @@ interface Versions {
 export function versionCommand(): Command {
   return withClusterFlags(
     new Command("version")
-      .description("say which version this is, and which the control plane and the proxies are")
-      .option("--client", "of this program alone, without asking a cluster", false)
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+      .description("Show the versions of this program, the control plane and the proxies")
+      .option("--client", "show the client version only", false)
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", "\nExamples:\n  merlonctl version\n  merlonctl version --client -o json")
     .action(run)

@@ -26,10 +26,10 @@ const LOOK_MS = 200
 export function waitCommand(): Command {
   return withClusterFlags(
     new Command("wait")
-      .description("wait until objects are Ready, have a condition, or are gone")
+      .description("Wait until objects are Ready, have a condition, or are deleted")
       .argument("<objects...>", "KIND/NAME, or KIND NAME…")
       .option("--for <what>", "Ready, condition=NAME, condition=NAME=STATUS or delete", "Ready")
-      .addOption(new Option("--timeout <time>", "for each of them").argParser(duration).default(30_000, "30s")),
+      .addOption(new Option("--timeout <time>", "timeout for each object").argParser(duration).default(30_000, "30s")),
   )
     .addHelpText("after", EXAMPLES)
     .action((words: string[], flags: Flags) => withSession(flags, session => run(session, words, flags)))

@@ -17,9 +17,9 @@ interface Flags extends SourceFlags {
 export function whatCanCommand(): Command {
   return withSourceFlags(
     new Command("what-can")
-      .description("prove what an identity can reach")
+      .description("Prove what an identity can reach")
       .argument("<identity>", "ns/NAMESPACE/sa/ACCOUNT, NAMESPACE/ACCOUNT, or with its trust domain in front")
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
     .action((word: string, flags: Flags) => run(word, flags))

@@ -21,13 +21,13 @@ interface Flags extends SourceFlags {
 export function whoCanCommand(): Command {
   return withSourceFlags(
     new Command("who-can")
-      .description("prove who can reach a workload")
+      .description("Prove who can reach a workload")
       .argument("<workload>", "name, or namespace/name")
-      .option("--method <method>", "with this method; may be given several times", several, [])
-      .option("--path <path>", "to this path, or all that a pattern takes, as /admin/*", several, [])
-      .option("--host <host>", "under this host", several, [])
-      .addOption(new Option("--port <port>", "at this port of the workload").argParser(whole(1, 65_535)))
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+      .option("--method <method>", "method (repeatable)", several, [])
+      .option("--path <path>", "path or pattern, as /admin/* (repeatable)", several, [])
+      .option("--host <host>", "host (repeatable)", several, [])
+      .addOption(new Option("--port <port>", "port of the workload").argParser(whole(1, 65_535)))
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
     .action((word: string, flags: Flags) => run(word, flags))

@@ -33,7 +33,7 @@ import { declaredPort, labels } from "../workload/parse-flags.js"
 
 export function workloadCommand(): Command {
   return new Command("workload")
-    .description("declare workloads that no orchestrator runs")
+    .description("Declare workloads that run outside Kubernetes")
     .addCommand(addCommand())
     .addCommand(listCommand())
     .addCommand(removeCommand())
@@ -55,7 +55,7 @@ const MIN_TTL_MS = 600_000
 function addCommand(): Command {
   return withClusterFlags(
     new Command("add")
-      .description("declare a workload and write the files its proxy starts from; again for a new token")
+      .description("Declare a workload and write the files that its proxy starts from. Run it again for a new token")
       .argument("<name>", "name of the workload")
       .option("--labels <labels>", "what policies select it by, as app=web,version=v1", labels, {})
       .option(
@@ -125,8 +125,8 @@ interface ListFlags extends ClusterFlags {
 function listCommand(): Command {
   return withClusterFlags(
     new Command("list")
-      .description("show declared workloads")
-      .option("-A, --all-namespaces", "of all namespaces", false)
+      .description("Show declared workloads")
+      .option("-A, --all-namespaces", "query all namespaces", false)
       .option("-l, --selector <labels>", "those with these labels")
       .addOption(outputOption(["json", "yaml", "wide", "name"])),
   ).action((flags: ListFlags) => withSession(flags, session => list(session, flags)))
@@ -182,9 +182,9 @@ interface RemoveFlags extends ClusterFlags {
 function removeCommand(): Command {
   return withClusterFlags(
     new Command("remove")
-      .description("take a declared workload back; its token ends with it")
+      .description("Remove a declared workload and revoke its token")
       .argument("<name>", "name of the workload")
-      .option("--ignore-not-found", "what is not there counts as removed", false)
+      .option("--ignore-not-found", "ignore objects that do not exist", false)
       .addOption(outputOption(["name"])),
   ).action((name: string, flags: RemoveFlags) => withSession(flags, session => remove(session, name, flags)))
 }
