@@ -136,6 +136,24 @@ it("--listen gives any program with http_proxy routing and mutual TLS", { tags: 
   expect(await proxy.stop()).toBe(0)
 })
 
+it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
+  "--listen takes no calls of other users unless it is told to (needs root)",
+  { tags: ["needs/curl"] },
+  async () => {
+    const codeFor = async (...flags: readonly string[]): Promise<string> => {
+      const proxy = start(["--listen", "127.0.0.1:0", ...flags])
+      await expect.poll(() => proxy.stderr(), POLL).toMatch(/listening on 127.0.0.1:\d+/)
+      const address = /listening on (\S+)/.exec(proxy.stderr())?.[1] ?? ""
+      const args = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-x", `http://${address}`, "http://web/a"]
+      const { stdout } = await run("curl", args, { uid: 54_321, env: { PATH: process.env.PATH ?? "" } })
+      expect(await proxy.stop()).toBe(0)
+      return stdout
+    }
+    expect(await codeFor()).toBe("403")
+    expect(await codeFor("--allow-other-users")).toBe("200")
+  },
+)
+
 const POLL = { timeout: 90_000, interval: 200 }
 
 function start(args: readonly string[]) {

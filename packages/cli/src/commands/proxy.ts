@@ -68,7 +68,7 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined): 
     if (httpProxy !== undefined) {
       // Other users of the machine can connect to loopback too, and must not call under the identity of the workload.
       const explicit = new OutboundProxy({
-        ...{ book, outbound, mesh, allowExternal: true, log: logger },
+        ...{ book, outbound, requests, mesh, allowExternal: true, log: logger },
         mayCall: isOwnUser,
       })
       listeners.push({ listen: () => explicit.listen(httpProxy), close: () => explicit.close() })

@@ -3,7 +3,7 @@
 
 import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
 import { type Bootstrap, readBootstrap } from "@merlon/xds/member"
-import { messageOf } from "@merlon/xds/runtime"
+import { isOwnUser, messageOf } from "@merlon/xds/runtime"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
 import { address, duration, whole } from "../arguments.js"
@@ -26,6 +26,7 @@ interface Flags {
   readonly listen?: { readonly host: string; readonly port: number }
   readonly allowExternal?: boolean
   readonly allowRemote?: boolean
+  readonly allowOtherUsers?: boolean
   readonly logLevel: string
 }
 
@@ -98,6 +99,12 @@ export function xclientCommand(): Command {
     .addOption(new Option("--allow-external", "with --listen: also reach hosts outside of the mesh, in plaintext"))
     .addOption(new Option("--allow-remote", "with --listen: also listen where other machines reach it"))
     .addOption(
+      new Option(
+        "--allow-other-users",
+        "with --listen: also take calls of other users of this machine, as the containers of a Pod are",
+      ),
+    )
+    .addOption(
       option("--log-level <level>", "of the log on standard error", "MERLON_XCLIENT_LOG_LEVEL")
         .choices(["debug", "info", "warn", "error", "silent"])
         .default("error"),
@@ -165,9 +172,14 @@ async function serveProxy(
     )
   }
   const member = new MeshMember({ bootstrap, log })
-  const { book, outbound } = member
+  const { book, outbound, requests } = member
   const { mesh } = bootstrap.names
-  const proxy = new OutboundProxy({ book, outbound, mesh, allowExternal: flags.allowExternal === true, log })
+  // Other machines have no users here to be asked for.
+  const isOpen = flags.allowOtherUsers === true || !LOOPBACK.test(listen.host)
+  const proxy = new OutboundProxy({
+    ...{ book, outbound, requests, mesh, allowExternal: flags.allowExternal === true, log },
+    ...(!isOpen && { mayCall: isOwnUser }),
+  })
   const { address: host, port: opened } = await proxy.listen(listen)
   process.stderr.write(`xclient: listening on ${host.includes(":") ? `[${host}]` : host}:${opened}\n`)
   void member.start()

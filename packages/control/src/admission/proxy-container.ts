@@ -93,7 +93,7 @@ export function outboundContainer(options: InjectionOptions, ports: readonly App
     name,
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    args: ["xclient", "--listen", `127.0.0.1:${OUTBOUND_PORT}`, "--allow-external"],
+    args: ["xclient", "--listen", `127.0.0.1:${OUTBOUND_PORT}`, "--allow-external", "--allow-other-users"],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
     ...memberParts(options),
     ...(nativeSidecar ? {} : { lifecycle: preStop(...untilClosed(ports)) }),

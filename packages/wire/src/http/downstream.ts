@@ -86,6 +86,8 @@ export interface DownstreamOptions {
   readonly deadlines: Deadlines
   /** For bytes of requests that have not come whole, or wait for their turn. */
   readonly unread: ByteBudget
+  /** Whether clients may ask for tunnels by CONNECT, which a 2xx begins (RFC 9110 section 9.3.6). HTTP/1.1 alone offers it. */
+  readonly tunnels?: boolean
 }
 
 /** Whose connection it is. */

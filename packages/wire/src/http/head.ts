@@ -9,10 +9,12 @@ export type HttpVersion = "http/1.0" | "http/1.1" | "h2"
 export interface RequestHead {
   readonly version: HttpVersion
   readonly method: string
-  /** In origin form, or `*`; as written otherwise. */
+  /** In origin form, or `*`; empty for CONNECT. */
   readonly target: string
   /** Absent where an HTTP/1.0 client named none: absence has a meaning of its own for rules. */
   readonly host: string | undefined
+  /** That of a target in absolute form, as forward proxies are sent it (RFC 9112 section 3.2.2). */
+  readonly scheme?: "http" | "https" | undefined
   readonly headers: Fields
   readonly framing: Framing
   /** Whether the client wants to go on using the connection (RFC 9112 section 9.3). */

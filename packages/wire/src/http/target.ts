@@ -9,6 +9,8 @@ export interface RequestTarget {
   readonly target: string
   /** Undefined where the target names none and the Host header counts. */
   readonly host: string | undefined
+  /** Undefined where the target is not in absolute form. */
+  readonly scheme: "http" | "https" | undefined
 }
 
 /** Undefined where the target is none of the forms the method may have. */
@@ -16,20 +18,28 @@ export function parseTarget(method: string, written: string): RequestTarget | un
   for (let at = 0; at < written.length; at++) {
     if (VISIBLE[written.charCodeAt(at)] !== 1) return undefined
   }
-  if (written.startsWith("/")) return { target: written, host: undefined }
-  if (written === "*") return method === "OPTIONS" ? { target: written, host: undefined } : undefined
-  const scheme = /^https?:\/\//i.exec(written)
-  if (scheme === null) return undefined
-  const rest = written.slice(scheme[0].length)
+  if (method === "CONNECT") return parseAuthority(written)
+  if (written.startsWith("/")) return { target: written, host: undefined, scheme: undefined }
+  if (written === "*") return method === "OPTIONS" ? { target: written, host: undefined, scheme: undefined } : undefined
+  const prefix = /^http(s?):\/\//i.exec(written)
+  if (prefix === null) return undefined
+  const scheme = prefix[1] === "" ? "http" : "https"
+  const rest = written.slice(prefix[0].length)
   const end = rest.search(/[/?]/)
   const host = end < 0 ? rest : rest.slice(0, end)
   // RFC 9110 section 4.2.1: an http URI without a host is invalid. `isHost` refuses user names and fragments.
   if (host === "" || !isHost(host)) return undefined
   const path = end < 0 ? "" : rest.slice(end)
-  if (path.startsWith("/")) return { target: path, host }
+  if (path.startsWith("/")) return { target: path, host, scheme }
   // RFC 9112 section 3.2.4: OPTIONS without a path is about the server as a whole.
-  if (path === "" && method === "OPTIONS") return { target: "*", host }
-  return { target: `/${path}`, host }
+  if (path === "" && method === "OPTIONS") return { target: "*", host, scheme }
+  return { target: `/${path}`, host, scheme }
+}
+
+/** RFC 9112 section 3.2.3: CONNECT names a host and a port, and nothing else. */
+function parseAuthority(written: string): RequestTarget | undefined {
+  const isAuthority = isHost(written) && /[^:]:[0-9]+$/.test(written)
+  return isAuthority ? { target: "", host: written, scheme: undefined } : undefined
 }
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+;=%]*)(?::[0-9]{0,5})?$/

@@ -287,7 +287,7 @@ export class Http1Downstream<E extends Exchange>
   }
 
   #readHead(bytes: BorrowedBytes, at: number, to: number): number {
-    const { limits, deadlines } = this.#options
+    const { limits, deadlines, tunnels = false } = this.#options
     const scanner = this.#scanner
     const fresh = !scanner.begun
     const after = scanner.scan(bytes, at, to)
@@ -295,7 +295,8 @@ export class Http1Downstream<E extends Exchange>
       if (fresh) this.deadline = deadlines.after(limits.headerTimeoutMs)
       return -1
     }
-    const head = after === -2 ? scanner.fault : parseRequestHead(scanner.text, limits.headerLines, scanner.printable)
+    const head =
+      after === -2 ? scanner.fault : parseRequestHead(scanner.text, limits.headerLines, scanner.printable, tunnels)
     if (typeof head === "string") {
       this.#malformed(head)
       return -1

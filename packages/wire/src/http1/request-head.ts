@@ -14,8 +14,13 @@ import { isHost, parseTarget } from "../http/target.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
-/** `printable` as the scanner found it. */
-export function parseRequestHead(text: string, maxLines: number, printable = false): RequestHead | HttpFault {
+/** `printable` as the scanner found it. `tunnels`: whether CONNECT is a method like any other. */
+export function parseRequestHead(
+  text: string,
+  maxLines: number,
+  printable = false,
+  tunnels = false,
+): RequestHead | HttpFault {
   const methodEnd = text.indexOf(" ")
   const lineEnd = text.indexOf("\r\n")
   const targetEnd = text.indexOf(" ", methodEnd + 1)
@@ -25,7 +30,7 @@ export function parseRequestHead(text: string, maxLines: number, printable = fal
   if (minorVersion < 0) return "bad-version"
   const method = text.slice(0, methodEnd)
   const refused = methodFault(method)
-  if (refused !== undefined) return refused
+  if (refused !== undefined && !(tunnels && refused === "connect-refused")) return refused
   const target = parseTarget(method, text.slice(methodEnd + 1, targetEnd))
   if (target === undefined) return "bad-target"
   const headers = parseHeaderLines(text, lineEnd + 2, maxLines, printable)
@@ -39,6 +44,7 @@ export function parseRequestHead(text: string, maxLines: number, printable = fal
     method,
     target: target.target,
     host: target.host ?? seen.host,
+    scheme: target.scheme,
     headers,
     framing,
     keepAlive: minorVersion === 1 ? !seen.close : seen.keepAlive && !seen.close,

@@ -64,10 +64,11 @@ export class ResponseWriter implements Responder {
     if (exchange === undefined) return false
     const { outbox } = this.#connection
     const { head } = exchange
-    if (response.status === 101) {
+    const isConnected = head.method === "CONNECT" && response.status >= 200 && response.status < 300
+    if (response.status === 101 || isConnected) {
       this.#tunnel = true
       this.#framing = "close"
-      outbox.text(responseHeadText(response, head, "none", "connection: upgrade\r\n"))
+      outbox.text(responseHeadText(response, head, "none", isConnected ? "" : "connection: upgrade\r\n"))
       this.#connection.beginTunnel()
       return true
     }

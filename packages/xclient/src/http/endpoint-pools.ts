@@ -3,8 +3,9 @@
 // mutual TLS, whatever the program speaks; to an endpoint without one, in the version that the program chose.
 
 import { Http1Pool, Http2Pool } from "@merlon/wire"
-import type { Deadlines, HttpVersion, Upstream, UpstreamLimits } from "@merlon/wire/http"
+import type { Deadlines, HttpVersion, Upstream, UpstreamLimits, UpstreamObserver } from "@merlon/wire/http"
 import type { ServiceEndpoint } from "@merlon/xds"
+import { messageOf } from "@merlon/xds/runtime"
 import { connectionKey } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
 import { openSocket } from "../connect/open-socket.js"
@@ -24,6 +25,8 @@ interface Kept {
   readonly pool: Upstream
   lastUsed: number
   closed: boolean
+  /** Why the last connection was not made. */
+  connectError: string | undefined
 }
 
 /** The pool of an endpoint's last request: most requests need no other, and finding one by its key costs a digest. */
@@ -65,9 +68,20 @@ export class EndpointPools {
     const key = `${isHttp2 ? "h2" : "http/1.1"} ${connectionKey(endpoint, plan)}`
     const found = this.#pools.get(key)
     if (found !== undefined) return found
-    const kept = { pool: this.#open(endpoint, plan, material, isHttp2), lastUsed: 0, closed: false }
+    const observer: UpstreamObserver = {
+      connectFailed: error => {
+        kept.connectError = error === undefined ? undefined : reasonOf(error)
+      },
+    }
+    const pool = this.#open(endpoint, plan, material, isHttp2, observer)
+    const kept: Kept = { pool, lastUsed: 0, closed: false, connectError: undefined }
     this.#pools.set(key, kept)
     return kept
+  }
+
+  /** Why the last connection to the endpoint was not made. */
+  connectError(endpoint: ServiceEndpoint): string | undefined {
+    return this.#latest.get(endpoint)?.kept.connectError
   }
 
   /** Ends what is idle; requests under way may finish. */
@@ -75,11 +89,18 @@ export class EndpointPools {
     for (const [key, kept] of this.#pools) this.#end(key, kept)
   }
 
-  #open(endpoint: ServiceEndpoint, plan: TransportPlan, material: Material, isHttp2: boolean): Upstream {
+  #open(
+    endpoint: ServiceEndpoint,
+    plan: TransportPlan,
+    material: Material,
+    isHttp2: boolean,
+    observer: UpstreamObserver,
+  ): Upstream {
     const { mesh, limits, deadlines } = this.#options
     const connect = ({ allowHalfOpen }: { readonly allowHalfOpen: boolean }) =>
       openSocket({ endpoint, plan, material, alpn: [`${mesh}-h2`], timeoutMs: limits.connectTimeoutMs, allowHalfOpen })
-    return isHttp2 ? new Http2Pool({ connect, limits, deadlines }) : new Http1Pool({ connect, limits, deadlines })
+    const options = { connect, limits, deadlines, observer }
+    return isHttp2 ? new Http2Pool(options) : new Http1Pool(options)
   }
 
   #sweep(): void {
@@ -94,6 +115,11 @@ export class EndpointPools {
     void kept.pool.close()
     this.#pools.delete(key)
   }
+}
+
+/** Of several addresses, each has its own. */
+function reasonOf(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : messageOf(error)
 }
 
 /** By reference: a change of who may answer comes with other lists. */

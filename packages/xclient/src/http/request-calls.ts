@@ -11,8 +11,8 @@ import { planTransport } from "../connect/transport-plan.js"
 import type { HostRouting } from "../routes/host-routing.js"
 import { Attempt } from "./attempt.js"
 import { EndpointPools } from "./endpoint-pools.js"
-import type { RequestRouter } from "./routed-exchange.js"
-import { DOWNSTREAM_LIMITS, WorkloadConnections } from "./workload-connection.js"
+import { type RequestRouter, RoutedExchange } from "./routed-exchange.js"
+import { DOWNSTREAM_LIMITS, type MakeExchange, WorkloadConnections } from "./workload-connection.js"
 
 export interface RequestCallsOptions {
   readonly mesh: string
@@ -35,6 +35,13 @@ const UPSTREAM_LIMITS: Omit<UpstreamLimits, "connectTimeoutMs"> = {
   keepAliveTimeoutMs: 30_000,
 }
 
+/** For plaintext; nothing else can be spoken with it. */
+const NO_MATERIAL: Material = {
+  id: 0,
+  credentials: undefined,
+  trust: { bundle: "", signer: "", revokedIdentities: [], revokedSerials: [] },
+}
+
 export class RequestCalls {
   readonly #options: RequestCallsOptions
   readonly #pools: EndpointPools
@@ -51,7 +58,18 @@ export class RequestCalls {
 
   /** Serves the requests of a connection until it closes. `head`: what has been read of it already. */
   serve(socket: Socket, version: "http1" | "http2", head: Buffer, routing: HostRouting, failed: FailureSink): void {
-    this.#connections.serve(socket, version, head, this.#routerTo(routing, failed))
+    const router = this.routerTo(routing, failed)
+    this.#connections.serve(
+      socket,
+      version,
+      head,
+      (request, responder) => new RoutedExchange(router, responder, request),
+    )
+  }
+
+  /** Serves a connection whose requests say themselves where they go, or ask for tunnels by CONNECT. */
+  serveProxied(socket: Socket, exchange: MakeExchange): void {
+    this.#connections.serve(socket, "http1", Buffer.alloc(0), exchange, true)
   }
 
   /** Connections of the workload end after their response. */
@@ -63,7 +81,7 @@ export class RequestCalls {
     this.#pools.close()
   }
 
-  #routerTo(routing: HostRouting, failed: FailureSink): RequestRouter {
+  routerTo(routing: HostRouting, failed: FailureSink): RequestRouter {
     const { health, material, mesh } = this.#options
     return {
       choose: call => {
@@ -75,12 +93,14 @@ export class RequestCalls {
       },
       send: ({ cluster }, endpoint, request, { version }, listener) => {
         const current = material()
-        if (current === undefined) throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
-        const planned = planTransport(cluster, endpoint, current.credentials !== undefined)
+        const planned = planTransport(cluster, endpoint, current === undefined || current.credentials !== undefined)
         if (!planned.ok) throw new CallFailure("no-transport", planned.reason)
-        return this.#pools.poolFor(endpoint, planned.plan, current, version).send(request, listener)
+        if (current === undefined && planned.plan.kind === "mutual")
+          throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
+        return this.#pools.poolFor(endpoint, planned.plan, current ?? NO_MATERIAL, version).send(request, listener)
       },
       attempt: endpoint => new Attempt(endpoint, health),
+      connectError: endpoint => this.#pools.connectError(endpoint),
       failed: failure => {
         failed(failure)
         return replyTo(failure, mesh)

@@ -21,6 +21,7 @@ import { HTTP_FAULTS, neverProcessed, pairsOf } from "@merlon/wire/http"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { CallFailure } from "../call/call-failure.js"
 import type { CallFailureCode } from "../errors.js"
+import { authorityOf } from "../routes/authority.js"
 import type { Choice } from "../routes/host-routing.js"
 import type { Attempt } from "./attempt.js"
 import { RoutedCall, RoutedRequest, removeNominated } from "./routed-request.js"
@@ -40,6 +41,10 @@ export interface RequestRouter {
   ): UpstreamCall
   /** Begins to count the request as one that the endpoint has. */
   attempt(endpoint: ServiceEndpoint): Attempt
+  /** Why the last connection to it was not made. */
+  connectError(endpoint: ServiceEndpoint): string | undefined
+  /** The name of a forward proxy, which requests carry on. */
+  readonly via?: string
   failed(failure: CallFailure): LocalReply
 }
 
@@ -74,7 +79,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   constructor(router: RequestRouter, responder: Responder, head: RequestHead) {
     this.#router = router
     this.#responder = responder
-    this.#request = new RoutedRequest(head)
+    this.#request = new RoutedRequest(head, router.via)
     this.head = head
   }
 
@@ -218,9 +223,17 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   #fail(failure: UpstreamFailure): void {
-    const { code, text } = FAILURES[failure]
+    const { code } = FAILURES[failure]
     const panic = this.#choice?.panic === true ? " (no endpoint is healthy)" : ""
-    this.#reply(this.#router.failed(new CallFailure(code, `\`${this.#choice?.name}\` ${text}${panic}`)))
+    this.#reply(this.#router.failed(new CallFailure(code, `${this.#reasonOf(failure)}${panic}`)))
+  }
+
+  #reasonOf(failure: UpstreamFailure): string {
+    const endpoint = this.#attempt?.endpoint
+    const cause = failure === "connect" && endpoint !== undefined ? this.#router.connectError(endpoint) : undefined
+    const name = `\`${this.#choice?.name}\``
+    if (endpoint === undefined || cause === undefined) return `${name} ${FAILURES[failure].text}`
+    return `cannot connect to ${authorityOf(endpoint.address, endpoint.port)} of ${name}: ${cause}`
   }
 
   #reply(reply: LocalReply): void {

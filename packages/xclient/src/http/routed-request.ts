@@ -37,8 +37,10 @@ export class RoutedRequest implements OutgoingRequest {
   readonly caller = ""
   readonly headers: Fields
   readonly #isHttp10: boolean
+  readonly #via: string | undefined
 
-  constructor(head: RequestHead) {
+  /** `via`: the name under which a forward proxy tells that it passed the request on (RFC 9110 section 7.6.3). */
+  constructor(head: RequestHead, via?: string) {
     this.method = head.method
     this.target = head.target
     this.host = head.host
@@ -46,6 +48,7 @@ export class RoutedRequest implements OutgoingRequest {
     this.upgrade = offeredProtocols(head)
     this.headers = head.headers
     this.#isHttp10 = head.version === "http/1.0"
+    this.#via = via
     removeNominated(head.headers)
   }
 
@@ -55,8 +58,9 @@ export class RoutedRequest implements OutgoingRequest {
     return !HOP.has(kind)
   }
 
-  added(): void {
-    // The proxy of the server says who calls.
+  /** Who calls is for the proxy of the server to say. */
+  added(write: (name: string, value: string) => void): void {
+    if (this.#via !== undefined) write("via", `${this.#isHttp10 ? "1.0" : "1.1"} ${this.#via}`)
   }
 
   get takesTrailers(): boolean {

@@ -7,13 +7,13 @@ import type {
   Deadlines,
   DownstreamLimits,
   DownstreamUser,
+  Exchange,
   HttpVersion,
   LocalReply,
   RequestHead,
   Responder,
 } from "@merlon/wire/http"
 import { ByteBudget, TokenBucket } from "@merlon/wire/limits"
-import { type RequestRouter, RoutedExchange } from "./routed-exchange.js"
 
 /** The program is trusted with its own resources; these bound mistakes. */
 export const DOWNSTREAM_LIMITS: DownstreamLimits = {
@@ -31,6 +31,8 @@ export const DOWNSTREAM_LIMITS: DownstreamLimits = {
 const UNREAD_BYTES = 64 * 1024 * 1024
 const RESETS = { burst: 10_000, perSecond: 1_000 }
 
+export type MakeExchange = (request: RequestHead, responder: Responder) => Exchange
+
 /** What the connections of a workload have in common. */
 export class WorkloadConnections {
   readonly #deadlines: Deadlines
@@ -41,11 +43,11 @@ export class WorkloadConnections {
     this.#deadlines = deadlines
   }
 
-  /** Serves requests on the socket until it closes. `head`: what has been read of it already. */
-  serve(socket: Socket, version: "http1" | "http2", head: Buffer, router: RequestRouter): void {
-    const options = { limits: DOWNSTREAM_LIMITS, deadlines: this.#deadlines, unread: this.#unread }
-    const user: DownstreamUser<RoutedExchange> = {
-      exchange: (request: RequestHead, responder: Responder) => new RoutedExchange(router, responder, request),
+  /** Serves requests on the socket until it closes. `head`: what has been read of it already. `tunnels`: by CONNECT. */
+  serve(socket: Socket, version: "http1" | "http2", head: Buffer, exchange: MakeExchange, tunnels = false): void {
+    const options = { limits: DOWNSTREAM_LIMITS, deadlines: this.#deadlines, unread: this.#unread, tunnels }
+    const user: DownstreamUser<Exchange> = {
+      exchange,
       unreadable: (_version: HttpVersion, status: number, body: string): LocalReply => ({ status, body, fields: [] }),
       draining: false,
       limitHit: () => undefined,

@@ -8,6 +8,7 @@ import { Enrolment, MeshClient, type Proof } from "@merlon/xds/client"
 import type { Bootstrap } from "@merlon/xds/member"
 import type { Log } from "@merlon/xds/runtime"
 import type { Outbound } from "../call/outbound.js"
+import type { RequestCalls } from "../http/request-calls.js"
 import type { RouteBook } from "../routes/route-book.js"
 import { keepCredentials, keptCredentials } from "./kept-credentials.js"
 import { WorkloadCalls } from "./workload-calls.js"
@@ -66,6 +67,10 @@ export class MeshMember {
 
   get outbound(): Outbound {
     return this.#calls.outbound
+  }
+
+  get requests(): RequestCalls {
+    return this.#calls.requests
   }
 
   /** Resolves when there is a certificate, however long that takes; routes are followed from then on. */

@@ -1,39 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts outside of the mesh, where they are allowed: a plain forward proxy, without routes and without our credentials.
+// Hosts outside of the mesh, where they are allowed: called as they are named, without our credentials.
 
-import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
 import { connect, type Socket } from "node:net"
+import { clusterName } from "@merlon/xds"
+import { EndpointHealth } from "../balance/endpoint-health.js"
 import { CallFailure } from "../call/call-failure.js"
-import { copyBody } from "./copy-body.js"
-import { type ForwardExchange, hasBody, inTime, relayAnswer } from "./forward.js"
+import { HostRouting } from "../routes/host-routing.js"
+import type { ForwardTarget } from "./forward-target.js"
 
-export async function forwardExternally(exchange: ForwardExchange): Promise<void> {
-  const { request, response, target, headers, answerMs } = exchange
-  const framed =
-    hasBody(request) && request.headers["content-length"] === undefined
-      ? { ...headers, "Transfer-Encoding": "chunked" }
-      : headers
-  const { host, port, path } = target
-  // A connection per request: which of them may be kept for whom is not ours to know.
-  const agent = new Agent({ keepAlive: false })
-  const sent = httpRequest({ agent, host, port, path, method: request.method, headers: framed, setHost: false })
-  const answer = new Promise<IncomingMessage>((resolve, reject) => {
-    sent.once("response", resolve)
-    sent.on("error", error => reject(CallFailure.of(error)))
-    // Comes alone after an answer that Node tells nobody of, such as a switch of protocols.
-    sent.once("close", () => reject(new CallFailure("cut-off", "the server closed the connection without an answer")))
-  })
-  response.once("close", () => {
-    if (!response.writableFinished) sent.destroy()
-  })
-  if (hasBody(request)) copyBody(request, sent).catch(() => sent.destroy())
-  else sent.end()
-  try {
-    await relayAnswer(await inTime(answer, answerMs), response)
-  } catch (error) {
-    sent.destroy()
-    throw error
-  }
+/** One endpoint, always in plaintext. */
+export function externalRouting({ host, port }: ForwardTarget): HostRouting {
+  const key = { host, port, subset: "" }
+  const name = clusterName(key)
+  const endpoint = { address: host, port, healthy: true, workload: host, mtlsMode: undefined }
+  const routes = [{ match: [], destinations: [{ cluster: name, weight: 1 }] }]
+  return new HostRouting(
+    {
+      table: { host, port, aliases: [], routes },
+      clusters: [{ ...key, name, tlsMode: "DISABLE", sni: "", identities: [], endpoints: [endpoint] }],
+      services: [],
+      trust: { bundle: "", signer: "", revokedIdentities: [], revokedSerials: [] },
+    },
+    new EndpointHealth(),
+  )
 }
 
 export function tunnelExternally(

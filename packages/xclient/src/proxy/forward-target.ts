@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request to a forward proxy asks for: absolute form names host, port and path (RFC 9112 section 3.2.2). The
-// target's host counts, whatever the Host header says.
+// What a request to a forward proxy asks for: absolute form names host, port and path (RFC 9112 section 3.2.2), CONNECT a host
+// and a port. The target's host counts, whatever the Host header says.
 
+import type { RequestHead } from "@merlon/wire/http"
+import { CallFailure } from "../call/call-failure.js"
 import { parseAuthority } from "../routes/authority.js"
 
 export interface ForwardTarget {
   readonly host: string
   readonly port: number
-  /** As it is to be sent as Host. */
-  readonly authority: string
-  /** Path and query. */
-  readonly path: string
 }
 
-const ABSOLUTE = /^http:\/\/([^/?#]*)([^#]*)$/i
+type Asked = Pick<RequestHead, "method" | "scheme" | "host" | "target">
 
-/** Undefined where it is no request for a forward proxy. */
-export function forwardTarget(url: string): ForwardTarget | undefined {
-  const [, authority = "", rest = ""] = ABSOLUTE.exec(url) ?? []
-  const parsed = parseAuthority(authority)
-  if (parsed === undefined) return undefined
-  const path = rest.startsWith("/") ? rest : `/${rest}`
-  return { host: parsed.host, port: parsed.port ?? 80, authority, path }
+const HTTP_PORT = 80
+
+/** Throws a CallFailure where it is no request for a forward proxy. */
+export function forwardTarget({ method, scheme, host = "", target }: Asked): ForwardTarget {
+  const authority = parseAuthority(host)
+  if (method === "CONNECT") {
+    if (authority?.port === undefined) throw new CallFailure("bad-request", "CONNECT needs `HOST:PORT`")
+    return { host: authority.host, port: authority.port }
+  }
+  // RFC 9110 section 4.2.5: a fragment is never sent.
+  if (scheme !== "http" || authority === undefined || target.includes("#"))
+    throw new CallFailure("bad-request", "this is a forward proxy: ask it for `http://HOST/PATH`, or by CONNECT")
+  return { host: authority.host, port: authority.port ?? HTTP_PORT }
 }
 
 const MAX_SHOWN = 200
 
-/** For a log: without what may be as good as a password, which is a query, and whatever stands before the host. */
-export function shownTarget(url: string): string {
-  return url
-    .replace(/[?#].*$/s, "")
-    .replace(/^([a-z]+:\/\/)?[^/]*@/i, "$1")
-    .slice(0, MAX_SHOWN)
+/** For a log: without the query, which may be as good as a password. */
+export function shownTarget({ scheme, host = "", target }: Asked): string {
+  const [path = ""] = target.split("?", 1)
+  return `${scheme === undefined ? "" : `${scheme}://`}${host}${path}`.slice(0, MAX_SHOWN)
 }

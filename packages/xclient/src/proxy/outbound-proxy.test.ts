@@ -10,6 +10,7 @@ import { isOwnUser } from "@merlon/xds/runtime"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
+import { RequestCalls } from "../http/request-calls.js"
 import { TestBook } from "../testing/book.js"
 import { type ServerWords, TestMesh } from "../testing/mesh.js"
 import { OutboundProxy, type OutboundProxyOptions } from "./outbound-proxy.js"
@@ -20,6 +21,7 @@ const SILENT = { info() {}, warn() {}, error() {} }
 let mesh: TestMesh
 let filled: TestBook
 let pool: ConnectionPool
+let requests: RequestCalls | undefined
 let proxy: OutboundProxy | undefined
 
 beforeEach(() => {
@@ -30,6 +32,7 @@ beforeEach(() => {
 afterEach(async () => {
   await proxy?.close(0)
   proxy = undefined
+  requests?.close()
   pool.close()
   await mesh.close()
 })
@@ -37,14 +40,11 @@ afterEach(async () => {
 async function start(options: Partial<OutboundProxyOptions> = {}): Promise<number> {
   const credentials = mesh.credentials()
   const { book, health } = filled
-  const outbound = new Outbound({
-    pool,
-    health,
-    material: () => ({ id: 1, credentials, trust: mesh.trust }),
-    tunnelAlpn: ["merlon"],
-    connectTimeoutMs: 60_000,
-  })
-  proxy = new OutboundProxy({ book, outbound, mesh: "merlon", allowExternal: false, log: SILENT, ...options })
+  const material = () => ({ id: 1, credentials, trust: mesh.trust })
+  const outbound = new Outbound({ pool, health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
+  requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
+  const calls = { book, outbound, requests }
+  proxy = new OutboundProxy({ ...calls, mesh: "merlon", allowExternal: false, log: SILENT, ...options })
   return (await proxy.listen({ host: "127.0.0.1", port: 0 })).port
 }
 
@@ -169,6 +169,76 @@ describe("a program with http_proxy", () => {
   })
 })
 
+describe("a raw connection to the proxy", () => {
+  const websocket = (host: string) =>
+    `GET http://${host}/chat HTTP/1.1\r\nhost: ${host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n` +
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"
+
+  it("keeps a WebSocket to a host of the mesh", async () => {
+    await web({
+      connect: (request, response) => {
+        expect(request.headers).toMatchObject({ ":protocol": "websocket", ":authority": "web", ":path": "/chat" })
+        response.stream.respond({ ":status": 200 })
+        response.stream.pipe(response.stream)
+      },
+    })
+    const client = await talk(await start())
+    client.write(websocket("web"))
+    await expect.poll(client.read).toMatch(/^HTTP\/1.1 101 [\s\S]*\r\n\r\n$/)
+    client.write("frames")
+    await expect.poll(client.read).toMatch(/frames$/)
+  })
+
+  it("keeps a WebSocket to a host outside of the mesh", async () => {
+    let asked = ""
+    const outside = createServer(socket => {
+      socket.on("error", () => undefined)
+      socket.on("data", chunk => {
+        asked += chunk
+        if (asked.endsWith("\r\n\r\n"))
+          socket.write("HTTP/1.1 101 Yes\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
+        else if (asked.endsWith("frames")) socket.end("bye")
+      })
+    })
+    await once(outside.listen(0, "127.0.0.1"), "listening")
+    const { port } = outside.address() as AddressInfo // it listens on TCP
+    const client = await talk(await start({ allowExternal: true }))
+    client.write(websocket(`127.0.0.1:${port}`))
+    await expect.poll(client.read).toMatch(/^HTTP\/1.1 101 [\s\S]*\r\n\r\n$/)
+    expect(asked).toMatch(/^GET \/chat HTTP\/1.1\r\n/)
+    client.write("frames")
+    await expect.poll(client.read).toMatch(/bye$/)
+    outside.close()
+  })
+
+  it("tunnels after a request, and each direction ends by itself", async () => {
+    await web()
+    const echo = createServer({ allowHalfOpen: true }, socket => socket.on("error", () => undefined).pipe(socket))
+    await once(echo.listen(0, "127.0.0.1"), "listening")
+    const { port } = echo.address() as AddressInfo // it listens on TCP
+    const client = await talk(await start({ allowExternal: true }))
+    client.write("GET http://web/first HTTP/1.1\r\nhost: web\r\n\r\n")
+    await expect.poll(client.read).toMatch(/v1 GET \/first/)
+    // With what the program sends before it is told that there is a tunnel.
+    client.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\nearly `)
+    await expect.poll(client.read).toMatch(/200 Connection established\r\n\r\nearly $/)
+    client.end("late")
+    await client.ended
+    expect(client.read()).toMatch(/early late$/)
+    echo.close()
+  })
+
+  it("waits with its content until the control plane has said where it goes", async () => {
+    filled = new TestBook({ answersAbsent: false })
+    const client = await talk(await start({ limits: { routeMs: 60_000 } }))
+    client.write("POST http://web/ HTTP/1.1\r\nhost: web\r\ntransfer-encoding: chunked\r\n\r\n5\r\nearly\r\n")
+    await expect.poll(() => filled.book.subscription.names()).toEqual(["web:80"])
+    await web({ answer: (request, response) => request.pipe(response) })
+    client.write("4\r\nlate\r\n0\r\n\r\n")
+    await expect.poll(client.read).toMatch(/early[\s\S]*late/)
+  })
+})
+
 describe("is told why there is no answer", () => {
   const status = (port: number, url: string, ...more: readonly string[]) =>
     curl(port, "-w", "%{http_code}", ...more, url)
@@ -242,9 +312,7 @@ describe("with --allow-external", () => {
     await once(outside.listen(0, "127.0.0.1"), "listening")
     const port = await start({ allowExternal: true })
     const { port: server } = outside.address() as AddressInfo // it listens on TCP
-    expect(await curl(port, "-w", "%{http_code}", `http://127.0.0.1:${server}/`)).toMatch(
-      /without an answer[\s\S]*502$/,
-    )
+    expect(await curl(port, "-w", "%{http_code}", `http://127.0.0.1:${server}/`)).toMatch(/not HTTP[\s\S]*502$/)
     outside.close()
   })
 
@@ -261,7 +329,7 @@ describe("ends that go away", () => {
     const arrived = new Promise<void>(resolve => {
       void web({
         answer: request => {
-          gone = once(request.socket, "close")
+          gone = once(request, "close")
           resolve()
         },
       })
@@ -270,7 +338,7 @@ describe("ends that go away", () => {
     await expect.poll(() => filled.book.subscription.known().size).toBe(1)
     client.write("GET http://web/ HTTP/1.1\r\nhost: web\r\n\r\n")
     await arrived
-    client.destroy()
+    client.resetAndDestroy()
     await gone
   })
 
@@ -293,6 +361,21 @@ describe("ends that go away", () => {
     expect(text).toMatch(/^HTTP\/1.1 400/)
   })
 })
+
+async function talk(port: number) {
+  const socket = await open(port)
+  let text = ""
+  socket.setEncoding("latin1").on("data", chunk => {
+    text += chunk
+  })
+  const ended = once(socket, "end")
+  return {
+    write: (part: string) => socket.write(part),
+    end: (part: string) => socket.end(part),
+    read: () => text,
+    ended,
+  }
+}
 
 async function open(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1")

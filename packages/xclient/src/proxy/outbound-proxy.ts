@@ -1,50 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // A forward proxy for programs beside us (`http_proxy`): what they ask of a host of the mesh goes by its routes, balanced
-// and over mutual TLS; what they ask of other hosts is refused, unless that was allowed. CONNECT makes a tunnel.
+// and over mutual TLS; what they ask of other hosts is rejected, unless that was allowed. CONNECT makes a tunnel.
 
 import { randomBytes } from "node:crypto"
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { AddressInfo, Socket } from "node:net"
-import type { Duplex } from "node:stream"
-import { type ConnectionLimiter, limitConnections } from "@merlon/wire/limits"
+import { once } from "node:events"
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import type { Exchange, LocalReply, RequestHead, Responder } from "@merlon/wire/http"
+import { hasContent } from "@merlon/wire/http"
+import { ConnectionLimiter, type ConnectionSlot } from "@merlon/wire/limits"
 import type { Log } from "@merlon/xds/runtime"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
-import { authorityOf, parseAuthority } from "../routes/authority.js"
+import type { RequestCalls } from "../http/request-calls.js"
+import type { RequestRouter } from "../http/routed-exchange.js"
+import { authorityOf } from "../routes/authority.js"
 import type { HostRouting } from "../routes/host-routing.js"
-import type { RouteBook } from "../routes/route-book.js"
-import { forwardExternally, tunnelExternally } from "./external.js"
-import { forwardThroughMesh } from "./forward.js"
-import { forwardTarget, shownTarget } from "./forward-target.js"
-import { asHeaderObject, endToEndHeaders } from "./hop-by-hop.js"
-import { joinSockets, refuseTunnel } from "./tunnel.js"
+import type { RouteAnswer, RouteBook } from "../routes/route-book.js"
+import { ConnectExchange, type TunnellingProxy } from "./connect-exchange.js"
+import { externalRouting, tunnelExternally } from "./external.js"
+import { type ForwardTarget, forwardTarget, shownTarget } from "./forward-target.js"
+import { ForwardedExchange, type ForwardingProxy } from "./forwarded-exchange.js"
 
 export interface ProxyLimits {
   readonly connections: number
   /** Requests and tunnels at one time. */
   readonly active: number
-  readonly headerBytes: number
-  readonly headerMs: number
   /** For the control plane to say whether a host is one of the mesh. */
   readonly routeMs: number
-  /** From the end of a request to the head of its answer. */
+  /** From the end of a request to the head of its response. */
   readonly answerMs: number
-  readonly tunnelIdleMs: number
 }
 
 const DEFAULT_PROXY_LIMITS: ProxyLimits = {
   connections: 4_096,
   active: 2_048,
-  headerBytes: 65_536,
-  headerMs: 15_000,
   routeMs: 5_000,
   answerMs: 300_000,
-  tunnelIdleMs: 3_600_000,
 }
 
 export interface OutboundProxyOptions {
   readonly book: RouteBook
   readonly outbound: Outbound
+  readonly requests: RequestCalls
   /** The word of the mesh, for the names of what we say ourselves. */
   readonly mesh: string
   readonly allowExternal: boolean
@@ -59,8 +56,7 @@ export class OutboundProxy {
   readonly #limits: ProxyLimits
   readonly #server: Server
   readonly #limiter: ConnectionLimiter
-  readonly #tunnels = new Set<Duplex>()
-  readonly #mayCall = new WeakMap<Socket, Promise<boolean>>()
+  readonly #connections = new Set<Socket>()
   /** Our name in `Via`, so that we know a request that comes to us again. */
   readonly #pseudonym: string
   #active = 0
@@ -69,130 +65,98 @@ export class OutboundProxy {
     this.#options = options
     this.#limits = { ...DEFAULT_PROXY_LIMITS, ...options.limits }
     this.#pseudonym = `${options.mesh}-xclient-${randomBytes(6).toString("hex")}`
-    this.#server = createServer({
-      maxHeaderSize: this.#limits.headerBytes,
-      requestTimeout: 0,
-      connectionsCheckingInterval: 1_000,
-    })
-    this.#server.headersTimeout = this.#limits.headerMs
     // Programs of one machine share an address, so one address gets most of it.
-    this.#limiter = limitConnections(this.#server, { connections: this.#limits.connections, sharePercent: 75 })
-    this.#server.on("request", (request, response) => void this.#forward(request, response))
-    this.#server.on("connect", (request, socket, head) => {
-      this.#limiter.slotOf(request.socket)?.busy()
-      void this.#connect(request, socket, head)
-    })
-    this.#server.on("clientError", (_, socket) => {
-      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
-    })
+    this.#limiter = new ConnectionLimiter({ connections: this.#limits.connections, sharePercent: 75 })
+    // A program may end its own direction of a tunnel and still read.
+    this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true })
+    this.#server.on("connection", socket => void this.#serve(socket))
   }
 
-  listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject)
-      this.#server.listen(address, () => {
-        this.#server.off("error", reject)
-        resolve(this.#server.address() as AddressInfo) // it listens on TCP
-      })
-    })
+  async listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
+    await once(this.#server.listen(address), "listening")
+    return this.#server.address() as AddressInfo // it listens on TCP
   }
 
   /** Takes nothing new and resolves when what is under way has ended, or the time is over. */
   async close(drainMs = 5_000): Promise<void> {
-    const closed = new Promise<void>(resolve => {
-      this.#server.close(() => resolve())
-    })
-    this.#server.closeIdleConnections()
+    const closed = new Promise(resolve => this.#server.close(resolve))
+    this.#options.requests.drain()
     const timer = setTimeout(() => {
-      this.#server.closeAllConnections()
-      for (const tunnel of this.#tunnels) tunnel.destroy()
+      for (const socket of this.#connections) socket.destroy()
     }, drainMs)
     await closed
     clearTimeout(timer)
-    for (const tunnel of this.#tunnels) tunnel.destroy()
   }
 
-  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      await this.#counted(async () => {
-        await this.#checkClient(request.socket)
-        await this.#route(request, response)
-      })
-    } catch (error) {
-      this.#refuse(response, CallFailure.of(error), request.url ?? "")
-    }
-  }
-
-  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const target = forwardTarget(request.url ?? "")
-    if (target === undefined) {
-      throw new CallFailure("bad-request", "this is a forward proxy: ask it for `http://HOST/PATH`, or by CONNECT")
-    }
-    const headers = endToEndHeaders(request.rawHeaders, new Set(["host", "expect", "via"]))
-    const via = request.headers.via ?? ""
-    if (via.includes(this.#pseudonym))
-      throw new CallFailure("bad-request", "the request came from here; it goes in circles")
-    const sent = {
-      ...asHeaderObject(headers),
-      Host: target.authority,
-      Via: `${via === "" ? "" : `${via}, `}${request.httpVersion} ${this.#pseudonym}`,
-    }
-    const signal = closing(response)
-    const routing = await this.#routing(target, signal)
-    const exchange = { request, response, target, headers: sent, fields: headers, answerMs: this.#limits.answerMs }
-    if (routing === undefined) await forwardExternally(exchange)
-    else await forwardThroughMesh(exchange, routing, this.#options.outbound)
-  }
-
-  async #connect(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
-    // Errors of the client's side end the tunnel; without a listener they would end the process.
+  async #serve(client: Socket): Promise<void> {
+    const slot = this.#limiter.accept(client)
+    if (slot === undefined) return
+    this.#connections.add(client)
+    client.once("close", () => this.#connections.delete(client))
+    // Without a listener an error would end the process; `close` follows.
     client.on("error", () => client.destroy())
-    try {
-      await this.#counted(async () => {
-        await this.#checkClient(request.socket)
-        const authority = parseAuthority(request.url ?? "")
-        const { host, port } = authority ?? {}
-        if (host === undefined || port === undefined) throw new CallFailure("bad-request", "CONNECT needs `HOST:PORT`")
-        const routing = await this.#routing({ host, port })
-        const server =
-          routing === undefined
-            ? await tunnelExternally({ host, port }, this.#limits.routeMs)
-            : (await this.#options.outbound.tunnel(routing)).socket
-        await this.#join(client, server, head)
-      })
-    } catch (error) {
-      refuseTunnel(client, CallFailure.of(error))
-    }
+    const { mayCall, requests } = this.#options
+    const isAllowed = mayCall === undefined || (await mayCall(client))
+    requests.serveProxied(client, (head, responder) => this.#exchange(head, responder, isAllowed, slot))
   }
 
-  async #join(client: Duplex, server: Socket, head: Buffer): Promise<void> {
-    for (const end of [client, server]) this.#tunnels.add(end)
-    try {
-      client.write("HTTP/1.1 200 Connection established\r\n\r\n")
-      // What the program sent before it heard from us.
-      if (head.length > 0) server.write(head)
-      await joinSockets(client, server, this.#limits.tunnelIdleMs)
-    } finally {
-      for (const end of [client, server]) this.#tunnels.delete(end)
+  #exchange(head: RequestHead, responder: Responder, isAllowed: boolean, slot: ConnectionSlot): Exchange {
+    this.#active += 1
+    slot.busy()
+    const proxy: ForwardingProxy & TunnellingProxy = {
+      answerMs: this.#limits.answerMs,
+      routerFor: request => {
+        this.#check(request, isAllowed)
+        return this.#routerFor(request)
+      },
+      connect: async request => {
+        this.#check(request, isAllowed)
+        return this.#connect(forwardTarget(request))
+      },
+      failed: (failure, request) => this.#failed(failure, request),
+      finished: () => {
+        this.#active -= 1
+        slot.idle()
+      },
     }
+    return head.method === "CONNECT"
+      ? new ConnectExchange(proxy, responder, head)
+      : new ForwardedExchange(proxy, responder, head)
   }
 
-  async #checkClient(client: Socket): Promise<void> {
-    const { mayCall, mesh } = this.#options
-    if (mayCall === undefined) return
-    const answer = this.#mayCall.get(client) ?? mayCall(client)
-    this.#mayCall.set(client, answer)
-    if (!(await answer))
+  /** Throws a CallFailure. */
+  #check({ method, headers, framing }: RequestHead, isAllowed: boolean): void {
+    const { mesh } = this.#options
+    if (!isAllowed)
       throw new CallFailure("other-user", `only root and the user that the ${mesh} proxy runs as may call through it`)
+    if (this.#active > this.#limits.active) throw new CallFailure("too-many", "too many requests are under way")
+    if (method === "CONNECT" && hasContent(framing)) throw new CallFailure("bad-request", "CONNECT has no content")
+    if ((headers.get("via") ?? []).some(via => via.includes(this.#pseudonym)))
+      throw new CallFailure("bad-request", "the request came from here; it goes in circles")
+  }
+
+  #routerFor(head: RequestHead): RequestRouter | Promise<RequestRouter> {
+    const target = forwardTarget(head)
+    const name = authorityOf(target.host, target.port)
+    const routerTo = (answer: RouteAnswer): RequestRouter => {
+      const routing = this.#routingOf(name, answer) ?? externalRouting(target)
+      const failed = (failure: CallFailure): LocalReply => this.#failed(failure, head)
+      return { ...this.#options.requests.routerTo(routing, () => undefined), via: this.#pseudonym, failed }
+    }
+    const { book } = this.#options
+    const known = book.ask(name)
+    return known === "unknown" ? book.find(name, this.#limits.routeMs).then(routerTo) : routerTo(known)
+  }
+
+  async #connect(target: ForwardTarget): Promise<Socket> {
+    const name = authorityOf(target.host, target.port)
+    const routing = this.#routingOf(name, await this.#options.book.find(name, this.#limits.routeMs))
+    if (routing === undefined) return tunnelExternally(target, this.#limits.routeMs)
+    return (await this.#options.outbound.tunnel(routing)).socket
   }
 
   /** Undefined for a host outside of the mesh that may be called. */
-  async #routing(
-    { host, port }: { readonly host: string; readonly port: number },
-    signal?: AbortSignal,
-  ): Promise<HostRouting | undefined> {
-    const name = authorityOf(host, port)
-    const answer = await this.#options.book.find(name, this.#limits.routeMs, signal)
+  #routingOf(name: string, answer: RouteAnswer): HostRouting | undefined {
     // Fail closed: as long as nobody knows whether it is a host of the mesh, it is not called as if it were none.
     if (answer === "unknown")
       throw new CallFailure("route-unknown", `the control plane has not said yet how to reach ${name}`)
@@ -204,38 +168,9 @@ export class OutboundProxy {
     )
   }
 
-  async #counted(work: () => Promise<void>): Promise<void> {
-    if (this.#active >= this.#limits.active) throw new CallFailure("too-many", "too many requests are under way")
-    this.#active += 1
-    try {
-      await work()
-    } finally {
-      this.#active -= 1
-    }
-  }
-
-  #refuse(response: ServerResponse, failure: CallFailure, url: string): void {
+  #failed({ status, code, message }: CallFailure, head: RequestHead): LocalReply {
     const { mesh, log } = this.#options
-    log.info({ url: shownTarget(url), code: failure.code, why: failure.message }, "a request was not answered")
-    if (response.headersSent || response.destroyed) {
-      response.destroy()
-      return
-    }
-    const body = `${mesh}: ${failure.message}\n`
-    // The rest of the request's body is not read, so nothing more can follow on this connection.
-    response.writeHead(failure.status, {
-      "content-type": "text/plain; charset=utf-8",
-      "content-length": Buffer.byteLength(body),
-      [`x-${mesh}-failure`]: failure.code,
-      connection: "close",
-    })
-    response.end(body)
+    log.info({ url: shownTarget(head), code, why: message }, "a request was not answered")
+    return { status, body: `${mesh}: ${message}\n`, fields: [[`x-${mesh}-failure`, code]] }
   }
-}
-
-/** Aborted when the client goes away. */
-function closing(response: ServerResponse): AbortSignal {
-  const controller = new AbortController()
-  response.once("close", () => controller.abort())
-  return controller.signal
 }

@@ -3,7 +3,6 @@
 
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import type { CallFailure } from "../call/call-failure.js"
 
 /** Resolves when both are closed. */
 export function joinSockets(client: Duplex, server: Socket, idleMs: number): Promise<void> {
@@ -22,13 +21,4 @@ export function joinSockets(client: Duplex, server: Socket, idleMs: number): Pro
     client.pipe(server)
     server.pipe(client)
   })
-}
-
-export function refuseTunnel(client: Duplex, failure: CallFailure): void {
-  if (client.destroyed) return
-  const body = `${failure.message}\n`
-  client.end(
-    `HTTP/1.1 ${failure.status} Tunnel refused\r\ncontent-type: text/plain; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
 }

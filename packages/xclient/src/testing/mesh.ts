@@ -3,10 +3,10 @@
 // that lead to them.
 
 import { createPrivateKey, createPublicKey } from "node:crypto"
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
-import { createServer as createHttpsServer } from "node:https"
-import type { AddressInfo } from "node:net"
-import type { TLSSocket } from "node:tls"
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from "node:http"
+import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2"
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { createServer as createTlsServer, type TLSSocket } from "node:tls"
 import { CertificateAuthority, createRoot, makeSigningRequest } from "@merlon/identity"
 import type { EffectiveMode } from "@merlon/policy/selection"
 import {
@@ -28,6 +28,7 @@ const HOUR = 3_600_000
 export class TestMesh {
   readonly authority = newAuthority()
   readonly #servers: Server[] = []
+  readonly #sockets = new Set<Socket>()
 
   get trust(): TrustSpec {
     const { bundle, fingerprint: signer } = this.authority
@@ -50,14 +51,18 @@ export class TestMesh {
       seen.push(seenOf(request))
       answer(request, response)
     }
-    const server = words.plaintext === true ? createHttpServer(listener) : createHttpsServer(this.#tls(words), listener)
+    const server = this.#listener(words, listener)
+    server.on("connection", socket => {
+      this.#sockets.add(socket)
+      socket.once("close", () => this.#sockets.delete(socket))
+    })
     this.#servers.push(server)
     await new Promise<void>(resolve => server.listen(0, words.address ?? "127.0.0.1", resolve))
     const { port } = server.address() as AddressInfo // it listens on TCP
     const { mtlsMode = words.plaintext === true ? undefined : "STRICT", healthy = true } = words
     const address = words.address ?? "127.0.0.1"
     const endpoint: ServiceEndpoint = { address, port, healthy, workload: `app/${name}`, mtlsMode }
-    return { endpoint, seen, server }
+    return { endpoint, seen }
   }
 
   routes(destinations: readonly TestDestination[], words: Partial<RouteWords> = {}): HostRoutesSpec {
@@ -88,17 +93,28 @@ export class TestMesh {
   }
 
   async close(): Promise<void> {
-    await Promise.all(
-      this.#servers.map(server => {
-        server.closeAllConnections()
-        return new Promise(resolve => server.close(resolve))
-      }),
-    )
+    for (const socket of this.#sockets) socket.destroy()
+    await Promise.all(this.#servers.map(server => new Promise(resolve => server.close(resolve))))
+  }
+
+  /** As the proxy of a server: HTTP/2 to callers that offer it, HTTP/1.1 to others. */
+  #listener(words: ServerWords, listener: RequestListener): Server {
+    const http1 = createHttpServer(listener)
+    if (words.plaintext === true) return createServer(socket => http1.emit("connection", socket))
+    const http2 = createHttp2Server({ settings: { enableConnectProtocol: true } })
+    // The compatible interface of Node has all that these servers look at.
+    http2.on("request", listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void)
+    if (words.connect !== undefined) http2.on("connect", words.connect)
+    return createTlsServer(this.#tls(words), socket => {
+      socket.on("error", () => undefined)
+      const server = socket.alpnProtocol === "merlon-h2" ? http2 : http1
+      server.emit("connection", socket)
+    })
   }
 
   #tls({ identity = WEB_ID, authority = this.authority }: ServerWords) {
     const { certificateChain: cert, privateKey: key } = this.credentials(identity, authority)
-    const ALPNProtocols = ["merlon-http/1.1", "merlon", "http/1.1"]
+    const ALPNProtocols = ["merlon-h2", "merlon-http/1.1", "merlon", "http/1.1"]
     return { cert, key, ca: this.authority.bundle, requestCert: true, rejectUnauthorized: true, ALPNProtocols }
   }
 }
@@ -112,6 +128,8 @@ export interface ServerWords {
   /** Where it listens; 127.0.0.1 where nothing is said. */
   readonly address?: string
   readonly answer?: RequestListener
+  /** Answers extended CONNECT (RFC 8441). */
+  readonly connect?: (request: Http2ServerRequest, response: Http2ServerResponse) => void
 }
 
 export interface SeenRequest {
@@ -127,7 +145,6 @@ export interface SeenRequest {
 export interface TestServer {
   readonly endpoint: ServiceEndpoint
   readonly seen: readonly SeenRequest[]
-  readonly server: Server
 }
 
 export interface TestDestination {
@@ -152,7 +169,7 @@ function seenOf(request: IncomingMessage): SeenRequest {
   return {
     method: request.method ?? "",
     url: request.url ?? "",
-    headers: request.headers,
+    headers: { host: String(request.headers[":authority"]), ...request.headers },
     sni: socket.servername || undefined,
     alpn: socket.alpnProtocol || undefined,
     client: socket.getPeerCertificate?.().subjectaltname,

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tunnel that a program asked for by CONNECT: once there is a connection to the server, bytes pass both ways, each direction
+// ends by itself, and neither side is read faster than the other takes it.
+
+import type { Socket } from "node:net"
+import { type BorrowedBytes, HeaderBlock, Outbox, openWire, type WireUser } from "@merlon/wire"
+import type { Beginning, Exchange, LocalReply, RequestHead, Responder, ResponseHead } from "@merlon/wire/http"
+import { NO_BODY } from "@merlon/wire/http"
+import { CallFailure } from "../call/call-failure.js"
+
+/** What a tunnel needs of the proxy that it was asked of. */
+export interface TunnellingProxy {
+  /** Rejects with a CallFailure. */
+  connect(head: RequestHead): Promise<Socket>
+  failed(failure: CallFailure, head: RequestHead): LocalReply
+  /** The tunnel is over, or there never was one. */
+  finished(): void
+}
+
+const ESTABLISHED: ResponseHead = {
+  status: 200,
+  reason: "Connection established",
+  headers: new HeaderBlock(""),
+  framing: NO_BODY,
+  trailers: false,
+}
+
+export class ConnectExchange implements Exchange, WireUser {
+  readonly head: RequestHead
+  readonly #proxy: TunnellingProxy
+  readonly #responder: Responder
+  #server: { readonly socket: Socket; readonly outbox: Outbox } | undefined
+  #over = false
+
+  constructor(proxy: TunnellingProxy, responder: Responder, head: RequestHead) {
+    this.#proxy = proxy
+    this.#responder = responder
+    this.head = head
+  }
+
+  get responseStarted(): boolean {
+    return this.#server !== undefined
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  get full(): boolean {
+    return this.#server?.outbox.full ?? false
+  }
+
+  begin(): Beginning {
+    this.#proxy.connect(this.head).then(
+      socket => this.#join(socket),
+      (error: unknown) => this.#fail(CallFailure.of(error)),
+    )
+    return "forwarded"
+  }
+
+  // From the program.
+
+  content(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#server?.outbox.bytes(bytes, from, to)
+  }
+
+  /** Of the request at first, which has no content; of the program's side of the tunnel once there is one. */
+  requestEnd(): void {
+    this.flush()
+    this.#server?.socket.end()
+  }
+
+  flush(): void {
+    this.#server?.outbox.flush()
+  }
+
+  drained(): void {
+    this.#server?.socket.resume()
+  }
+
+  abort(): void {
+    this.#server?.socket.destroy()
+    this.finish()
+  }
+
+  finish(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#proxy.finished()
+  }
+
+  // From the server.
+
+  onBytes(bytes: BorrowedBytes, length: number): void {
+    if (this.#over) return
+    this.#responder.content(bytes, 0, length)
+    this.#responder.flush()
+    if (this.#responder.full) this.#server?.socket.pause()
+  }
+
+  onEnd(): void {
+    if (!this.#over) this.#responder.end(undefined)
+  }
+
+  onDrain(): void {
+    if (!this.#over && !this.full) this.#responder.requestWritable()
+  }
+
+  onClose(): void {
+    if (!this.#over) this.#responder.breakOff("failed")
+  }
+
+  // A request without content is neither malformed on the way nor slow, and nothing is recorded.
+
+  refuse(): void {}
+  refuseContent(): void {}
+  timedOut(): void {}
+  answeredAs(): void {}
+
+  #join(socket: Socket): void {
+    if (this.#over) {
+      socket.destroy()
+      return
+    }
+    openWire(socket, this)
+    this.#server = { socket, outbox: new Outbox(socket) }
+    this.#responder.respond(ESTABLISHED)
+    this.#responder.flush()
+    socket.resume()
+  }
+
+  #fail(failure: CallFailure): void {
+    if (!this.#over) this.#responder.reply(this.#proxy.failed(failure, this.head))
+  }
+}
