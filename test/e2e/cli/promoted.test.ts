@@ -17,7 +17,7 @@ const AP = "AuthorizationPolicy"
 let mesh: Mesh
 
 beforeAll(async () => {
-  mesh = await Mesh.start({ args: ["--proof-budget", "8000"] })
+  mesh = await Mesh.start()
   await mesh.workload("web")
 })
 afterAll(() => mesh.close())

@@ -58,6 +58,8 @@ export class ControlProcess {
       // Issuers of tests are on this machine.
       "--allow-loopback-issuers",
       "--no-console",
+      // A busy machine must not make a proof undecided.
+      ...["--proof-budget", "5000"],
       ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
       ...args,
       ...more,
