@@ -157,8 +157,18 @@ function newHeadText(
     length = `content-length: ${headers.value(index)}\r\n`
     return false
   })
+  if (framing === "none" && needsLength(method, status) && !headers.has(FIELD_KIND.contentLength))
+    length = "content-length: 0\r\n"
   const encoded = framing === "chunked" || wouldBe ? "transfer-encoding: chunked\r\n" : ""
   return `HTTP/1.1 ${status} ${reason}\r\n${lines}${encoded}${length}${connection}\r\n`
+}
+
+/**
+ * Whether a response without content has to say so, or its client waits for the connection to end (RFC 9112 section 6.3). In HTTP/2
+ * the last frame says it.
+ */
+function needsLength(method: string, status: number): boolean {
+  return method !== "HEAD" && method !== "CONNECT" && status >= 200 && status !== 204 && status !== 304
 }
 
 /** Of this version alone: what the connection was switched to, or should be (RFC 9110 section 15.5.22). */
