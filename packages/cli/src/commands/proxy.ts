@@ -8,6 +8,7 @@ import { CapturedProxy, KeptRoutes, OutboundProxy, WorkloadCalls } from "@merlon
 import { isOwnUser } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { type Address, loopback, whole } from "../arguments.js"
+import { ObservedCalls } from "../calls/observed-calls.js"
 import { type MakeCalls, type ProxyFlags, runProxy, withProxyOptions } from "./xserver.js"
 
 interface Flags extends ProxyFlags {
@@ -46,15 +47,17 @@ export function proxyCommand(): Command {
       const libc = flags.outbound === undefined ? undefined : await loadLibc()
       if (libc !== undefined && "unavailable" in libc)
         throw new Error(`captured connections cannot be carried here (${libc.unavailable}); use \`--http-proxy\``)
-      await runProxy(flags, command, callsOf(flags, libc))
+      const observer = new ObservedCalls(flags)
+      await runProxy(flags, command, callsOf(flags, libc, observer))
     })
 }
 
-function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined): MakeCalls {
+function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined, observer: ObservedCalls): MakeCalls {
   return (bootstrap, logger, source) => {
     const { mesh } = bootstrap.names
     const calls = new WorkloadCalls({
       mesh,
+      observer,
       credentials: () => source().credentials,
       resubscribe: () => source().resubscribe(calls.book.subscription.typeUrl),
     })
@@ -62,13 +65,13 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined): 
     const listeners: CallListener[] = []
     if (port !== undefined && libc !== undefined) {
       const destinationOf = (socket: Socket) => originalDestination(socket, libc)
-      const captured = new CapturedProxy({ book, outbound, requests, destinationOf, log: logger })
+      const captured = new CapturedProxy({ book, outbound, requests, destinationOf, log: logger, observer })
       listeners.push({ listen: () => captured.listen(port), close: () => captured.close() })
     }
     if (httpProxy !== undefined) {
       // Other users of the machine can connect to loopback too, and must not call under the identity of the workload.
       const explicit = new OutboundProxy({
-        ...{ book, outbound, requests, mesh, allowExternal: true, log: logger },
+        ...{ book, outbound, requests, mesh, allowExternal: true, log: logger, observer },
         mayCall: isOwnUser,
       })
       listeners.push({ listen: () => explicit.listen(httpProxy), close: () => explicit.close() })
@@ -85,6 +88,7 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined): 
         await Promise.all(listeners.map(listener => listener.close()))
         kept?.close()
         calls.close()
+        await observer.close()
       },
     }
   }

@@ -82,4 +82,9 @@ describe("a line of an access log", () => {
   it.each(["", "GET /", "[]", "{}"])("%j is none", line => {
     expect(() => readLogLine(line)).toThrow("no line of an access log")
   })
+
+  it("rejects a line about a call that the workload made", () => {
+    const line = JSON.stringify({ direction: "outbound", protocol: "http/1.1", method: "GET", path: "/" })
+    expect(() => readLogLine(line)).toThrow("give the line of the proxy that was called")
+  })
 })

@@ -32,6 +32,9 @@ function recordIn(line: string): Record<string, unknown> {
   } catch {
     value = undefined
   }
+  if (isObject(value) && value.direction === "outbound") {
+    throw new AskedError("that line tells of a call that the workload made; give the line of the proxy that was called")
+  }
   if (isObject(value) && ("method" in value || "protocol" in value)) return value
   throw new AskedError("that is no line of an access log; give one as JSON, as `--access-log json` writes it")
 }

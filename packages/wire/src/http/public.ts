@@ -20,6 +20,7 @@ export { CHUNKED, type Framing, hasContent, NO_BODY, requestFraming, responseFra
 export type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "./head.js"
 export type { LocalReply } from "./local-reply.js"
 export type { OutgoingRequest } from "./outgoing-request.js"
+export { REQUEST_ID_HEADER, requestId } from "./request-id.js"
 export { isRefused, isSwitchedAsAsked, upgradeOf } from "./upgrade.js"
 export {
   type Connect,

@@ -33,6 +33,7 @@ export interface Exchange {
 
 export interface Tunnel {
   readonly choice: Choice
+  readonly endpoint: ServiceEndpoint
   readonly socket: Socket
 }
 
@@ -101,7 +102,7 @@ export class Outbound {
       const { connectTimeoutMs: timeoutMs, tunnelAlpn: alpn } = this.#options
       const socket = await connect({ endpoint, plan, material, alpn, timeoutMs, allowHalfOpen: true })
       if (plan.kind === "mutual") this.#tunnels.add(socket, plan.identities)
-      return { choice, socket }
+      return { choice, endpoint, socket }
     })
   }
 

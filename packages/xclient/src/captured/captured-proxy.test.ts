@@ -7,10 +7,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { createServer as createTlsServer } from "node:tls"
 import type { Destination } from "@merlon/wire/native"
 import type { ServiceEndpoint } from "@merlon/xds"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
+import type { CallRecord } from "../observe/call-record.js"
 import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
 import { CapturedProxy, type CapturedProxyOptions } from "./captured-proxy.js"
@@ -21,12 +22,14 @@ const NAME = "127.96.0.7:80"
 let mesh: TestMesh
 let filled: TestBook
 let logged: object[]
+let records: CallRecord[]
 const closing: (() => unknown)[] = []
 
 beforeEach(() => {
   mesh = new TestMesh()
   filled = new TestBook()
   logged = []
+  records = []
 })
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
@@ -82,7 +85,10 @@ async function start(
   const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
   closing.push(() => requests.close())
   const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
-  const proxy = new CapturedProxy({ book: filled.book, outbound, requests, destinationOf, log, limits })
+  const proxy = new CapturedProxy({
+    ...{ book: filled.book, outbound, requests, destinationOf, log, limits },
+    observer: { trace: () => undefined, done: record => records.push(record) },
+  })
   closing.push(() => proxy.close(0))
   return (await proxy.listen(0)).port
 }
@@ -190,5 +196,38 @@ describe("a captured connection is reset", () => {
     const port = await start(({ localAddress = "", localPort = 0 }) => ({ address: localAddress, port: localPort }))
     expect(await say(port, "x")).toBeUndefined()
     expect(logged).toMatchObject([{ code: "not-captured" }])
+  })
+})
+
+describe("the record of a connection", () => {
+  const recorded = (count: number) => vi.waitFor(() => expect(records).toHaveLength(count), { timeout: 30_000 })
+
+  it("tells the Service, mutual TLS, and the bytes of both directions", async () => {
+    const web = await meshServer()
+    await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [web.endpoint] }]))
+    await say(await start(() => SERVICE), "bytes")
+    await recorded(1)
+    expect(records).toMatchObject([
+      {
+        ...{ protocol: "tcp", destination: "web.app.svc.cluster.local:80", inMesh: true, transport: "mtls" },
+        ...{ workload: "app/web", bytesReceived: 5, bytesSent: 11, failure: undefined },
+      },
+    ])
+  })
+
+  it("tells that a destination outside of the mesh was passed through", async () => {
+    const plain = await plainServer()
+    await say(await start(() => plain), "bytes")
+    await recorded(1)
+    const destination = `127.0.0.1:${plain.port}`
+    expect(records).toMatchObject([{ destination, inMesh: false, transport: "passthrough", bytesSent: 11 }])
+  })
+
+  it("tells why it was reset", async () => {
+    const impostor = await meshServer("spiffe://cluster.local/ns/app/sa/other")
+    await filled.set(NAME, mesh.routes([{ subset: "", endpoints: [impostor.endpoint] }]))
+    await say(await start(() => SERVICE), "secret")
+    await recorded(1)
+    expect(records).toMatchObject([{ inMesh: true, transport: "none", failure: "unreachable" }])
   })
 })

@@ -4,11 +4,14 @@
 
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { TLSSocket } from "node:tls"
 import type { Destination } from "@merlon/wire/native"
 import type { Log } from "@merlon/xds/runtime"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
 import type { RequestCalls } from "../http/request-calls.js"
+import { type CallObserver, UNOBSERVED } from "../observe/call-record.js"
+import { ObservedConnection } from "../observe/observed-connection.js"
 import { tunnelExternally } from "../proxy/external.js"
 import { joinSockets } from "../proxy/tunnel.js"
 import { authorityOf } from "../routes/authority.js"
@@ -43,6 +46,8 @@ export interface CapturedProxyOptions {
   /** Where a connection was going; its own local address for one that was not redirected. Undefined if nobody knows. */
   readonly destinationOf: (socket: Socket) => Destination | undefined
   readonly log: Log
+  /** Told of every connection that is not carried request by request. */
+  readonly observer?: CallObserver
   readonly limits?: Partial<CapturedLimits>
 }
 
@@ -103,17 +108,22 @@ export class CapturedProxy {
     client.once("close", () => this.#connections.delete(client))
     // Without a listener an error would end the process; `close` follows.
     client.on("error", () => client.destroy())
+    const observed = new ObservedConnection(this.#options.observer ?? UNOBSERVED, client)
     const destination = this.#options.destinationOf(client)
     const name = destination === undefined ? "" : authorityOf(destination.address, destination.port)
+    let routing: HostRouting | undefined
     try {
       if (destination === undefined || isDirect(client, destination))
         throw new CallFailure("not-captured", "the connection was not redirected to this port")
       if (!this.#own.accepted(client, destination)) throw new CallFailure("captured-loop", LOOP)
-      const routing = await this.#routingTo(name)
-      if (routing === undefined) await this.#passThrough(client, destination)
-      else await this.#carry(client, destination, name, routing)
+      routing = await this.#routingTo(name)
+      if (routing === undefined) await this.#passThrough(client, destination, observed)
+      else await this.#carry(client, destination, name, routing, observed)
     } catch (error) {
-      this.#failures.failed(name, CallFailure.of(error))
+      const failure = CallFailure.of(error)
+      this.#failures.failed(name, failure)
+      const reached = { destination: routing === undefined ? name : hostOf(routing), inMesh: routing !== undefined }
+      observed.done({ ...reached, transport: "none", workload: undefined }, failure)
       // What the program speaks is not known, so nothing can be said to it: it sees a reset, as from a server that is down.
       client.resetAndDestroy()
     }
@@ -128,12 +138,26 @@ export class CapturedProxy {
     return answer === "absent" || answer.isOutsideMesh ? undefined : answer
   }
 
-  async #passThrough(client: Socket, { address: host, port }: Destination): Promise<void> {
-    this.#join(client, Buffer.alloc(0), await tunnelExternally({ host, port }, this.#limits.connectMs))
+  async #passThrough(
+    client: Socket,
+    { address: host, port }: Destination,
+    observed: ObservedConnection,
+  ): Promise<void> {
+    const server = await tunnelExternally({ host, port }, this.#limits.connectMs)
+    const destination = authorityOf(host, port)
+    this.#join(client, Buffer.alloc(0), server, () =>
+      observed.done({ destination, inMesh: false, transport: "passthrough", workload: undefined }),
+    )
   }
 
   /** HTTP request by request, everything else as bytes on a connection of its own. */
-  async #carry(client: Socket, { port }: Destination, name: string, routing: HostRouting): Promise<void> {
+  async #carry(
+    client: Socket,
+    { port }: Destination,
+    name: string,
+    routing: HostRouting,
+    observed: ObservedConnection,
+  ): Promise<void> {
     const { requests, outbound } = this.#options
     const isOpaque = routing.spec.protocol === "tcp" || (routing.spec.protocol === undefined && OPAQUE_PORTS.has(port))
     const first = isOpaque ? undefined : await readFirstBytes(client, this.#silenceMs(routing))
@@ -141,7 +165,12 @@ export class CapturedProxy {
       requests.serve(client, first.protocol, first.head, routing, failure => this.#failures.failed(name, failure))
       return
     }
-    this.#join(client, first?.head ?? Buffer.alloc(0), (await outbound.tunnel(routing)).socket)
+    const { endpoint, socket } = await outbound.tunnel(routing)
+    const transport = socket instanceof TLSSocket ? "mtls" : "plaintext"
+    const reached = { destination: hostOf(routing), inMesh: true, transport } as const
+    this.#join(client, first?.head ?? Buffer.alloc(0), socket, () =>
+      observed.done({ ...reached, workload: endpoint.workload }),
+    )
   }
 
   /** Where the port speaks HTTP, or routes ask for more than bytes can tell, there is no server that speaks first. */
@@ -150,7 +179,7 @@ export class CapturedProxy {
     return needsHttp ? this.#limits.idleMs : this.#limits.silenceMs
   }
 
-  #join(client: Socket, head: Buffer, server: Socket): void {
+  #join(client: Socket, head: Buffer, server: Socket, ended: () => void): void {
     this.#connections.add(server)
     server.once("close", () => this.#connections.delete(server))
     if (!this.#own.made(server)) {
@@ -158,11 +187,15 @@ export class CapturedProxy {
       throw new CallFailure("captured-loop", LOOP)
     }
     if (head.length > 0) server.write(head)
-    void joinSockets(client, server, this.#limits.idleMs)
+    void joinSockets(client, server, this.#limits.idleMs).then(ended)
   }
 }
 
 const LOOP = "the proxy's own connection was redirected to it; the rules in the Pod do not exempt its user id"
+
+function hostOf({ spec: { table } }: HostRouting): string {
+  return authorityOf(table.host, table.port)
+}
 
 /** Carrying it there would be a loop. */
 function isDirect({ localAddress, localPort }: Socket, { address, port }: Destination): boolean {

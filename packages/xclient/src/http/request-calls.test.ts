@@ -17,20 +17,32 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { CapturedProxy } from "../captured/captured-proxy.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
+import type { CallObserver, CallRecord, CallTrace } from "../observe/call-record.js"
 import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
 import { RequestCalls } from "./request-calls.js"
 
 const NAME = "127.96.0.7:80"
+const TRACE: CallTrace = {
+  traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+  headers: [
+    ["traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01"],
+    ["tracestate", undefined],
+  ],
+  done: record => traced.push(record),
+}
+const traced: CallRecord[] = []
 type Serve = (stream: ServerHttp2Stream, headers: Http2Headers) => void
 
 let mesh: TestMesh
 let filled: TestBook
+let records: CallRecord[]
 const closing: (() => unknown)[] = []
 
 beforeEach(() => {
   mesh = new TestMesh()
   filled = new TestBook()
+  records = []
 })
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
@@ -98,12 +110,16 @@ async function start(): Promise<number> {
   const credentials = mesh.credentials()
   const material = () => ({ id: 1, credentials, trust: mesh.trust })
   const { health, book } = filled
-  const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
+  const observer: CallObserver = {
+    trace: headers => (headers.get("traceparent") === undefined ? undefined : TRACE),
+    done: record => records.push(record),
+  }
+  const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000, observer })
   const pool = new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 })
   const outbound = new Outbound({ pool, health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
   const log = { info() {}, warn() {}, error() {} }
   const destinationOf = () => ({ address: "127.96.0.7", port: 80 })
-  const proxy = new CapturedProxy({ book, outbound, requests, destinationOf, log })
+  const proxy = new CapturedProxy({ book, outbound, requests, destinationOf, log, observer })
   closing.push(() => {
     requests.close()
     return proxy.close(0)
@@ -145,6 +161,17 @@ describe("a request", () => {
     expect(await get(await start(), "/hello?a=b")).toMatchObject({ status: 200, body: "v1 GET /hello?a=b" })
     expect(server.seen[0]).toMatchObject({ ":authority": "web.app", ":path": "/hello?a=b" })
     expect([...server.callers]).toEqual([`URI:${CONSUMER_ID}`])
+  })
+
+  it("is answered without content by a server that ends with its headers", async () => {
+    const server = await web(stream => stream.respond({ ":status": 403 }, { endStream: true }))
+    await toEndpoints(server.endpoint)
+    const port = await start()
+    const agent = new Agent({ keepAlive: true })
+    closing.push(() => agent.destroy())
+    const answer = await get(port, "/", { agent })
+    expect(answer).toMatchObject({ status: 403, body: "", headers: { "content-length": "0" } })
+    expect((await get(port, "/", { method: "HEAD", agent })).headers).not.toHaveProperty("content-length")
   })
 
   it("of an HTTP/2 client does so too", async () => {
@@ -301,5 +328,89 @@ describe("a program gets a reason", () => {
     await toEndpoints(server.endpoint, other.endpoint)
     expect(await failureOf({ method: "POST", body: "once" })).toMatchObject({ status: 502, code: "cut-off" })
     expect(other.seen).toEqual([])
+  })
+})
+
+describe("the record of a call", () => {
+  it("tells the destination, the transport, the outcome, and no query", async () => {
+    const server = await web(telling("v1"))
+    await toEndpoints(server.endpoint)
+    await get(await start(), "/hello?token=secret", { method: "POST", body: "12345" })
+    expect(records).toMatchObject([
+      {
+        ...{ protocol: "http/1.1", destination: "web.app.svc.cluster.local:80", inMesh: true, transport: "mtls" },
+        ...{ workload: "app/web", method: "POST", host: "web.app", path: "/hello", status: 200, retries: 0 },
+        ...{ bytesReceived: 5, bytesSent: "v1 POST /hello?token=secret".length, failure: undefined },
+      },
+    ])
+    expect(records[0]?.durationMs).toBeGreaterThan(0)
+  })
+
+  it("has the request id that the server gets, the program's own or a new one", async () => {
+    const server = await web(telling("v1"))
+    await toEndpoints(server.endpoint)
+    const port = await start()
+    await get(port, "/", { headers: { "x-request-id": "mine-7" } })
+    await get(port, "/")
+    expect(records.map(({ requestId }) => requestId)).toEqual(server.seen.map(seen => seen["x-request-id"]))
+    expect(records[0]?.requestId).toBe("mine-7")
+    expect(records[1]?.requestId).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it("has the id of the decision by which the server denied the request, on whichever status", async () => {
+    const id = "0123456789abcdef0123"
+    const server = await web((stream, { ":path": path }) => {
+      stream.respond({ ":status": path === "/grpc" ? 200 : 403, "x-merlon-decision": id })
+      stream.end()
+    })
+    await toEndpoints(server.endpoint)
+    const port = await start()
+    expect((await get(port, "/")).headers["x-merlon-decision"]).toBe(id)
+    await get(port, "/grpc")
+    expect(records).toMatchObject([
+      { status: 403, decisionId: id, workload: "app/web", failure: undefined },
+      { status: 200, decisionId: id },
+    ])
+  })
+
+  it("repeats nothing that is not the id of a decision", async () => {
+    const forged = ['{"verdict":"allow"}', "0123456789abcdef01234", "0123456789ABCDEF0123"]
+    const server = await web((stream, { ":path": path = "/0" }) => {
+      stream.respond({ ":status": 403, "x-merlon-decision": forged[Number(path.slice(1))] })
+      stream.end()
+    })
+    await toEndpoints(server.endpoint)
+    const port = await start()
+    for (const index of forged.keys()) await get(port, `/${index}`)
+    expect(records.map(({ decisionId }) => decisionId)).toEqual([undefined, undefined, undefined])
+  })
+
+  it("counts endpoints that were tried in vain", async () => {
+    const server = await web(telling("v1"))
+    await toEndpoints(await gone(), server.endpoint)
+    const port = await start()
+    await get(port, "/")
+    await get(port, "/")
+    expect(records.map(({ status }) => status)).toEqual([200, 200])
+    expect(records.reduce((sum, { retries }) => sum + retries, 0)).toBe(1)
+  })
+
+  it("says why there was no answer", async () => {
+    await toEndpoints(await gone())
+    expect((await get(await start(), "/")).status).toBe(503)
+    expect(records).toMatchObject([{ status: 503, transport: "mtls", failure: "unreachable" }])
+    expect(records[0]?.reason).toContain("`web`")
+  })
+
+  it("is part of the trace of which the server is told", async () => {
+    traced.length = 0
+    const server = await web(telling("v1"))
+    await toEndpoints(server.endpoint)
+    const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    await get(await start(), "/", { headers: { traceparent: parent, tracestate: "vendor=1" } })
+    expect(server.seen[0]?.traceparent).toBe(TRACE.headers?.[0]?.[1])
+    expect(server.seen[0]).not.toHaveProperty("tracestate")
+    expect(records).toMatchObject([{ traceId: TRACE.traceId }])
+    expect(traced).toEqual(records)
   })
 })

@@ -8,6 +8,9 @@ import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { CallFailure } from "../call/call-failure.js"
 import type { Material } from "../connect/material.js"
 import { planTransport } from "../connect/transport-plan.js"
+import { type CallObserver, UNOBSERVED } from "../observe/call-record.js"
+import { ObservedRequest } from "../observe/observed-request.js"
+import { authorityOf } from "../routes/authority.js"
 import type { HostRouting } from "../routes/host-routing.js"
 import { Attempt } from "./attempt.js"
 import { EndpointPools } from "./endpoint-pools.js"
@@ -19,6 +22,7 @@ export interface RequestCallsOptions {
   readonly health: EndpointHealth
   readonly material: () => Material | undefined
   readonly connectTimeoutMs: number
+  readonly observer?: CallObserver
 }
 
 const UPSTREAM_LIMITS: Omit<UpstreamLimits, "connectTimeoutMs"> = {
@@ -81,9 +85,13 @@ export class RequestCalls {
     this.#pools.close()
   }
 
-  routerTo(routing: HostRouting, failed: FailureSink): RequestRouter {
-    const { health, material, mesh } = this.#options
+  /** `inMesh`: requests to other hosts pass as the program wrote them. */
+  routerTo(routing: HostRouting, failed: FailureSink, inMesh = !routing.isOutsideMesh): RequestRouter {
+    const { health, material, mesh, observer = UNOBSERVED } = this.#options
+    const { host, port } = routing.spec.table
+    const to = { destination: authorityOf(host, port), inMesh, decisionHeader: `x-${mesh}-decision` }
     return {
+      observe: head => new ObservedRequest(observer, to, head),
       choose: call => {
         const choice = routing.choose(call)
         if (choice !== undefined) return choice
@@ -91,12 +99,13 @@ export class RequestCalls {
         const [path] = call.target.split("?", 1)
         throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
       },
-      send: ({ cluster }, endpoint, request, { version }, listener) => {
+      send: ({ cluster }, endpoint, request, { version }, listener, observed) => {
         const current = material()
         const planned = planTransport(cluster, endpoint, current === undefined || current.credentials !== undefined)
         if (!planned.ok) throw new CallFailure("no-transport", planned.reason)
         if (current === undefined && planned.plan.kind === "mutual")
           throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
+        observed.sent(endpoint, planned.plan.kind === "mutual" ? "mtls" : inMesh ? "plaintext" : "passthrough")
         return this.#pools.poolFor(endpoint, planned.plan, current ?? NO_MATERIAL, version).send(request, listener)
       },
       attempt: endpoint => new Attempt(endpoint, health),

@@ -21,6 +21,7 @@ import { HTTP_FAULTS, neverProcessed, pairsOf } from "@merlon/wire/http"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { CallFailure } from "../call/call-failure.js"
 import type { CallFailureCode } from "../errors.js"
+import type { ObservedRequest } from "../observe/observed-request.js"
 import { authorityOf } from "../routes/authority.js"
 import type { Choice } from "../routes/host-routing.js"
 import type { Attempt } from "./attempt.js"
@@ -29,6 +30,8 @@ import { SentContent } from "./sent-content.js"
 
 /** Where requests of one connection go. */
 export interface RequestRouter {
+  /** What is noted of a request. */
+  observe(head: RequestHead): ObservedRequest
   /** Throws a CallFailure where no route takes the request. */
   choose(call: RoutedCall): Choice
   /** The request on its way to an endpoint. Throws a CallFailure where it cannot be spoken to as its mode demands. */
@@ -38,6 +41,7 @@ export interface RequestRouter {
     request: RoutedRequest,
     head: RequestHead,
     to: UpstreamListener,
+    observed: ObservedRequest,
   ): UpstreamCall
   /** Begins to count the request as one that the endpoint has. */
   attempt(endpoint: ServiceEndpoint): Attempt
@@ -66,6 +70,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   responseStarted = false
   readonly #router: RequestRouter
   readonly #responder: Responder
+  readonly #observed: ObservedRequest
   readonly #request: RoutedRequest
   readonly #content = new SentContent()
   #choice: Choice | undefined
@@ -79,7 +84,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   constructor(router: RequestRouter, responder: Responder, head: RequestHead) {
     this.#router = router
     this.#responder = responder
-    this.#request = new RoutedRequest(head, router.via)
+    this.#observed = router.observe(head)
+    this.#request = new RoutedRequest(head, this.#observed, router.via)
     this.head = head
   }
 
@@ -97,7 +103,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
       this.#send()
       return "forwarded"
     } catch (error) {
-      this.#refusal = this.#router.failed(CallFailure.of(error))
+      this.#refusal = this.#failed(CallFailure.of(error))
       return "refused"
     }
   }
@@ -107,6 +113,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#observed.bytesReceived += to - from
     if (this.#isLeft) this.#content.add(bytes, from, to)
     this.#call?.content(bytes, from, to)
   }
@@ -132,6 +139,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   onResponse(response: ResponseHead): void {
     this.#content.forget()
+    this.#observed.responded(response)
     this.#attempt?.answered(response.status)
     removeNominated(response.headers)
     this.responseStarted = true
@@ -141,6 +149,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   onContent(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#observed.bytesSent += to - from
     this.#responder.content(bytes, from, to)
   }
 
@@ -161,6 +170,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     this.#call = undefined
     if (failure === "connect" || failure === "connect-timeout") this.#attempt?.unreachable()
     if (this.responseStarted) {
+      this.#observed.failed(new CallFailure("cut-off", `\`${this.#choice?.name}\` broke off its response`))
       this.#responder.breakOff("failed")
       return
     }
@@ -178,8 +188,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     else this.#reply({ status: 408, body: "the request's content took too long", fields: [] })
   }
 
-  answeredAs(): void {
-    // Nothing is recorded here.
+  answeredAs(status: number): void {
+    this.#observed.answered(status)
   }
 
   abort(): void {
@@ -189,9 +199,11 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   finish(): void {
+    if (this.#over) return
     this.#over = true
     this.#content.forget()
     this.#attempt?.end()
+    this.#observed.done()
   }
 
   get #isLeft(): boolean {
@@ -206,14 +218,14 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     this.#tries += 1
     this.#attempt?.end()
     this.#attempt = this.#router.attempt(endpoint)
-    this.#call = this.#router.send(choice, endpoint, this.#request, this.head, this)
+    this.#call = this.#router.send(choice, endpoint, this.#request, this.head, this, this.#observed)
   }
 
   #sendAgain(): void {
     try {
       this.#send()
     } catch (error) {
-      this.#reply(this.#router.failed(CallFailure.of(error)))
+      this.#reply(this.#failed(CallFailure.of(error)))
       return
     }
     for (const part of this.#content.parts) this.#call?.content(part, 0, part.length)
@@ -225,7 +237,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   #fail(failure: UpstreamFailure): void {
     const { code } = FAILURES[failure]
     const panic = this.#choice?.panic === true ? " (no endpoint is healthy)" : ""
-    this.#reply(this.#router.failed(new CallFailure(code, `${this.#reasonOf(failure)}${panic}`)))
+    this.#reply(this.#failed(new CallFailure(code, `${this.#reasonOf(failure)}${panic}`)))
   }
 
   #reasonOf(failure: UpstreamFailure): string {
@@ -236,10 +248,16 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     return `cannot connect to ${authorityOf(endpoint.address, endpoint.port)} of ${name}: ${cause}`
   }
 
+  #failed(failure: CallFailure): LocalReply {
+    this.#observed.failed(failure)
+    return this.#router.failed(failure)
+  }
+
   #reply(reply: LocalReply): void {
     if (this.#over) return
     this.#call?.abort()
     this.#call = undefined
+    this.#observed.answered(reply.status)
     this.#responder.reply(reply)
   }
 }

@@ -10,9 +10,11 @@ import {
   hasOption,
   isRefused,
   type OutgoingRequest,
+  REQUEST_ID_HEADER,
   type RequestHead,
   upgradeOf,
 } from "@merlon/wire/http"
+import type { ObservedRequest } from "../observe/observed-request.js"
 import type { Call } from "../routes/call.js"
 
 /** About this hop alone, or written anew by the version of HTTP that the server speaks. */
@@ -37,10 +39,11 @@ export class RoutedRequest implements OutgoingRequest {
   readonly caller = ""
   readonly headers: Fields
   readonly #isHttp10: boolean
+  readonly #observed: Pick<ObservedRequest, "requestId" | "trace">
   readonly #via: string | undefined
 
   /** `via`: the name under which a forward proxy tells that it passed the request on (RFC 9110 section 7.6.3). */
-  constructor(head: RequestHead, via?: string) {
+  constructor(head: RequestHead, observed: Pick<ObservedRequest, "requestId" | "trace">, via?: string) {
     this.method = head.method
     this.target = head.target
     this.host = head.host
@@ -48,6 +51,7 @@ export class RoutedRequest implements OutgoingRequest {
     this.upgrade = offeredProtocols(head)
     this.headers = head.headers
     this.#isHttp10 = head.version === "http/1.0"
+    this.#observed = observed
     this.#via = via
     removeNominated(head.headers)
   }
@@ -55,12 +59,18 @@ export class RoutedRequest implements OutgoingRequest {
   readonly keeps = (index: number): boolean => {
     const kind = this.headers.kind(index)
     if (kind === FIELD_KIND.expect) return !this.#isHttp10
-    return !HOP.has(kind)
+    if (HOP.has(kind)) return false
+    if (kind === FIELD_KIND.requestId) return this.#observed.requestId === undefined
+    const traced = this.#observed.trace?.headers
+    return traced === undefined || !traced.some(([name]) => name === this.headers.name(index))
   }
 
-  /** Who calls is for the proxy of the server to say. */
+  /** What both proxies report it by. Who calls is for the proxy of the server to say. */
   added(write: (name: string, value: string) => void): void {
+    const { requestId, trace } = this.#observed
     if (this.#via !== undefined) write("via", `${this.#isHttp10 ? "1.0" : "1.1"} ${this.#via}`)
+    if (requestId !== undefined) write(REQUEST_ID_HEADER, requestId)
+    for (const [name, value] of trace?.headers ?? []) if (value !== undefined) write(name, value)
   }
 
   get takesTrailers(): boolean {

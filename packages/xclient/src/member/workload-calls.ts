@@ -8,6 +8,7 @@ import { EndpointHealth } from "../balance/endpoint-health.js"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
+import type { CallObserver } from "../observe/call-record.js"
 import { RouteBook } from "../routes/route-book.js"
 import { CurrentMaterial } from "./current-material.js"
 
@@ -19,6 +20,8 @@ export interface WorkloadCallsOptions {
   readonly credentials: () => WorkloadCredentials | undefined
   /** Called when other routes are wanted: `book.subscription` has other names now. */
   readonly resubscribe: () => void
+  /** Told of every request. */
+  readonly observer?: CallObserver
   /** Called when the mesh trusts other roots, or revokes others. */
   readonly trustChanged?: (trust: TrustSpec) => void
 }
@@ -40,7 +43,10 @@ export class WorkloadCalls {
     this.#pool = new ConnectionPool({ alpn: [`${mesh}-http/1.1`], connectTimeoutMs })
     this.book = new RouteBook({ health, resubscribe: options.resubscribe, onTrust: trust => this.#trust(trust) })
     const material = () => this.#material.with(options.credentials())
-    this.requests = new RequestCalls({ mesh, health, material, connectTimeoutMs })
+    this.requests = new RequestCalls({
+      ...{ mesh, health, material, connectTimeoutMs },
+      ...(options.observer && { observer: options.observer }),
+    })
     this.outbound = new Outbound({
       pool: this.#pool,
       health,

@@ -100,8 +100,8 @@ export class ForwardedExchange implements Exchange {
     else this.#routed.timedOut(who)
   }
 
-  answeredAs(): void {
-    this.#routed?.answeredAs()
+  answeredAs(status: number): void {
+    this.#routed?.answeredAs(status)
   }
 
   abort(): void {

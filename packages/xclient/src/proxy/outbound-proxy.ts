@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { TLSSocket } from "node:tls"
 import type { Exchange, LocalReply, RequestHead, Responder } from "@merlon/wire/http"
 import { hasContent } from "@merlon/wire/http"
 import { ConnectionLimiter, type ConnectionSlot } from "@merlon/wire/limits"
@@ -13,6 +14,8 @@ import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
 import type { RequestCalls } from "../http/request-calls.js"
 import type { RequestRouter } from "../http/routed-exchange.js"
+import { type CallObserver, UNOBSERVED } from "../observe/call-record.js"
+import { ObservedConnection } from "../observe/observed-connection.js"
 import { authorityOf } from "../routes/authority.js"
 import type { HostRouting } from "../routes/host-routing.js"
 import type { RouteAnswer, RouteBook } from "../routes/route-book.js"
@@ -48,6 +51,8 @@ export interface OutboundProxyOptions {
   /** Asked once per connection; every program that can connect may call where absent. */
   readonly mayCall?: (client: Socket) => Promise<boolean>
   readonly log: Log
+  /** Told of every tunnel. */
+  readonly observer?: CallObserver
   readonly limits?: Partial<ProxyLimits>
 }
 
@@ -97,10 +102,15 @@ export class OutboundProxy {
     client.on("error", () => client.destroy())
     const { mayCall, requests } = this.#options
     const isAllowed = mayCall === undefined || (await mayCall(client))
-    requests.serveProxied(client, (head, responder) => this.#exchange(head, responder, isAllowed, slot))
+    requests.serveProxied(client, (head, responder) => this.#exchange(head, responder, isAllowed, { client, slot }))
   }
 
-  #exchange(head: RequestHead, responder: Responder, isAllowed: boolean, slot: ConnectionSlot): Exchange {
+  #exchange(
+    head: RequestHead,
+    responder: Responder,
+    isAllowed: boolean,
+    { client, slot }: { readonly client: Socket; readonly slot: ConnectionSlot },
+  ): Exchange {
     this.#active += 1
     slot.busy()
     const proxy: ForwardingProxy & TunnellingProxy = {
@@ -111,7 +121,7 @@ export class OutboundProxy {
       },
       connect: async request => {
         this.#check(request, isAllowed)
-        return this.#connect(forwardTarget(request))
+        return this.#connect(forwardTarget(request), client)
       },
       failed: (failure, request) => this.#failed(failure, request),
       finished: () => {
@@ -139,20 +149,41 @@ export class OutboundProxy {
     const target = forwardTarget(head)
     const name = authorityOf(target.host, target.port)
     const routerTo = (answer: RouteAnswer): RequestRouter => {
-      const routing = this.#routingOf(name, answer) ?? externalRouting(target)
+      const found = this.#routingOf(name, answer)
+      const inMesh = found !== undefined && !found.isOutsideMesh
       const failed = (failure: CallFailure): LocalReply => this.#failed(failure, head)
-      return { ...this.#options.requests.routerTo(routing, () => undefined), via: this.#pseudonym, failed }
+      const router = this.#options.requests.routerTo(found ?? externalRouting(target), () => undefined, inMesh)
+      return { ...router, via: this.#pseudonym, failed }
     }
     const { book } = this.#options
     const known = book.ask(name)
     return known === "unknown" ? book.find(name, this.#limits.routeMs).then(routerTo) : routerTo(known)
   }
 
-  async #connect(target: ForwardTarget): Promise<Socket> {
+  async #connect(target: ForwardTarget, client: Socket): Promise<Socket> {
+    const { book, outbound, observer = UNOBSERVED } = this.#options
+    const observed = new ObservedConnection(observer, client)
     const name = authorityOf(target.host, target.port)
-    const routing = this.#routingOf(name, await this.#options.book.find(name, this.#limits.routeMs))
-    if (routing === undefined) return tunnelExternally(target, this.#limits.routeMs)
-    return (await this.#options.outbound.tunnel(routing)).socket
+    let inMesh = false
+    try {
+      const routing = this.#routingOf(name, await book.find(name, this.#limits.routeMs))
+      inMesh = routing !== undefined
+      if (routing === undefined) {
+        const server = await tunnelExternally(target, this.#limits.routeMs)
+        const reached = { destination: name, inMesh, transport: "passthrough", workload: undefined } as const
+        server.once("close", () => observed.done(reached))
+        return server
+      }
+      const { endpoint, socket } = await outbound.tunnel(routing)
+      const transport = socket instanceof TLSSocket ? "mtls" : "plaintext"
+      const { host, port } = routing.spec.table
+      const reached = { destination: authorityOf(host, port), inMesh, transport, workload: endpoint.workload } as const
+      socket.once("close", () => observed.done(reached))
+      return socket
+    } catch (error) {
+      observed.done({ destination: name, inMesh, transport: "none", workload: undefined }, CallFailure.of(error))
+      throw error
+    }
   }
 
   /** Undefined for a host outside of the mesh that may be called. */

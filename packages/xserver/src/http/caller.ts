@@ -10,7 +10,7 @@ import { type PeerChain, peerChain } from "../accept/trusted-chain.js"
 import { callerKey } from "../enforcement/caller-key.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import type { Meters } from "../observe/meters.js"
+import type { Meters, RequestRecord } from "../observe/meters.js"
 import type { Tracer } from "../trace/tracer.js"
 import { connectionHeaders } from "./forwarded-headers.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
@@ -25,7 +25,7 @@ export interface HttpServices {
   readonly deadlines: Deadlines
   readonly upstream: Upstream
   /** Where nobody collects, nothing is looked at and headers go on as they came. */
-  readonly tracer?: Tracer | undefined
+  readonly tracer?: Tracer<RequestRecord> | undefined
 }
 
 export class Caller {

@@ -4,7 +4,7 @@
 
 import type { HttpRequest } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"
-import { type BorrowedBytes, FIELD_KIND } from "@merlon/wire"
+import type { BorrowedBytes } from "@merlon/wire"
 import type {
   Beginning,
   Exchange as DownstreamExchange,
@@ -17,14 +17,13 @@ import type {
   UpstreamFailure,
   UpstreamListener,
 } from "@merlon/wire/http"
-import { type FieldPairs, type Fields, isRefused, pairsOf, upgradeOf } from "@merlon/wire/http"
+import { type FieldPairs, type Fields, isRefused, pairsOf, requestId, upgradeOf } from "@merlon/wire/http"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged } from "../enforcement/verdict.js"
 import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
-import { REQUEST_ID_HEADER, requestId } from "./forwarded-headers.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
 import { faultReply, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
@@ -60,7 +59,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   /** As it is judged, now and after each change. */
   readonly #request: HttpRequest
   readonly #requestId: string
-  readonly #trace: RequestTrace | undefined
+  readonly #trace: RequestTrace<RequestRecord> | undefined
   readonly #protected: ProtectedHeaders
   #state = RECEIVED
   /** What goes on record: the judgement that counts, and what has passed. */
@@ -77,7 +76,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     this.#responder = responder
     this.#protected = services.gate.program.protectedHeaders
     this.#trace = services.tracer?.begin(headers)
-    this.#requestId = requestId(headers.has(FIELD_KIND.requestId) ? headers.get(REQUEST_ID_HEADER) : undefined)
+    this.#requestId = requestId(headers)
     const scheme = accepted.certificate === undefined ? "http" : "https"
     this.#request = { method, scheme, host, target, headers }
     this.head = head
@@ -320,7 +319,7 @@ function isInFlight(state: State): state is InFlight {
 }
 
 /** What was decided of a trace takes the place of what the caller sent; a policy that writes there has the last word. */
-function withTrace(edits: HeaderEdits, trace: RequestTrace | undefined): HeaderEdits {
+function withTrace(edits: HeaderEdits, trace: RequestTrace<RequestRecord> | undefined): HeaderEdits {
   if (trace?.headers === undefined) return edits
   const told = trace.headers.filter(([name]) => !edits.setHeaders.some(([set]) => set === name))
   return {

@@ -3,20 +3,11 @@
 // whatever a peer wrote under them is removed first; what is set is the same for all requests of a connection.
 
 import type { Accepted, PeerCertificate } from "../accept/accepted.js"
-import { newRequestId } from "./request-id.js"
-
-export const REQUEST_ID_HEADER = "x-request-id"
 
 /** Lower-case names with their values, to be computed once per connection. */
 export function connectionHeaders({ certificate }: Accepted): readonly (readonly [name: string, value: string])[] {
   const scheme = ["x-forwarded-proto", certificate === undefined ? "http" : "https"] as const
   return certificate === undefined ? [scheme] : [scheme, ["x-forwarded-client-cert", forwardedCertificate(certificate)]]
-}
-
-/** The caller's id where it can be written into a log line as it is, a new one otherwise. */
-export function requestId(lines: readonly string[] | undefined): string {
-  const given = lines?.length === 1 ? lines[0] : undefined
-  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newRequestId()
 }
 
 /** One element of `x-forwarded-client-cert`, in the form Envoy writes. */

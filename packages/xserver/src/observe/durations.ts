@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long requests took, by verdict: a histogram whose buckets are plain numbers until somebody reads them.
+// How long requests took, by one label: a histogram whose buckets are plain numbers until somebody reads them.
 
 import { Histogram, type MetricObjectWithValues, type MetricValueWithName, type Registry } from "prom-client"
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
-type Label = "verdict" | "le"
 
 class Timed {
   readonly buckets = SECONDS.map(() => 0)
@@ -13,17 +11,22 @@ class Timed {
   sum = 0
 }
 
-export class Durations extends Histogram<Label> {
+export class Durations<Value extends string> extends Histogram<string> {
   readonly #name: string
-  readonly #timed = { allow: new Timed(), deny: new Timed() }
+  readonly #label: string
+  readonly #timed: ReadonlyMap<Value, Timed>
 
-  constructor(name: string, help: string, registers: Registry[]) {
-    super({ name, help, labelNames: ["verdict"], buckets: SECONDS, registers })
+  /** `values`: all that the label can have. */
+  constructor(name: string, help: string, label: string, values: readonly Value[], registers: Registry[]) {
+    super({ name, help, labelNames: [label], buckets: SECONDS, registers })
     this.#name = name
+    this.#label = label
+    this.#timed = new Map(values.map(value => [value, new Timed()]))
   }
 
-  add(verdict: "allow" | "deny", seconds: number): void {
-    const timed = this.#timed[verdict]
+  add(value: Value, seconds: number): void {
+    const timed = this.#timed.get(value)
+    if (timed === undefined) return
     timed.count++
     timed.sum += seconds
     for (let at = 0; at < SECONDS.length; at++) {
@@ -34,13 +37,12 @@ export class Durations extends Histogram<Label> {
   }
 
   /** What `getMetricsAsJSON` reads, by which we gather from workers and from ourselves alike; text of its own has none. */
-  override async get(): Promise<MetricObjectWithValues<MetricValueWithName<Label>>> {
-    const values: MetricValueWithName<Label>[] = []
-    for (const verdict of ["allow", "deny"] as const) {
-      const { buckets, count, sum } = this.#timed[verdict]
+  override async get(): Promise<MetricObjectWithValues<MetricValueWithName<string>>> {
+    const values: MetricValueWithName<string>[] = []
+    for (const [labelled, { buckets, count, sum }] of this.#timed) {
       if (count === 0) continue
       const value = (suffix: string, number: number, le?: number | "+Inf"): void => {
-        const labels = le === undefined ? { verdict } : { verdict, le }
+        const labels = { [this.#label]: labelled, ...(le !== undefined && { le }) }
         values.push({ metricName: `${this.#name}_${suffix}`, value: number, labels })
       }
       let below = 0

@@ -29,7 +29,7 @@ export class Metrics {
   readonly registry = new Registry()
   readonly #requests: TalliedCounter
   readonly #sources: SourceCounter
-  readonly #durations: Durations
+  readonly #durations: Durations<Judged["verdict"]>
   readonly #plaintext: TalliedCounter
   readonly #shadow: TalliedCounter
   readonly #tlsFailures: Counter
@@ -71,7 +71,7 @@ export class Metrics {
     )
     this.#sources = new SourceCounter(`${prefix}requests_by_source_total`, registers)
     const from = "from the first byte of a request to the last of its response"
-    this.#durations = new Durations(`${prefix}request_duration_seconds`, from, registers)
+    this.#durations = new Durations(`${prefix}request_duration_seconds`, from, "verdict", ["allow", "deny"], registers)
     this.#plaintext = tallied("plaintext_requests_total", "requests without mTLS by the port's mode", "mode")
     this.#shadow = tallied(
       "shadow_differences_total",

@@ -11,6 +11,7 @@ import { AccessLog } from "./access-log.js"
 import { Decisions } from "./decisions.js"
 import type { RequestRecord } from "./meters.js"
 import { Metrics } from "./metrics.js"
+import { requestLine } from "./request-line.js"
 
 const workload = { namespace: "foo", name: "httpbin-1", labels: {} }
 const address = parseIp("127.0.0.1")
@@ -71,7 +72,7 @@ describe("the access log", () => {
       text += chunk
       return true
     }
-    const log = new AccessLog(format, { writableLength: 0, write })
+    const log = new AccessLog(requestLine(format), { writableLength: 0, write })
     for (const each of records) log.write(each)
     log.flush()
     return text
@@ -98,7 +99,7 @@ describe("the access log", () => {
   })
 
   it("loses lines rather than memory where nobody reads them", () => {
-    const log = new AccessLog("json", { writableLength: 5 * 1024 * 1024, write: () => false })
+    const log = new AccessLog(requestLine("json"), { writableLength: 5 * 1024 * 1024, write: () => false })
     log.write(record(open))
     expect(log.dropped).toBe(1)
   })

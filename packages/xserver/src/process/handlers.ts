@@ -12,7 +12,7 @@ import type { Gate } from "../enforcement/gate.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { serveHttp2 } from "../http2/serve.js"
 import type { Limits } from "../limits.js"
-import type { Meters } from "../observe/meters.js"
+import type { Meters, RequestRecord } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
 import type { Tracer } from "../trace/tracer.js"
 
@@ -22,7 +22,7 @@ export interface HandlerServices {
   readonly limits: Limits
   readonly connections: Connections
   readonly deadlines: Deadlines
-  readonly tracer?: Tracer | undefined
+  readonly tracer?: Tracer<RequestRecord> | undefined
 }
 
 export interface Handling {

@@ -7,7 +7,6 @@ import type { Program } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
 import { Deadlines } from "@merlon/wire/http"
 import { Lane, standardOutput } from "@merlon/xds/runtime"
-import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
 import { isOfMesh } from "../accept/peer-identity.js"
@@ -23,8 +22,10 @@ import { type DecisionListener, DecisionTail } from "../observe/decision-tail.js
 import { type DecisionSummary, Decisions } from "../observe/decisions.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
 import { Metrics } from "../observe/metrics.js"
+import { requestLine } from "../observe/request-line.js"
+import { requestSpan } from "../trace/request-span.js"
 import { type TraceOptions, Tracer } from "../trace/tracer.js"
-import type { DataPath } from "./data-path.js"
+import type { DataPath, MetricList } from "./data-path.js"
 import { type Handling, handlersFor } from "./handlers.js"
 
 export interface DataPathOptions {
@@ -48,8 +49,8 @@ export class LocalDataPath implements DataPath {
   readonly #decisions = new Decisions()
   readonly #tail = new DecisionTail()
   #calls: CallCounter | undefined
-  #tracer: Tracer | undefined
-  readonly #accessLog: AccessLog | undefined
+  #tracer: Tracer<RequestRecord> | undefined
+  readonly #accessLog: AccessLog<RequestRecord> | undefined
   readonly #listeners = new Map<string, { readonly listener: Listener; readonly handling: Handling }>()
   #gate: Gate | undefined
   /** What is enforced, to go back to. */
@@ -74,7 +75,7 @@ export class LocalDataPath implements DataPath {
       ...(options.traces && { spans: () => this.#tracer }),
     })
     if (options.accessLog !== "off") {
-      this.#accessLog = new AccessLog(options.accessLog, standardOutput())
+      this.#accessLog = new AccessLog(requestLine(options.accessLog), standardOutput())
     }
   }
 
@@ -97,7 +98,7 @@ export class LocalDataPath implements DataPath {
     this.#unknownKeys = new KeyReports(listener)
   }
 
-  metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]> {
+  metrics(): Promise<readonly MetricList[]> {
     return this.#metrics.registry.getMetricsAsJSON().then(metrics => [metrics])
   }
 
@@ -156,9 +157,10 @@ export class LocalDataPath implements DataPath {
     this.#metrics.configurationApplied(revision, names, tls && expiryOf(tls.certificateChain))
   }
 
-  #makeTracer({ namespace, name }: Configuration["workload"]): Tracer | undefined {
+  #makeTracer({ namespace, name }: Configuration["workload"]): Tracer<RequestRecord> | undefined {
     const { traces, mesh } = this.#options
-    return traces && new Tracer(traces, { namespace, name, mesh, version: traces.version })
+    const source = { namespace, name, scope: `${mesh}-xserver`, version: traces?.version }
+    return traces && new Tracer(traces, source, record => requestSpan(record, mesh))
   }
 
   async #enforce({ tls, revocations, ports }: Configuration, program: Program): Promise<void> {

@@ -5,13 +5,12 @@
 import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
 import { suspendAwareTimeout } from "@merlon/xds/runtime"
-import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
 import { KeyReports } from "../enforcement/key-reports.js"
 import type { CallReport } from "../observe/call-counter.js"
 import type { DecisionListener } from "../observe/decision-tail.js"
 import type { DecisionSummary } from "../observe/decisions.js"
-import type { DataPath } from "./data-path.js"
+import type { DataPath, MetricList } from "./data-path.js"
 import type { DataPathOptions } from "./local-data-path.js"
 import { type Answered, HELLO, type Question } from "./worker-messages.js"
 
@@ -78,8 +77,8 @@ export class WorkerPool implements DataPath {
     this.#unknownKeys = new KeyReports(listener)
   }
 
-  async metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]> {
-    const answers = await this.#all<MetricObjectWithValues<MetricValue<string>>[][]>({ ask: "metrics" })
+  async metrics(): Promise<readonly MetricList[]> {
+    const answers = await this.#all<MetricList[]>({ ask: "metrics" })
     return answers.flat()
   }
 

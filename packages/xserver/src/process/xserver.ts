@@ -14,7 +14,7 @@ import { adminServer, type LogLevel } from "../admin/admin-server.js"
 import { healthServer } from "../admin/health-server.js"
 import type { Configuration } from "../config/configuration.js"
 import { ApplicationWatch } from "./application-watch.js"
-import type { DataPath } from "./data-path.js"
+import type { DataPath, MetricList } from "./data-path.js"
 import type { ConfigurationSource } from "./source.js"
 
 export interface Address {
@@ -29,6 +29,8 @@ export interface XserverOptions {
   readonly logger: Logger
   /** Where absent, the application counts as ready. */
   readonly probe?: { readonly question: ApplicationProbe; readonly host: string } | undefined
+  /** What else the metrics tell: of the calls that the workload makes. */
+  readonly otherMetrics?: () => Promise<MetricList>
   /** Made with the first configuration, because metrics carry the mesh's name. */
   readonly makeDataPath: (mesh: string) => DataPath
 }
@@ -175,7 +177,8 @@ export class Xserver {
   }
 
   async #metrics(): Promise<{ type: string; text: string }> {
-    const registry = AggregatorRegistry.aggregate([...((await this.#path?.metrics()) ?? [])])
+    const lists = [...((await this.#path?.metrics()) ?? []), (await this.#options.otherMetrics?.()) ?? []]
+    const registry = AggregatorRegistry.aggregate(lists)
     return { type: registry.contentType, text: await registry.metrics() }
   }
 

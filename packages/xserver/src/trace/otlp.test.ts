@@ -7,6 +7,7 @@ import { expect, it } from "vitest"
 import type { RequestRecord } from "../observe/meters.js"
 import { MAX_TEXT } from "../observe/own-text.js"
 import { writeSpan } from "./otlp.js"
+import { requestSpan } from "./request-span.js"
 
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
@@ -18,8 +19,8 @@ function spanOf(text: string): object {
     ...{ peer: undefined, source: "127.0.0.1", port: 80, upstreamFailure: undefined },
   }
   return writeSpan(
-    { traceId: text, spanId: "00f067aa0ba902b7", parentSpanId: text, traceState: text, startedAt: 0, record },
-    "merlon",
+    { traceId: text, spanId: "00f067aa0ba902b7", parentSpanId: text, traceState: text, startedAt: 0 },
+    requestSpan(record, "merlon"),
   )
 }
 

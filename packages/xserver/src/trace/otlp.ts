@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans as OTLP in JSON (opentelemetry-proto, `ExportTraceServiceRequest`), with the names of OpenTelemetry's conventions for
-// HTTP servers. No query is told, and no header: they carry tokens.
+// Spans as OTLP in JSON (opentelemetry-proto, `ExportTraceServiceRequest`).
 
-import type { RequestRecord } from "../observe/meters.js"
 import { ownText, shortText } from "../observe/own-text.js"
-import { policyOf } from "../observe/reason.js"
 
+/** Where a span is in its trace. */
 export interface Span {
   readonly traceId: string
   readonly spanId: string
@@ -13,7 +11,16 @@ export interface Span {
   readonly traceState: string | undefined
   /** Milliseconds since the epoch, with fractions. */
   readonly startedAt: number
-  readonly record: RequestRecord
+}
+
+/** What a span tells of its request. Texts are cut and copied when it is written. */
+export interface SpanContent {
+  readonly kind: "server" | "client"
+  /** Paths are anybody's to invent; a name is one of few. */
+  readonly name: string
+  readonly durationMs: number
+  readonly attributes: { readonly [key: string]: string | number | undefined }
+  readonly failed: boolean
 }
 
 /** Whose spans they are. */
@@ -21,8 +28,8 @@ export interface SpanSource {
   readonly namespace: string
   readonly name: string
   readonly version: string | undefined
-  /** The mesh's word, before attributes that are ours. */
-  readonly mesh: string
+  /** The program that records them. */
+  readonly scope: string
 }
 
 type AttributeValue = { readonly stringValue: string } | { readonly intValue: string }
@@ -31,68 +38,42 @@ interface Attribute {
   readonly value: AttributeValue
 }
 
-const SERVER_KIND = 2
+const KINDS: Readonly<Record<SpanContent["kind"], number>> = { server: 2, client: 3 }
 const STATUS_ERROR = 2
-const HTTP_VERSIONS: Readonly<Record<RequestRecord["protocol"], string>> = {
-  "http/1.0": "1.0",
-  "http/1.1": "1.1",
-  h2: "2",
-  tcp: "",
-}
 
 /** Of spans as `writeSpan` gives them. */
 export function exportRequest(source: SpanSource, spans: readonly object[]): object {
-  const { namespace, name, version, mesh } = source
+  const { namespace, name, version, scope } = source
   const resource = attributesOf({
     "service.name": name,
     "service.namespace": namespace,
     "service.version": version,
     "telemetry.sdk.language": "nodejs",
   })
-  const scope = { name: `${mesh}-xserver` }
   return {
-    resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
+    resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope: { name: scope }, spans }] }],
   }
 }
 
 /** Written when the request ends, since it waits for its batch: of the request nothing is kept but this. */
-export function writeSpan(span: Span, mesh: string): object {
-  const { traceId, spanId, parentSpanId, traceState, startedAt, record } = span
-  const { judgement, method, status, upstreamFailure } = record
-  const failed = status >= 500 || upstreamFailure !== undefined
-  const policy = policyOf(judgement)
+export function writeSpan(span: Span, content: SpanContent): object {
+  const { traceId, spanId, parentSpanId, traceState, startedAt } = span
+  const { kind, name, durationMs, attributes, failed } = content
   return {
     traceId: ownText(traceId),
     spanId,
     ...(parentSpanId !== undefined && { parentSpanId: ownText(parentSpanId) }),
     ...(traceState !== undefined && { traceState: ownText(traceState) }),
-    // Paths are anybody's to invent; a name is one of few.
-    name: shortText(method),
-    kind: SERVER_KIND,
+    name: shortText(name),
+    kind: KINDS[kind],
     startTimeUnixNano: nanoseconds(startedAt),
-    endTimeUnixNano: nanoseconds(startedAt + record.durationMs),
-    attributes: attributesOf({
-      "http.request.method": method,
-      "http.response.status_code": status === 0 ? undefined : status,
-      "url.path": record.path,
-      "server.address": record.host === "" ? undefined : record.host,
-      "server.port": record.port,
-      "client.address": record.source,
-      "network.protocol.name": "http",
-      "network.protocol.version": HTTP_VERSIONS[record.protocol],
-      "error.type": upstreamFailure ?? (failed ? String(status) : undefined),
-      [`${mesh}.verdict`]: judgement?.verdict ?? "deny",
-      [`${mesh}.stage`]: judgement?.stage,
-      [`${mesh}.policy`]: policy && `${policy.namespace}/${policy.name}`,
-      [`${mesh}.decision_id`]: record.decisionId,
-      [`${mesh}.request_id`]: record.requestId,
-      [`${mesh}.peer`]: record.peer,
-    }),
+    endTimeUnixNano: nanoseconds(startedAt + durationMs),
+    attributes: attributesOf(attributes),
     status: failed ? { code: STATUS_ERROR } : {},
   }
 }
 
-function attributesOf(values: { readonly [key: string]: string | number | undefined }): readonly Attribute[] {
+function attributesOf(values: SpanContent["attributes"]): readonly Attribute[] {
   return Object.entries(values).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value: attributeValue(value) }],
   )

@@ -3,9 +3,10 @@ import { createServer } from "node:http"
 import { afterEach, expect, it, vi } from "vitest"
 import { listening } from "../accept/testing/rig.js"
 import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
+import { requestSpan } from "./request-span.js"
 import { Tracer } from "./tracer.js"
 
-const SOURCE = { namespace: "foo", name: "app", version: undefined, mesh: "merlon" }
+const SOURCE = { namespace: "foo", name: "app", version: undefined, scope: "merlon-xserver" }
 const RECORD: RequestRecord = {
   ...NO_REQUEST,
   ...{ judgement: undefined, decisionId: undefined, peer: undefined, source: "::1", port: 80, status: 200 },
@@ -23,7 +24,8 @@ it("tells when a request came by the clock as it is now, whatever it was when th
     })
     request.on("end", () => response.end())
   })
-  const tracer = new Tracer({ url: `http://127.0.0.1:${await listening(collector)}`, ratio: 1 }, SOURCE)
+  const options = { url: `http://127.0.0.1:${await listening(collector)}`, ratio: 1 }
+  const tracer = new Tracer<RequestRecord>(options, SOURCE, record => requestSpan(record, "merlon"))
   vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2040-01-02T03:04:05Z") })
   tracer.begin({ get: () => undefined }).done(RECORD)
   await tracer.close()

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One span for each request that is to be recorded: a caller's word counts where it gave one, else a share of the traces
-// that begin here. The application is told in either case, so that it does not decide otherwise.
+// that begin here. The server behind us is told in either case, so that it does not decide otherwise.
 
 import type { HeaderLines } from "@merlon/policy/request"
-import type { RequestRecord } from "../observe/meters.js"
 import { collectorAt } from "./collector.js"
-import { exportRequest, type SpanSource, writeSpan } from "./otlp.js"
+import { exportRequest, type SpanContent, type SpanSource, writeSpan } from "./otlp.js"
 import { SpanQueue } from "./span-queue.js"
 import { readTraceParent, readTraceState, writeTraceParent } from "./trace-context.js"
 import { isSampled, newSpanId, newTraceId } from "./trace-ids.js"
@@ -22,29 +21,29 @@ export interface TraceOptions {
 export type TraceHeaders = readonly (readonly [name: string, value: string | undefined])[]
 
 /** One request under way. */
-export interface RequestTrace {
+export interface RequestTrace<R> {
   /** Undefined where it is not recorded. */
   readonly traceId: string | undefined
   /** Undefined where what the caller sent may go on as it is. */
   readonly headers: TraceHeaders | undefined
-  done(record: RequestRecord): void
+  done(record: R): void
 }
 
 const PARENT = "traceparent"
 const STATE = "tracestate"
 
 /** Whoever called records nothing, and we neither: its word goes on untouched. */
-const NOT_RECORDED: RequestTrace = { traceId: undefined, headers: undefined, done: () => undefined }
+const NOT_RECORDED: RequestTrace<unknown> = { traceId: undefined, headers: undefined, done: () => undefined }
 
-export class Tracer {
+export class Tracer<R> {
   readonly #ratio: number
-  readonly #mesh: string
+  readonly #describe: (record: R) => SpanContent
   readonly #queue: SpanQueue<object>
   readonly #close: () => void
 
-  constructor({ url, ratio }: TraceOptions, source: SpanSource) {
+  constructor({ url, ratio }: TraceOptions, source: SpanSource, describe: (record: R) => SpanContent) {
     this.#ratio = ratio
-    this.#mesh = source.mesh
+    this.#describe = describe
     const collector = collectorAt(url)
     this.#queue = new SpanQueue<object>({ send: spans => collector.post(exportRequest(source, spans)) })
     this.#close = () => collector.close()
@@ -58,7 +57,7 @@ export class Tracer {
     return this.#queue.dropped
   }
 
-  begin(headers: HeaderLines): RequestTrace {
+  begin(headers: HeaderLines): RequestTrace<R> {
     const parent = readTraceParent(headers.get(PARENT))
     if (parent !== undefined && !parent.sampled) return this.#passedOn(headers)
     const traceId = parent?.traceId ?? newTraceId()
@@ -74,10 +73,8 @@ export class Tracer {
     if (!sampled) return { ...NOT_RECORDED, headers: told }
     // Not from the monotonic clock, which knows nothing of a clock that was set, or of a machine that slept, since the start.
     const startedAt = Date.now()
-    const done = (record: RequestRecord): void =>
-      this.#queue.add(() =>
-        writeSpan({ traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt, record }, this.#mesh),
-      )
+    const span = { traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt }
+    const done = (record: R): void => this.#queue.add(() => writeSpan(span, this.#describe(record)))
     return { traceId, headers: told, done }
   }
 
@@ -86,7 +83,7 @@ export class Tracer {
     this.#close()
   }
 
-  #passedOn(headers: HeaderLines): RequestTrace {
+  #passedOn(headers: HeaderLines): RequestTrace<R> {
     const lines = headers.get(STATE)
     if (lines === undefined || lines.length === 0 || readTraceState(lines) !== undefined) return NOT_RECORDED
     return { ...NOT_RECORDED, headers: [[STATE, undefined]] }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids for requests that came without one: random UUIDs (RFC 9562 section 5.4), as one flat text each. Node's own are put
-// together of twenty pieces, which made up a tenth of everything that a request allocated.
+// Ids of requests, by which logs of several programs tell of the same one. For those that came without: random UUIDs (RFC 9562
+// section 5.4), as one flat text each. Node's own are put together of twenty pieces, which made up a tenth of everything that a
+// request allocated.
 
 import { randomFillSync } from "node:crypto"
+import { FIELD_KIND } from "../http2/field-kind.js"
+import type { Fields } from "./fields.js"
+
+export const REQUEST_ID_HEADER = "x-request-id"
 
 const BYTES = 16
 /** Made at once: to ask for a few random bytes costs nearly as much as for many. */
@@ -13,6 +18,13 @@ const DASH = 0x2d
 const random = Buffer.allocUnsafeSlow(BYTES * AT_ONCE)
 const text = Buffer.alloc(36, DASH)
 let used = random.length
+
+/** The client's id where it can be written into a log line as it is, a new one otherwise. */
+export function requestId(headers: Fields): string {
+  const lines = headers.has(FIELD_KIND.requestId) ? headers.get(REQUEST_ID_HEADER) : undefined
+  const given = lines?.length === 1 ? lines[0] : undefined
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newRequestId()
+}
 
 export function newRequestId(): string {
   if (used === random.length) {

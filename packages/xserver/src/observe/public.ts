@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a proxy tells of requests, whichever direction they take: a log of lines, counters, spans.
+
+export type { SpanContent } from "../trace/otlp.js"
+export { HTTP_VERSIONS } from "../trace/request-span.js"
+export { type TraceOptions, Tracer } from "../trace/tracer.js"
+export { AccessLog, type AccessLogFormat, type LogLine } from "./access-log.js"
+export { Durations } from "./durations.js"
+export { TalliedCounter } from "./tallied-counter.js"
