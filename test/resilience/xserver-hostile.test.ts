@@ -18,7 +18,7 @@ let xserver: XserverProcess
 beforeAll(async () => {
   application = await startApplication()
   const limits = [
-    ...["headerTimeoutMs=1500", "sniffTimeoutMs=60000", "handshakeTimeoutMs=1500", "connections=12000"],
+    ...["headerTimeoutMs=1500", "sniffTimeoutMs=300000", "handshakeTimeoutMs=1500", "connections=12000"],
     // All come from one address here; what each caller may take of the whole is tested beside xserver's data path.
     "callerSharePercent=100",
   ]
