@@ -3,6 +3,7 @@
 // environment.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
+import type { OutboundMode } from "@merlon/xds"
 import type { Logger } from "pino"
 import type { Outbound } from "./admission/injection-options.js"
 import type { ProxyResources } from "./admission/proxy-resources.js"
@@ -12,6 +13,8 @@ import type { Udp } from "./registry/udp.js"
 export interface ControlPlaneOptions {
   readonly client: KubernetesClient
   readonly mesh: MeshConfig
+  /** What workloads of namespaces without the label may call beyond the cluster. */
+  readonly outboundPolicy: OutboundMode
   /** How long somebody who applies a policy waits for proofs, at most. */
   readonly proofBudgetMs: number
   /** The suffix of Services' host names. */

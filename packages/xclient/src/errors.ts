@@ -18,6 +18,17 @@ export const XCLIENT_FAULTS = {
     means: "the control plane has not said yet how to reach the host",
     next: "try again; where it lasts, see that the control plane runs",
   },
+  "mtls-unknown": {
+    status: 503,
+    means: "the destination demands mutual TLS, and the control plane has not said yet how to reach it",
+    next: "try again; where it lasts, see that the control plane runs",
+  },
+  "registry-only": {
+    status: 502,
+    means:
+      "the outbound policy is REGISTRY_ONLY, and the destination is neither in the cluster nor named by a MeshService",
+    next: "name the destination in a MeshService, or set the outbound policy of the namespace to ALLOW_ANY",
+  },
   "no-endpoint": {
     status: 503,
     means: "the destination has no endpoints",

@@ -19,3 +19,4 @@ export {
 } from "./observe/call-record.js"
 export { OutboundProxy, type OutboundProxyOptions, type ProxyLimits } from "./proxy/outbound-proxy.js"
 export { KeptRoutes } from "./routes/kept-routes.js"
+export { OutboundPolicy } from "./routes/outbound-policy.js"

@@ -26,6 +26,15 @@ export {
   type ObservedDecision,
 } from "./observation.js"
 export {
+  decodeOutboundPolicy,
+  encodeOutboundPolicy,
+  MAX_MTLS_BLOCKS,
+  OUTBOUND_MODES,
+  OUTBOUND_POLICY,
+  type OutboundMode,
+  type OutboundPolicySpec,
+} from "./outbound-policy.js"
+export {
   type KeySetSpec,
   type MeshSpec,
   type PortSpec,

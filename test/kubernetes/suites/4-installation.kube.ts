@@ -36,7 +36,14 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
   ["small proxies", { proxy: { resources: { limits: { cpu: "500m" } } } }],
   [
     "native sidecars",
-    { capture: "redirect", sidecar: "native", udp: "refuse", outbound: "capture", config: { certificateTtl: "12h" } },
+    {
+      capture: "redirect",
+      sidecar: "native",
+      udp: "refuse",
+      outbound: "capture",
+      outboundPolicy: "REGISTRY_ONLY",
+      config: { certificateTtl: "12h" },
+    },
   ],
   [
     "everything that is watched",

@@ -3,7 +3,16 @@
 // its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
 
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { answering, apply, install, kubectl, namespace, tryKubectl, tryMerlonctl } from "../support/cluster.js"
+import {
+  answering,
+  apiServerAddress,
+  apply,
+  install,
+  kubectl,
+  namespace,
+  tryKubectl,
+  tryMerlonctl,
+} from "../support/cluster.js"
 import { startMesh } from "../support/mesh.js"
 
 const SPACE = "capture"
@@ -62,6 +71,23 @@ it("leaves excluded ports alone, and what is not included", async () => {
   await apply(pod("excluding", exclude), pod("including", include))
   expect(await called("excluding")).toBe(0)
   expect(await called("including")).toBe(0)
+})
+
+it("rejects destinations outside the cluster in a namespace with REGISTRY_ONLY, as long as it has the label", async () => {
+  const script = `const [host] = process.argv.slice(1)
+    fetch("http://" + host + "/", { signal: AbortSignal.timeout(15000) })
+      .then(async answer => console.log(answer.status, await answer.text()), () => console.log(0))`
+  const call = (host: string) => kubectl("exec", "-n", SPACE, "asking", "-c", "app", "--", "node", "-e", script, host)
+  const outside = await apiServerAddress()
+  const policy = (value: string) => kubectl("label", "namespace", SPACE, `merlon-outbound-policy${value}`)
+  await policy("=REGISTRY_ONLY")
+  await expect.poll(() => call(outside), { timeout: 60_000 }).toMatch(/^502 .*REGISTRY_ONLY/)
+  expect(await call(outside)).toContain(outside)
+  expect(await called("asking")).toBe(200)
+  // It speaks TLS alone, and says so to a program that does not.
+  expect(await call("kubernetes.default:443")).toMatch(/^400 /)
+  await policy("-")
+  await expect.poll(() => call(outside), { timeout: 60_000 }).toMatch(/^400 /)
 })
 
 it("starts the application after a proxy that is a plain sidecar", async () => {

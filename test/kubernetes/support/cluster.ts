@@ -130,6 +130,13 @@ export async function eventually(
   await expect.poll(() => status(url, headers), { timeout: 150_000, interval: 300 }).toBe(expected)
 }
 
+/** Where the API server listens itself, as `host:port`: an address that no Service and no Pod has. */
+export async function apiServerAddress(): Promise<string> {
+  const path = "jsonpath={.subsets[0].addresses[0].ip} {.subsets[0].ports[0].port}"
+  const [host = "", port] = (await kubectl("get", "endpoints", "kubernetes", "-n", "default", "-o", path)).split(" ")
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`
+}
+
 export function podAddress(namespaceName: string, selector: string): Promise<string> {
   return kubectl("get", "pod", "-n", namespaceName, "-l", selector, "-o", "jsonpath={.items[0].status.podIP}")
 }

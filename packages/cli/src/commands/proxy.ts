@@ -4,7 +4,7 @@
 
 import type { Socket } from "node:net"
 import { type Destination, type Libc, loadLibc } from "@merlon/wire/native"
-import { CapturedProxy, KeptRoutes, OutboundProxy, WorkloadCalls } from "@merlon/xclient"
+import { CapturedProxy, KeptRoutes, OutboundPolicy, OutboundProxy, WorkloadCalls } from "@merlon/xclient"
 import { isOwnUser } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { type Address, loopback, whole } from "../arguments.js"
@@ -60,12 +60,17 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined, o
       observer,
       credentials: () => source().credentials,
       resubscribe: () => source().resubscribe(calls.book.subscription.typeUrl),
+      policy: new OutboundPolicy(),
     })
     const { book, outbound, requests } = calls
     const listeners: CallListener[] = []
     if (port !== undefined && libc !== undefined) {
       const destinationOf = (socket: Socket) => originalDestination(socket, libc)
-      const captured = new CapturedProxy({ book, outbound, requests, destinationOf, log: logger, observer })
+      const isControlPlaneAway = () => source().isControlPlaneAway
+      const captured = new CapturedProxy({
+        ...{ book, outbound, requests, destinationOf, isControlPlaneAway, observer },
+        log: logger,
+      })
       listeners.push({ listen: () => captured.listen(port), close: () => captured.close() })
     }
     if (httpProxy !== undefined) {
@@ -86,7 +91,7 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined, o
       },
       stop: async () => {
         await Promise.all(listeners.map(listener => listener.close()))
-        kept?.close()
+        await kept?.close()
         calls.close()
         await observer.close()
       },

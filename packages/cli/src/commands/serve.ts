@@ -5,6 +5,7 @@ import { type ProxyResources, proxyResources } from "@merlon/control/admission"
 import { PROOF_BUDGET_MS } from "@merlon/control/proofs"
 import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
 import { CONTROL_PLANE_BUFFERS, mapLargeBuffers } from "@merlon/wire/native"
+import { OUTBOUND_MODES } from "@merlon/xds"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { pino } from "pino"
 import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"
@@ -145,6 +146,15 @@ export function serveCommand(): Command {
       option("--outbound <how>", "calls out of injected Pods: leave them alone or capture them in the Pod", "OUTBOUND")
         .choices(["off", "capture"])
         .default("off"),
+    )
+    .addOption(
+      option(
+        "--outbound-policy <mode>",
+        "captured calls to destinations outside the cluster; a namespace's label overrides it",
+        "OUTBOUND_POLICY",
+      )
+        .choices(OUTBOUND_MODES)
+        .default("ALLOW_ANY"),
     )
     .addOption(
       option(

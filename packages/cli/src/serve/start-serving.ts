@@ -17,6 +17,7 @@ import {
   SYSTEM_TIME,
 } from "@merlon/control/kubernetes"
 import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy/mesh"
+import type { OutboundMode } from "@merlon/xds"
 import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"
 import { shellWord } from "../shell-word.js"
@@ -70,6 +71,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly capture: "redirect" | "service"
   readonly udp: "pass" | "refuse"
   readonly outbound: "off" | "capture"
+  readonly outboundPolicy: OutboundMode
   readonly sidecar: "auto" | "native" | "plain"
   readonly proxyResources?: ProxyResources
   readonly controlPlane?: string
@@ -245,6 +247,7 @@ function optionsOf(
   const service = `${controlPlane}.${names.rootNamespace}.svc`
   return {
     client,
+    outboundPolicy: flags.outboundPolicy,
     mesh: meshConfig({
       names,
       trustDomain: flags.trustDomain,

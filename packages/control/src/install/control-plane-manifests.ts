@@ -197,6 +197,7 @@ function container(values: InstallValues, name: string) {
       `--capture=${values.capture}`,
       `--udp=${values.udp}`,
       `--outbound=${values.outbound}`,
+      `--outbound-policy=${values.outboundPolicy}`,
       `--sidecar=${values.sidecar}`,
       `--trust-domain=${values.trustDomain}`,
       `--cluster-domain=${values.clusterDomain}`,

@@ -22,6 +22,7 @@ export interface InstallValues {
   readonly capture: string
   readonly udp: string
   readonly outbound: string
+  readonly outboundPolicy: string
   readonly sidecar: string
   readonly proxy: { readonly resources: object }
   readonly trustDomain: string
@@ -105,6 +106,12 @@ export function valueTable(version: string): readonly ValueEntry[] {
       'calls out of injected Pods: "off" (they leave as they are; in YAML it needs the quotes) or capture (rules in the Pod redirect its TCP connections to its proxy; needs capture: redirect). A Pod\'s annotation `outbound.<domain>/proxy` overrides it. Pods follow when they are restarted',
       "off",
       oneOf("off", "capture"),
+    ),
+    value(
+      "outboundPolicy",
+      "captured calls to destinations that are neither in the cluster nor named by a MeshService: ALLOW_ANY (pass them through) or REGISTRY_ONLY (reject them). A namespace's label `<mesh>-outbound-policy` overrides it. Running Pods follow at once",
+      "ALLOW_ANY",
+      oneOf("ALLOW_ANY", "REGISTRY_ONLY"),
     ),
     value(
       "sidecar",

@@ -14,6 +14,12 @@ export function serviceAt(address: string, { directory }: Directory): MeshServic
   return undefined
 }
 
+/** Whether the address belongs to the cluster: a Service has the port there, or it is a Pod's. */
+export function isRegistered(address: string, port: number, { directory }: Directory): boolean {
+  const { services, workloads } = directory.at(address)
+  return [...services].some(({ ports }) => ports.some(each => each.port === port)) || [...workloads].length > 0
+}
+
 export interface ProxiedPort {
   readonly workload: MeshWorkload
   readonly port: WorkloadPort

@@ -53,6 +53,16 @@ export class MeshServiceIndex {
     return governing === undefined ? leading : [governing, ...leading.filter(document => document !== governing)]
   }
 
+  /** All that speak for the host, whoever hears them. */
+  governedBy(host: string): readonly MeshService[] {
+    return this.#governing.get(host) ?? []
+  }
+
+  /** All whose routes lead to the host, whoever hears them. */
+  leadingTo(host: string): readonly MeshService[] {
+    return this.#leading.get(host) ?? []
+  }
+
   /** Hosts that some MeshService governs. */
   get hosts(): Iterable<string> {
     return this.#governing.keys()

@@ -29,6 +29,20 @@ export function resolveHostRoutes(table: RouteTable, trust: TrustSpec, context: 
   return { table, clusters, services: modes, trust, ...(protocol === undefined ? {} : { protocol }) }
 }
 
+export interface AddressAndPort {
+  readonly host: string
+  readonly port: number
+}
+
+/** An address that is reached as it was called. */
+export function passThroughRoutes({ host, port }: AddressAndPort, trust: TrustSpec): HostRoutesSpec {
+  const name = clusterName({ port, subset: "", host })
+  const endpoint = { address: host, port, healthy: true, workload: "", mtlsMode: undefined }
+  const cluster = { name, host, port, subset: "", tlsMode: undefined, sni: host, identities: [], endpoints: [endpoint] }
+  const route = { match: [], destinations: [{ cluster: name, weight: 100 }] }
+  return { table: { host, port, aliases: [], routes: [route] }, clusters: [cluster], services: [], trust }
+}
+
 /** As the Service's port declares it, or the workload's where an address was called. */
 function protocolOf({ host, port }: RouteTable, context: RouteContext): RoutedProtocol | undefined {
   const service = context.directory.services.get(host)

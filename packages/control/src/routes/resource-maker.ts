@@ -2,7 +2,6 @@
 // One resource by its type and name, of standard xDS or for our own callers, together with what it was made
 // of: whatever of that changes, it has to be made again; whatever else changes, it stays.
 
-import { createHash } from "node:crypto"
 import { isIP } from "node:net"
 import {
   CLUSTER,
@@ -10,6 +9,7 @@ import {
   encodeHostRoutes,
   HOST_ROUTES,
   LISTENER,
+  OUTBOUND_POLICY,
   parseClusterName,
   ROUTE_CONFIGURATION,
   type RouteEncoders,
@@ -18,12 +18,15 @@ import {
 } from "@merlon/xds"
 import type { VersionedResource } from "@merlon/xds/server"
 import { authorityOf, hostCandidates, parseAuthority } from "./host-name.js"
-import { serviceAt } from "./known-address.js"
+import { isRegistered, serviceAt } from "./known-address.js"
 import { addressedHost, destinationsOf } from "./mesh-service-index.js"
+import type { OutboundModes } from "./outbound-modes.js"
+import type { OutboundPolicies } from "./outbound-policies.js"
 import { resolveCluster } from "./resolve-cluster.js"
-import { resolveHostRoutes } from "./resolve-host-routes.js"
+import { type AddressAndPort, passThroughRoutes, resolveHostRoutes } from "./resolve-host-routes.js"
 import { resolveRoutes } from "./resolve-routes.js"
 import { canonicalHost, type RouteContext } from "./route-context.js"
+import { contentVersioned } from "./versioned.js"
 
 export interface MadeResource {
   /** Undefined where nothing of that name exists now. */
@@ -43,21 +46,39 @@ export const ROUTE_TYPES: ReadonlySet<string> = new Set([
 /** Stands among the hosts of a resource that names whom to trust; no host is spelt so. */
 export const TRUST = "|trust"
 
+/** Stands among the hosts of a resource that depends on the outbound mode of the namespace. */
+export function modeOfNamespace(namespace: string): string {
+  return `${OUTBOUND_POLICY} ${namespace}`
+}
+
+export interface ResourceMakerOptions {
+  readonly context: RouteContext
+  readonly encoders: RouteEncoders
+  readonly trust: () => TrustSpec
+  readonly outbound: { readonly modes: OutboundModes; readonly policies: OutboundPolicies }
+}
+
 const NOTHING: ReadonlySet<string> = new Set()
 
 export class ResourceMaker {
   readonly #context: RouteContext
   readonly #encoders: RouteEncoders
   readonly #trust: () => TrustSpec
+  readonly #outbound: ResourceMakerOptions["outbound"]
 
-  constructor(context: RouteContext, encoders: RouteEncoders, trust: () => TrustSpec) {
+  constructor({ context, encoders, trust, outbound }: ResourceMakerOptions) {
     this.#context = context
     this.#encoders = encoders
     this.#trust = trust
+    this.#outbound = outbound
   }
 
   /** `namespace` is the asking caller's: a host without a dot means the Service there, and its MeshServices are heard. */
   make(typeUrl: string, name: string, namespace: string): MadeResource {
+    if (typeUrl === HOST_ROUTES && name === OUTBOUND_POLICY) {
+      const hosts = new Set([OUTBOUND_POLICY, modeOfNamespace(namespace)])
+      return { resource: this.#outbound.policies.make(namespace), hosts }
+    }
     return isTableType(typeUrl) ? this.#makeRoutes(typeUrl, name, namespace) : this.#makeCluster(typeUrl, name)
   }
 
@@ -75,14 +96,17 @@ export class ResourceMaker {
     }
     const port = authority.port ?? onlyPort(directory.services.get(host)?.ports)
     const resolved = port === undefined ? undefined : resolveRoutes({ host, port }, namespace, this.#context)
-    if (resolved === undefined) return { resource: undefined, hosts }
+    if (resolved === undefined) {
+      if (typeUrl !== HOST_ROUTES || port === undefined || isIP(host) === 0) return { resource: undefined, hosts }
+      return this.#makeUnrouted(name, { host, port }, namespace, hosts)
+    }
     const table = addressedAs(authority.host, resolved)
     if (typeUrl === HOST_ROUTES) return this.#makeHostRoutes(name, table, hosts)
     const value =
       typeUrl === LISTENER
         ? this.#encoders.listener(name, authorityOf(host, table.port))
         : this.#encoders.routes(name, table)
-    return { resource: versioned(name, value), hosts }
+    return { resource: contentVersioned(name, value), hosts }
   }
 
   /**
@@ -96,7 +120,20 @@ export class ResourceMaker {
 
   #makeHostRoutes(name: string, table: RouteTable, hosts: ReadonlySet<string>): MadeResource {
     const spec = resolveHostRoutes(table, this.#trust(), this.#context)
-    return { resource: versioned(name, encodeHostRoutes(spec)), hosts: new Set([...hosts, TRUST]) }
+    return { resource: contentVersioned(name, encodeHostRoutes(spec)), hosts: new Set([...hosts, TRUST]) }
+  }
+
+  /**
+   * Destinations without routes are passed through, or rejected under REGISTRY_ONLY. There the proxy has to know which of them are
+   * in the cluster, such as the API server.
+   */
+  #makeUnrouted(name: string, at: AddressAndPort, namespace: string, hosts: ReadonlySet<string>): MadeResource {
+    const isPassed =
+      this.#outbound.modes.modeOf(namespace) === "REGISTRY_ONLY" && isRegistered(at.host, at.port, this.#context)
+    const resource = isPassed
+      ? contentVersioned(name, encodeHostRoutes(passThroughRoutes(at, this.#trust())))
+      : undefined
+    return { resource, hosts: new Set([...hosts, modeOfNamespace(namespace), ...(isPassed ? [TRUST] : [])]) }
   }
 
   #makeCluster(typeUrl: string, name: string): MadeResource {
@@ -107,7 +144,7 @@ export class ResourceMaker {
     if (cluster === undefined) return { resource: undefined, hosts }
     const value =
       typeUrl === CLUSTER ? this.#encoders.cluster(cluster) : this.#encoders.endpoints(name, cluster.endpoints)
-    return { resource: versioned(name, value), hosts }
+    return { resource: contentVersioned(name, value), hosts }
   }
 }
 
@@ -124,9 +161,4 @@ export function isTableType(typeUrl: string): boolean {
 
 function onlyPort(ports: readonly { readonly port: number }[] = []): number | undefined {
   return ports.length === 1 ? ports[0]?.port : undefined
-}
-
-/** The version follows from the contents, so that all replicas call the same contents the same. */
-function versioned(name: string, value: Uint8Array): VersionedResource {
-  return { name, version: createHash("sha256").update(value).digest("base64url").slice(0, 16), value }
 }

@@ -4,7 +4,7 @@
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshService } from "@merlon/policy/resources"
-import type { RouteEncoders } from "@merlon/xds"
+import { OUTBOUND_POLICY, type RouteEncoders } from "@merlon/xds"
 import type { VersionedResource } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
@@ -14,8 +14,10 @@ import { Burst, type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import { hostCandidates, parseAuthority } from "./host-name.js"
 import { serviceAt } from "./known-address.js"
 import { MeshServiceIndex } from "./mesh-service-index.js"
+import type { OutboundModes } from "./outbound-modes.js"
+import { OutboundPolicies } from "./outbound-policies.js"
 import type { PeerModeSource } from "./peer-mode-source.js"
-import { isTableType, ResourceMaker, ROUTE_TYPES, TRUST } from "./resource-maker.js"
+import { isTableType, modeOfNamespace, ResourceMaker, ROUTE_TYPES, TRUST } from "./resource-maker.js"
 import { RouteCatalog } from "./route-catalog.js"
 import { type RouteContext, scopeOf } from "./route-context.js"
 import { StreamWatch } from "./route-watch.js"
@@ -24,6 +26,8 @@ export interface MeshRoutesOptions {
   readonly directory: MeshDirectory
   readonly meshServices: Documents<MeshService>
   readonly modes: Pick<PeerModeSource, "modeOf" | "onChange">
+  /** `ALLOW_ANY` everywhere where absent. */
+  readonly outboundModes?: OutboundModes
   readonly trust: TrustSource
   readonly encoders: RouteEncoders
   readonly mesh: MeshConfig
@@ -31,6 +35,8 @@ export interface MeshRoutesOptions {
   readonly clusterDomain?: string
   readonly scheduler?: Scheduler
 }
+
+const ALLOW_ANY: OutboundModes = { modeOf: () => "ALLOW_ANY", onChange: () => () => undefined }
 
 type Watch = StreamWatch<Entry>
 
@@ -53,6 +59,7 @@ interface Entry {
 export class MeshRoutes implements RouteResources {
   readonly #context: RouteContext
   readonly #index: MeshServiceIndex
+  readonly #policies: OutboundPolicies
   readonly #maker: ResourceMaker
   readonly #burst: Burst
   readonly #entries = new Map<string, Entry>()
@@ -68,12 +75,27 @@ export class MeshRoutes implements RouteResources {
     const { directory, meshServices, modes, trust, encoders, mesh, clusterDomain = "cluster.local" } = options
     this.#index = new MeshServiceIndex(scopeOf({ mesh, clusterDomain }), meshServices.items.values())
     this.#context = { meshServices: this.#index, directory, mesh, modeOf: modes.modeOf, clusterDomain }
-    this.#maker = new ResourceMaker(this.#context, encoders, () => trust.current)
+    const outboundModes = options.outboundModes ?? ALLOW_ANY
+    this.#policies = new OutboundPolicies({ ...this.#context, directory }, outboundModes)
+    this.#maker = new ResourceMaker({
+      context: this.#context,
+      encoders,
+      trust: () => trust.current,
+      outbound: { modes: outboundModes, policies: this.#policies },
+    })
     this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
     this.#stops = [
       // A change of a workload names its addresses and the Services in front of it.
-      directory.onChange(({ services, addresses }) => this.#mark([...services, ...addresses])),
-      meshServices.onChange(({ key, object }) => this.#mark(this.#index.set(key, object))),
+      directory.onChange(({ workloads, services, addresses }) => {
+        this.#policies.touch(workloads, services)
+        this.#mark([...services, ...addresses])
+      }),
+      meshServices.onChange(({ key, object }) => {
+        const hosts = this.#index.set(key, object)
+        this.#policies.touch([], hosts)
+        this.#mark(hosts)
+      }),
+      outboundModes.onChange(namespace => this.#mark([modeOfNamespace(namespace)])),
       modes.onChange(namespace => this.#modesChanged(namespace)),
       trust.onChange(() => this.#mark([TRUST])),
     ]
@@ -128,6 +150,8 @@ export class MeshRoutes implements RouteResources {
   /** Modes show in the endpoints of Services, which select in their own namespace only, and of addresses. */
   #modesChanged(namespace: string | undefined): void {
     const { directory } = this.#context
+    this.#policies.touchNamespace(namespace)
+    this.#mark([OUTBOUND_POLICY])
     for (const host of this.#byHost.keys()) {
       const service = directory.services.get(host)
       const known = service === undefined ? [...directory.at(host).workloads] : [service]
@@ -151,7 +175,7 @@ export class MeshRoutes implements RouteResources {
   /** Makes again what the changes so far touch. INVARIANT: nobody is woken here; readers call it too. */
   #settle(): void {
     if (this.#dirty.size === 0) return
-    const hosts = [...this.#dirty]
+    const hosts = [...this.#dirty, ...(this.#policies.settle() ? [OUTBOUND_POLICY] : [])]
     this.#dirty.clear()
     const entries = new Set(hosts.flatMap(host => [...(this.#byHost.get(host) ?? [])]))
     for (const entry of entries) {

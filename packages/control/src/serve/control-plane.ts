@@ -118,6 +118,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const state = await startMeshState({
     client,
     mesh,
+    outboundPolicy: options.outboundPolicy,
     clusterDomain,
     logger,
     reflectors,

@@ -21,6 +21,7 @@ import { feedPolicies } from "../policies/policies-feed.js"
 import { type OnInvalid, StoredPolicies } from "../policies/stored-policies.js"
 import { Registry } from "../registry/registry.js"
 import { feedRegistry } from "../registry/registry-feed.js"
+import { outboundModes } from "../routes/outbound-modes.js"
 import { PeerModeSource } from "../routes/peer-mode-source.js"
 import { RouteClients } from "../routes/route-clients.js"
 import { MeshRoutes } from "../routes/route-resources.js"
@@ -40,7 +41,8 @@ export interface MeshState {
   stop(): void
 }
 
-export interface MeshStateOptions extends Pick<ControlPlaneOptions, "client" | "mesh" | "clusterDomain" | "logger"> {
+export interface MeshStateOptions
+  extends Pick<ControlPlaneOptions, "client" | "mesh" | "outboundPolicy" | "clusterDomain" | "logger"> {
   readonly reflectors: Reflectors
   readonly trust: TrustSource
   readonly issuers: ControlPlaneOptions["keySets"]
@@ -97,6 +99,12 @@ export async function startMeshState(options: MeshStateOptions): Promise<MeshSta
     directory: registry,
     meshServices: documentsInForce(policies, "MeshService"),
     modes,
+    outboundModes: outboundModes({
+      namespaces: reflectors.namespaces,
+      names,
+      mode: options.outboundPolicy,
+      warn: (namespace, message) => logger.warn({ namespace }, message),
+    }),
     trust,
     encoders: await loadRouteEncoders(),
     mesh,

@@ -4,10 +4,10 @@
 
 import type { Attributes } from "../request/attributes.js"
 import { byteText, readableText } from "../request/byte-text.js"
+import { CidrIndex } from "../request/cidr-index.js"
 import { hostPatternWithoutDot } from "../request/host.js"
 import { type Cidr, type IpAddress, parseCidr } from "../request/ip.js"
 import { AddressExtent, type Extent, PatternExtent, PrincipalExtent } from "./extent.js"
-import { CidrIndex } from "./index/cidr-index.js"
 import { PatternIndex } from "./index/pattern-index.js"
 import { PrincipalIndex } from "./index/principal-index.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "./pattern.js"

@@ -2,7 +2,7 @@
 import { BlockList, isIP, isIPv4 } from "node:net"
 import fc from "fast-check"
 import { describe, expect, inject, it, test } from "vitest"
-import { CidrIndex } from "../authorization/index/cidr-index.js"
+import { CidrIndex } from "./cidr-index.js"
 import { parseCidr, parseIp } from "./ip.js"
 
 describe("parseIp", () => {

@@ -3,6 +3,7 @@
 
 export type { Attributes, Claim, HeaderLines, HttpAttributes, VerifiedToken } from "./attributes.js"
 export { readableText } from "./byte-text.js"
+export { CidrIndex } from "./cidr-index.js"
 export { type Cidr, type IpAddress, parseCidr, parseIp } from "./ip.js"
 export { normalizePath, type Target } from "./path.js"
 export { foldedName, nominatedHeaders, PROXY_HEADERS, type ProtectedHeaders } from "./protected-headers.js"

@@ -20,6 +20,11 @@ export class CallFailure extends Error {
     return XCLIENT_FAULTS[this.code].status
   }
 
+  static registryOnly(name: string): CallFailure {
+    const why = `the outbound policy is REGISTRY_ONLY, and ${name} is neither in the cluster nor named by a MeshService`
+    return new CallFailure("registry-only", why)
+  }
+
   static of(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
     const message = messageOf(error)

@@ -71,6 +71,7 @@ async function plainServer(): Promise<Destination> {
 async function start(
   destinationOf: CapturedProxyOptions["destinationOf"],
   limits: CapturedProxyOptions["limits"] = {},
+  isControlPlaneAway = () => false,
 ): Promise<number> {
   const credentials = mesh.credentials()
   const material = () => ({ id: 1, credentials, trust: mesh.trust })
@@ -85,8 +86,9 @@ async function start(
   const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
   closing.push(() => requests.close())
   const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
+  const { book } = filled
   const proxy = new CapturedProxy({
-    ...{ book: filled.book, outbound, requests, destinationOf, log, limits },
+    ...{ book, outbound, requests, destinationOf, isControlPlaneAway, log, limits },
     observer: { trace: () => undefined, done: record => records.push(record) },
   })
   closing.push(() => proxy.close(0))
@@ -229,5 +231,120 @@ describe("the record of a connection", () => {
     await say(await start(() => SERVICE), "secret")
     await recorded(1)
     expect(records).toMatchObject([{ inMesh: true, transport: "none", failure: "unreachable" }])
+  })
+})
+
+describe("while the control plane is away, a connection to an unknown address", () => {
+  const AWAY = { routeMs: 60_000 }
+  const blocks = (...mtls: string[]) => ({ mode: "ALLOW_ANY", mtls }) as const
+
+  beforeEach(() => {
+    filled = new TestBook({ answersAbsent: false, followsPolicy: true })
+  })
+
+  it("goes there as it is, at once", async () => {
+    const plain = await plainServer()
+    await filled.setPolicy(blocks("127.96.0.7", "127.97.0.0/24"))
+    expect(
+      await say(
+        await start(
+          () => plain,
+          AWAY,
+          () => true,
+        ),
+        "bytes",
+      ),
+    ).toBe("hello bytes")
+    expect(logged).toEqual([])
+  })
+
+  it("goes there after a while if nobody knows yet that it is away", async () => {
+    const plain = await plainServer()
+    await filled.setPolicy(blocks())
+    expect(await say(await start(() => plain, { routeMs: 20 }), "bytes")).toBe("hello bytes")
+  })
+
+  it.each(["127.0.0.1", "127.0.0.0/24", "0.0.0.0/0"])("is reset if %s demands mutual TLS", async block => {
+    const plain = await plainServer()
+    await filled.setPolicy(blocks(block))
+    expect(
+      await say(
+        await start(
+          () => plain,
+          AWAY,
+          () => true,
+        ),
+        "secret",
+      ),
+    ).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "mtls-unknown", why: expect.stringContaining("demands mutual TLS") }])
+  })
+
+  it("is reset if the control plane has never said what demands mutual TLS", async () => {
+    const plain = await plainServer()
+    expect(
+      await say(
+        await start(
+          () => plain,
+          AWAY,
+          () => true,
+        ),
+        "secret",
+      ),
+    ).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "route-unknown", why: expect.stringContaining("has never said") }])
+  })
+
+  it("is refused under REGISTRY_ONLY", async () => {
+    const plain = await plainServer()
+    await filled.setPolicy({ mode: "REGISTRY_ONLY", mtls: [] })
+    expect(
+      await say(
+        await start(
+          () => plain,
+          AWAY,
+          () => true,
+        ),
+        "bytes",
+      ),
+    ).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "registry-only" }])
+  })
+})
+
+describe("under REGISTRY_ONLY", () => {
+  beforeEach(async () => {
+    filled = new TestBook({ followsPolicy: true })
+    await filled.setPolicy({ mode: "REGISTRY_ONLY", mtls: [] })
+  })
+
+  it("a program that speaks HTTP is told why its call is refused", async () => {
+    const plain = await plainServer()
+    const reply = await say(await start(() => plain), "GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    expect(reply).toMatch(/^HTTP\/1\.1 502 /)
+    expect(reply).toContain("x-merlon-failure: registry-only")
+    expect(reply).toContain(`the outbound policy is REGISTRY_ONLY, and 127.0.0.1:${plain.port} is neither`)
+    expect(logged).toMatchObject([{ code: "registry-only", destination: `127.0.0.1:${plain.port}` }])
+  })
+
+  it("the connection of another program is reset", async () => {
+    const plain = await plainServer()
+    expect(await say(await start(() => plain), "bytes")).toBeUndefined()
+    expect(logged).toMatchObject([{ code: "registry-only" }])
+  })
+
+  it("an address of the cluster without a proxy is called as it is", async () => {
+    const plain = await plainServer()
+    const endpoint: ServiceEndpoint = { ...plain, healthy: true, workload: "", mtlsMode: undefined }
+    await filled.set(`127.0.0.1:${plain.port}`, mesh.routes([{ subset: "", endpoints: [endpoint] }]))
+    expect(await say(await start(() => plain), "bytes")).toBe("hello bytes")
+  })
+
+  it("calls pass again when the policy changes", async () => {
+    const plain = await plainServer()
+    const port = await start(() => plain)
+    expect(await say(port, "bytes")).toBeUndefined()
+    await filled.setPolicy({ mode: "ALLOW_ANY", mtls: [] })
+    expect(await say(port, "bytes")).toBe("hello bytes")
   })
 })

@@ -45,6 +45,8 @@ export interface CapturedProxyOptions {
   readonly requests: RequestCalls
   /** Where a connection was going; its own local address for one that was not redirected. Undefined if nobody knows. */
   readonly destinationOf: (socket: Socket) => Destination | undefined
+  /** Whether the control plane could not be reached, so that waiting for its answer is in vain. */
+  readonly isControlPlaneAway: () => boolean
   readonly log: Log
   /** Told of every connection that is not carried request by request. */
   readonly observer?: CallObserver
@@ -116,12 +118,13 @@ export class CapturedProxy {
       if (destination === undefined || isDirect(client, destination))
         throw new CallFailure("not-captured", "the connection was not redirected to this port")
       if (!this.#own.accepted(client, destination)) throw new CallFailure("captured-loop", LOOP)
-      routing = await this.#routingTo(name)
+      routing = await this.#routingTo(destination, name)
       if (routing === undefined) await this.#passThrough(client, destination, observed)
       else await this.#carry(client, destination, name, routing, observed)
     } catch (error) {
       const failure = CallFailure.of(error)
       this.#failures.failed(name, failure)
+      if (failure.code === "registry-only" && (await this.#explain(client, destination, name, failure))) return
       const reached = { destination: routing === undefined ? name : hostOf(routing), inMesh: routing !== undefined }
       observed.done({ ...reached, transport: "none", workload: undefined }, failure)
       // What the program speaks is not known, so nothing can be said to it: it sees a reset, as from a server that is down.
@@ -129,13 +132,46 @@ export class CapturedProxy {
     }
   }
 
-  /** Undefined for a destination outside of the mesh. */
-  async #routingTo(name: string): Promise<HostRouting | undefined> {
-    const answer = await this.#options.book.find(name, this.#limits.routeMs)
+  /** Undefined for a destination outside of the mesh that may be called as it is. */
+  async #routingTo({ address }: Destination, name: string): Promise<HostRouting | undefined> {
+    const { book, isControlPlaneAway } = this.#options
+    const known = book.ask(name)
+    const isInVain = known === "unknown" && isControlPlaneAway()
+    const answer = isInVain ? known : await book.find(name, this.#limits.routeMs)
+    if (answer === "absent") {
+      if (book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
+      return undefined
+    }
+    if (answer !== "unknown") return answer.isOutsideMesh ? undefined : answer
     // Fail closed: as long as it is unknown whether mutual TLS is demanded, nothing is sent in plaintext.
-    if (answer === "unknown")
-      throw new CallFailure("route-unknown", `the control plane has not said yet who is at ${name}`)
-    return answer === "absent" || answer.isOutsideMesh ? undefined : answer
+    if (book.policy?.spec === undefined) {
+      const why = "the control plane has never said which addresses demand mutual TLS, nor"
+      throw new CallFailure("route-unknown", `${why} who is at ${name}`)
+    }
+    if (book.policy.mayDemandMtls(address)) {
+      const why = "demands mutual TLS, and the control plane has not said yet how to reach it"
+      throw new CallFailure("mtls-unknown", `${name} is, or is beside, an address that ${why}`)
+    }
+    if (book.policy.isRegistryOnly) throw CallFailure.registryOnly(name)
+    return undefined
+  }
+
+  /** Tells a program that speaks HTTP why. False if it does not: then there is nothing it would understand. */
+  async #explain(
+    client: Socket,
+    destination: Destination | undefined,
+    name: string,
+    failure: CallFailure,
+  ): Promise<boolean> {
+    if (destination === undefined || OPAQUE_PORTS.has(destination.port)) return false
+    try {
+      const { protocol, head } = await readFirstBytes(client, this.#limits.silenceMs)
+      if (protocol === "tcp") return false
+      this.#options.requests.refuse(client, protocol, head, name, failure)
+      return true
+    } catch {
+      return false
+    }
   }
 
   async #passThrough(
@@ -158,10 +194,11 @@ export class CapturedProxy {
     routing: HostRouting,
     observed: ObservedConnection,
   ): Promise<void> {
-    const { requests, outbound } = this.#options
+    const { book, requests, outbound } = this.#options
     const isOpaque = routing.spec.protocol === "tcp" || (routing.spec.protocol === undefined && OPAQUE_PORTS.has(port))
     const first = isOpaque ? undefined : await readFirstBytes(client, this.#silenceMs(routing))
     if (first !== undefined && first.protocol !== "tcp") {
+      client.once("close", book.hold(name))
       requests.serve(client, first.protocol, first.head, routing, failure => this.#failures.failed(name, failure))
       return
     }

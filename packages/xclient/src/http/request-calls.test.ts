@@ -119,7 +119,8 @@ async function start(): Promise<number> {
   const outbound = new Outbound({ pool, health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
   const log = { info() {}, warn() {}, error() {} }
   const destinationOf = () => ({ address: "127.96.0.7", port: 80 })
-  const proxy = new CapturedProxy({ book, outbound, requests, destinationOf, log, observer })
+  const isControlPlaneAway = () => false
+  const proxy = new CapturedProxy({ book, outbound, requests, destinationOf, isControlPlaneAway, log, observer })
   closing.push(() => {
     requests.close()
     return proxy.close(0)

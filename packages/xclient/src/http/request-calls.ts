@@ -76,6 +76,25 @@ export class RequestCalls {
     this.#connections.serve(socket, "http1", Buffer.alloc(0), exchange, true)
   }
 
+  /** Answers the first request of a connection with the failure, and ends the connection. */
+  refuse(socket: Socket, version: "http1" | "http2", head: Buffer, destination: string, failure: CallFailure): void {
+    const { mesh, observer = UNOBSERVED } = this.#options
+    const to = { destination, inMesh: false, decisionHeader: `x-${mesh}-decision` }
+    const fail = (): never => {
+      throw failure
+    }
+    const failed = (): LocalReply => {
+      queueMicrotask(() => connection.drain())
+      return replyTo(failure, mesh)
+    }
+    const router: RequestRouter = {
+      observe: request => new ObservedRequest(observer, to, request),
+      ...{ choose: fail, send: fail, attempt: fail, connectError: () => undefined, failed },
+    }
+    const exchange: MakeExchange = (request, responder) => new RoutedExchange(router, responder, request)
+    const connection = this.#connections.serve(socket, version, head, exchange)
+  }
+
   /** Connections of the workload end after their response. */
   drain(): void {
     this.#connections.drain()

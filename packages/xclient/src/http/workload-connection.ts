@@ -43,8 +43,14 @@ export class WorkloadConnections {
     this.#deadlines = deadlines
   }
 
-  /** Serves requests on the socket until it closes. `head`: what has been read of it already. `tunnels`: by CONNECT. */
-  serve(socket: Socket, version: "http1" | "http2", head: Buffer, exchange: MakeExchange, tunnels = false): void {
+  /** Serves requests on the socket until it closes or is drained. `head`: what was read already. `tunnels`: by CONNECT. */
+  serve(
+    socket: Socket,
+    version: "http1" | "http2",
+    head: Buffer,
+    exchange: MakeExchange,
+    tunnels = false,
+  ): { drain(): void } {
     const options = { limits: DOWNSTREAM_LIMITS, deadlines: this.#deadlines, unread: this.#unread, tunnels }
     const user: DownstreamUser<Exchange> = {
       exchange,
@@ -61,6 +67,7 @@ export class WorkloadConnections {
     const open = { drain: () => connection.drain("now") }
     this.#open.add(open)
     connection.start(head)
+    return open
   }
 
   /** Idle connections end now, the others after their response. */

@@ -9,6 +9,7 @@ import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
 import type { CallObserver } from "../observe/call-record.js"
+import type { OutboundPolicy } from "../routes/outbound-policy.js"
 import { RouteBook } from "../routes/route-book.js"
 import { CurrentMaterial } from "./current-material.js"
 
@@ -22,11 +23,16 @@ export interface WorkloadCallsOptions {
   readonly resubscribe: () => void
   /** Told of every request. */
   readonly observer?: CallObserver
+  /** Given for captured connections: what to do with destinations without routes. */
+  readonly policy?: OutboundPolicy | undefined
   /** Called when the mesh trusts other roots, or revokes others. */
   readonly trustChanged?: (trust: TrustSpec) => void
 }
 
 export const CONNECT_TIMEOUT_MS = 5_000
+/** A destination that was not called for an hour is not followed any longer, and is asked for anew when it is called. */
+const UNUSED_MS = 3_600_000
+const SWEEP_MS = 60_000
 
 export class WorkloadCalls {
   readonly book: RouteBook
@@ -35,13 +41,16 @@ export class WorkloadCalls {
   readonly #options: WorkloadCallsOptions
   readonly #pool: ConnectionPool
   readonly #material = new CurrentMaterial()
+  readonly #sweep: NodeJS.Timeout
 
   constructor(options: WorkloadCallsOptions) {
     const { mesh, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
     const health = new EndpointHealth()
     this.#options = options
     this.#pool = new ConnectionPool({ alpn: [`${mesh}-http/1.1`], connectTimeoutMs })
-    this.book = new RouteBook({ health, resubscribe: options.resubscribe, onTrust: trust => this.#trust(trust) })
+    const { resubscribe, policy } = options
+    this.book = new RouteBook({ health, resubscribe, onTrust: trust => this.#trust(trust), policy })
+    this.#sweep = setInterval(() => this.book.forgetUnused(UNUSED_MS), SWEEP_MS).unref()
     const material = () => this.#material.with(options.credentials())
     this.requests = new RequestCalls({
       ...{ mesh, health, material, connectTimeoutMs },
@@ -62,6 +71,7 @@ export class WorkloadCalls {
 
   /** Ends what is idle; calls under way may finish. */
   close(): void {
+    clearInterval(this.#sweep)
     this.#pool.close()
     this.requests.close()
   }

@@ -192,6 +192,7 @@ export class OutboundProxy {
     if (answer === "unknown")
       throw new CallFailure("route-unknown", `the control plane has not said yet how to reach ${name}`)
     if (answer !== "absent") return answer
+    if (this.#options.book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
     if (this.#options.allowExternal) return undefined
     throw new CallFailure(
       "not-in-mesh",

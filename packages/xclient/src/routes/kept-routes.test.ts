@@ -11,6 +11,7 @@ import { KeptRoutes } from "./kept-routes.js"
 const ENDPOINT = { address: "10.0.0.1", port: 15_080, healthy: true, workload: "app/web", mtlsMode: "STRICT" } as const
 const mesh = new TestMesh()
 const routes = mesh.routes([{ subset: "", endpoints: [ENDPOINT], cluster: { tlsMode: "DUBBO_MUTUAL" } }])
+const POLICY = { mode: "REGISTRY_ONLY", mtls: ["10.96.0.9"] } as const
 let folder = ""
 let warnings: string[] = []
 const log = { info() {}, warn: (_: object, message: string) => void warnings.push(message), error() {} }
@@ -23,18 +24,19 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** A process that learns of two hosts and ends. */
 async function learn(): Promise<void> {
-  const filled = new TestBook({ answersAbsent: false })
+  const filled = new TestBook({ answersAbsent: false, followsPolicy: true })
   const kept = new KeptRoutes(filled.book, folder, log)
   filled.book.ask("192.0.2.1:443")
   await filled.remove("192.0.2.1:443")
   await filled.set("10.96.0.7:80", routes)
-  kept.close()
+  await filled.setPolicy(POLICY)
+  await kept.close()
 }
 
 it("are known after a restart without the control plane, and asked for again when it is back", async () => {
   await learn()
   const { book } = new TestBook({ answersAbsent: false })
-  new KeptRoutes(book, folder, log).close()
+  await new KeptRoutes(book, folder, log).close()
   const answer = book.ask("10.96.0.7:80")
   expect(answer).toBeInstanceOf(HostRouting)
   expect(answer instanceof HostRouting && answer.spec).toEqual(routes)
@@ -54,7 +56,7 @@ it("are not used if one character is another", async () => {
   const file = join(folder, "routes.json")
   writeFileSync(file, readFileSync(file, "utf8").replace("10.96.0.7", "10.96.0.9"))
   const { book } = new TestBook({ answersAbsent: false })
-  new KeptRoutes(book, folder, log).close()
+  await new KeptRoutes(book, folder, log).close()
   expect(book.ask("10.96.0.9:80")).toBe("unknown")
   expect(warnings).toEqual(["the routes on disk cannot be used; starting without"])
 })
@@ -64,4 +66,27 @@ it("are done without on a disk that takes nothing", async () => {
   writeFileSync(folder, "a file in place of the folder")
   await learn()
   expect(warnings).toEqual(["the routes could not be kept for the next start"])
+})
+
+it("have the outbound policy beside them, without a version that would be claimed to be held", async () => {
+  await learn()
+  const { book } = new TestBook({ answersAbsent: false, followsPolicy: true })
+  await new KeptRoutes(book, folder, log).close()
+  expect(book.policy?.spec).toEqual(POLICY)
+  expect(book.policy?.mayDemandMtls("10.96.0.9")).toBe(true)
+  expect(book.policy?.mayDemandMtls("192.0.2.1")).toBe(false)
+  expect(book.subscription.known().size).toBe(0)
+})
+
+it("are there in their last state if the proxy stops while it writes", async () => {
+  const filled = new TestBook({ answersAbsent: false })
+  const first = new KeptRoutes(filled.book, folder, log)
+  await filled.set("10.96.0.7:80", routes)
+  const closing = first.close()
+  const second = new KeptRoutes(filled.book, `${folder}/other`, log)
+  await filled.set("10.96.0.8:80", routes)
+  await Promise.all([closing, second.close()])
+  const { book } = new TestBook({ answersAbsent: false })
+  await new KeptRoutes(book, `${folder}/other`, log).close()
+  expect(book.subscription.names()).toEqual(["10.96.0.7:80", "10.96.0.8:80"])
 })

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes on disk, so that a proxy that starts while the control plane is away still reaches the hosts it knew, over mutual
-// TLS where that is demanded. What cannot be written is done without; what does not match its checksum is not used.
+// The routes and the outbound policy on disk, so that a proxy that starts while the control plane is away still reaches the hosts
+// it knew, over mutual TLS where that is demanded, and calls nothing in plaintext that demands it. What cannot be written is done
+// without; what does not match its checksum is not used.
 
-import { decodeHostRoutes, encodeHostRoutes } from "@merlon/xds"
-import { type Log, messageOf, readCheckedFile, writeCheckedFile } from "@merlon/xds/runtime"
+import {
+  decodeHostRoutes,
+  decodeOutboundPolicy,
+  encodeHostRoutes,
+  encodeOutboundPolicy,
+  type HostRoutesSpec,
+} from "@merlon/xds"
+import { type Log, messageOf, readCheckedFile, writeCheckedFileLater } from "@merlon/xds/runtime"
 import type { KeptRoute, RouteBook } from "./route-book.js"
 
 const NAME = "routes.json"
@@ -19,12 +26,23 @@ interface StoredRoute {
   readonly routes?: string
 }
 
+interface Stored {
+  readonly version: number
+  readonly routes: readonly StoredRoute[]
+  /** The outbound policy as it came, in base64; absent where there was none. */
+  readonly policy?: string
+}
+
 export class KeptRoutes {
   readonly #book: RouteBook
   readonly #folder: string
   readonly #log: Log
   readonly #stop: () => void
+  /** Encoded once for each answer: an update concerns few of them. */
+  readonly #encoded = new WeakMap<HostRoutesSpec, string>()
   #timer: NodeJS.Timeout | undefined
+  /** INVARIANT: one write at a time, each of the state when it begins, so that the last one has the last state. */
+  #writing: Promise<void> = Promise.resolve()
 
   /** Restores what is there, then follows the book. */
   constructor(book: RouteBook, folder: string, log: Log) {
@@ -33,49 +51,66 @@ export class KeptRoutes {
     this.#log = log
     this.#restore()
     this.#stop = book.onChange(() => {
-      this.#timer ??= setTimeout(() => this.write(), PAUSE_MS).unref()
+      this.#timer ??= setTimeout(() => this.#write(), PAUSE_MS).unref()
     })
   }
 
-  /** Writes at once. */
-  write(): void {
+  /** Resolves when the last state is on disk. */
+  async close(): Promise<void> {
+    this.#stop()
+    if (this.#timer !== undefined) this.#write()
+    await this.#writing
+  }
+
+  #write(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    try {
-      writeCheckedFile(this.#folder, NAME, JSON.stringify({ version: VERSION, routes: this.#stored() }))
-    } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, "the routes could not be kept for the next start")
-    }
+    this.#writing = this.#writing.then(async () => {
+      try {
+        await writeCheckedFileLater(this.#folder, NAME, JSON.stringify(this.#stored()))
+      } catch (error) {
+        this.#log.warn({ error: messageOf(error) }, "the routes could not be kept for the next start")
+      }
+    })
   }
 
-  close(): void {
-    this.#stop()
-    if (this.#timer !== undefined) this.write()
-  }
-
-  #stored(): readonly StoredRoute[] {
+  #stored(): Stored {
     const stored: StoredRoute[] = []
     let bytes = 0
     for (const { name, spec } of this.#book.known()) {
-      const routes = spec === undefined ? undefined : Buffer.from(encodeHostRoutes(spec)).toString("base64")
+      const routes = spec === undefined ? undefined : this.#encode(spec)
       bytes += name.length + (routes?.length ?? 0)
       if (bytes > MAX_BYTES) break
       stored.push({ name, ...(routes !== undefined && { routes }) })
     }
-    return stored
+    const policy = this.#book.policy?.spec
+    return { version: VERSION, routes: stored, ...(policy && { policy: base64(encodeOutboundPolicy(policy)) }) }
+  }
+
+  #encode(spec: HostRoutesSpec): string {
+    const known = this.#encoded.get(spec)
+    if (known !== undefined) return known
+    const encoded = base64(encodeHostRoutes(spec))
+    this.#encoded.set(spec, encoded)
+    return encoded
   }
 
   #restore(): void {
     try {
       const text = readCheckedFile(this.#folder, NAME)
       if (text === undefined) return
-      const { version, routes } = JSON.parse(text)
+      const { version, routes, policy } = JSON.parse(text) as Stored // the checksum says that it is what we wrote
       if (version !== VERSION) return
-      this.#book.restore((routes as readonly StoredRoute[]).map(readRoute)) // the checksum says that it is what we wrote
+      if (policy !== undefined) this.#book.policy?.set(decodeOutboundPolicy(Buffer.from(policy, "base64")), "")
+      this.#book.restore(routes.map(readRoute))
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, "the routes on disk cannot be used; starting without")
     }
   }
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64")
 }
 
 function readRoute({ name, routes }: StoredRoute): KeptRoute {

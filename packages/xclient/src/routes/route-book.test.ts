@@ -82,3 +82,91 @@ it("waiting ends when the time is over, or nobody waits any more", async () => {
   expect(await book.find("web:80", 1)).toBe("unknown")
   expect(await book.find("web:80", 60_000, AbortSignal.abort())).toBe("unknown")
 })
+
+describe("hosts in use", () => {
+  it("do not give way, and do so when they are released", () => {
+    const { book } = new TestBook({ answersAbsent: false, limit: 2 })
+    const release = book.hold("a:1")
+    for (const name of ["b:1", "c:1"]) book.ask(name)
+    expect(book.subscription.names()).toEqual(["a:1", "c:1"])
+    release()
+    book.ask("d:1")
+    expect(book.subscription.names()).toEqual(["c:1", "d:1"])
+  })
+
+  it("are those that somebody waits for", async () => {
+    const filled = new TestBook({ answersAbsent: false, limit: 1 })
+    const waiting = filled.book.find("a:1", 60_000)
+    filled.book.ask("b:1")
+    await filled.remove("a:1")
+    expect(await waiting).toBe("absent")
+  })
+
+  it("give way once the control plane would take no more names", () => {
+    const { book } = new TestBook({ answersAbsent: false, limit: 1 })
+    for (let n = 0; n < 9_500; n++) book.hold(`h${n}:1`)
+    expect(book.subscription.names().length).toBe(9_000)
+  })
+})
+
+it("hosts that nobody used for a while are not followed any longer", () => {
+  const filled = new TestBook({ answersAbsent: false })
+  const release = filled.book.hold("held:1")
+  filled.book.ask("old:1")
+  filled.now = 1_000
+  filled.book.ask("new:1")
+  filled.book.forgetUnused(1_000)
+  expect(filled.book.subscription.names()).toEqual(["held:1", "new:1"])
+  release()
+  filled.book.forgetUnused(1_000)
+  expect(filled.book.subscription.names()).toEqual(["held:1", "new:1"])
+  filled.now = 2_000
+  filled.book.forgetUnused(1_000)
+  expect(filled.book.subscription.names()).toEqual([])
+})
+
+it("ten thousand new hosts are asked for in few requests, and the last ones are followed", () => {
+  const filled = new TestBook({ answersAbsent: false })
+  for (let n = 0; n < 10_000; n++) filled.book.ask(`h${n}:1`)
+  expect(filled.requests).toBe(50)
+  expect(filled.book.subscription.names().length).toBe(1_000)
+  expect(filled.book.subscription.names().at(-1)).toBe("h9999:1")
+})
+
+describe("the outbound policy", () => {
+  const ANY = { mode: "ALLOW_ANY", mtls: ["10.96.0.7", "10.244.1.0/24", "fd00:10::/64"] } as const
+
+  it("is asked for before anything else, and named with its version for the next connection", async () => {
+    const filled = new TestBook({ answersAbsent: false, followsPolicy: true })
+    filled.book.ask("web:80")
+    expect(filled.book.subscription.names()).toEqual(["|outbound", "web:80"])
+    await filled.setPolicy(ANY)
+    expect(filled.book.subscription.known()).toEqual(new Map([["|outbound", "1"]]))
+    await filled.remove("|outbound")
+    expect(filled.book.policy?.spec).toEqual(ANY)
+    expect(filled.book.subscription.known()).toEqual(new Map())
+  })
+
+  it.each([
+    ["10.96.0.7", true],
+    ["10.96.0.8", false],
+    ["10.244.1.200", true],
+    ["10.244.2.1", false],
+    ["fd00:10::abcd", true],
+    ["fd00:11::1", false],
+    ["::ffff:10.96.0.7", true],
+    ["nonsense", true],
+  ])("says whether %s may demand mutual TLS: %s", async (address, demands) => {
+    const filled = new TestBook({ followsPolicy: true })
+    expect(filled.book.policy?.mayDemandMtls(address)).toBe(true)
+    await filled.setPolicy(ANY)
+    expect(filled.book.policy?.mayDemandMtls(address)).toBe(demands)
+  })
+
+  it("with a block that is none is refused, and the last good one stays", async () => {
+    const filled = new TestBook({ followsPolicy: true })
+    await filled.setPolicy(ANY)
+    await expect(filled.setPolicy({ mode: "ALLOW_ANY", mtls: ["10.0.0.0/99"] })).rejects.toThrow("`10.0.0.0/99`")
+    expect(filled.book.policy?.spec).toEqual(ANY)
+  })
+})

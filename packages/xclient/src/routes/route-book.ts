@@ -2,12 +2,21 @@
 // The routes of all hosts somebody asked for, as the control plane keeps them up to date. A host is subscribed to when it
 // is first asked for. "Not known yet" and "no host of the mesh" are different answers, and stay so.
 
-import { decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, type TrustSpec } from "@merlon/xds"
+import { TokenBucket } from "@merlon/wire/limits"
+import {
+  decodeHostRoutes,
+  decodeOutboundPolicy,
+  HOST_ROUTES,
+  type HostRoutesSpec,
+  OUTBOUND_POLICY,
+  type TrustSpec,
+} from "@merlon/xds"
 import type { Subscription } from "@merlon/xds/client"
 import { Emitter, messageOf } from "@merlon/xds/runtime"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { callMatcher } from "./call-matcher.js"
 import { HostRouting } from "./host-routing.js"
+import type { OutboundPolicy } from "./outbound-policy.js"
 
 type Update = Parameters<Subscription["apply"]>[0]
 
@@ -17,6 +26,9 @@ export type RouteAnswer = HostRouting | "unknown" | "absent"
 interface Page {
   answer: RouteAnswer
   version: string
+  askedAt: number
+  /** Connections that follow the answer, and calls that wait for it. */
+  users: number
 }
 
 export interface RouteBookOptions {
@@ -24,8 +36,14 @@ export interface RouteBookOptions {
   /** Called when other names are wanted. */
   readonly resubscribe: () => void
   readonly onTrust: (trust: TrustSpec) => void
-  /** How many hosts are followed at one time; the one that was asked for longest ago gives way. */
+  /**
+   * How many hosts are followed at one time. The one that was asked for longest ago gives way; those in use stay as long as the
+   * control plane takes that many names.
+   */
   readonly limit?: number
+  /** Given for captured connections: follow the outbound policy as well. */
+  readonly policy?: OutboundPolicy | undefined
+  readonly now?: () => number
 }
 
 /** An answer of the control plane that outlives the process; without routes, that there is no such host and port. */
@@ -35,21 +53,39 @@ export interface KeptRoute {
 }
 
 const DEFAULT_LIMIT = 1_000
+/** The control plane ends the stream of a client that asks for more than 10,000 names. */
+const MAX_NAMES = 9_000
+/** The control plane also bounds requests per second, to 50; each one for other names is followed by an acknowledgement. */
+const REQUESTS = { burst: 50, perSecond: 20 }
 
 export class RouteBook {
   readonly #options: RouteBookOptions
   /** INVARIANT: in the order of the last question, oldest first. */
   readonly #pages = new Map<string, Page>()
   readonly #changes = new Emitter<[names: ReadonlySet<string>]>()
+  readonly #now: () => number
+  readonly #requests: TokenBucket
+  #resubscribing: NodeJS.Timeout | undefined
 
   constructor(options: RouteBookOptions) {
     this.#options = options
+    this.#now = options.now ?? Date.now
+    this.#requests = new TokenBucket(REQUESTS.burst, REQUESTS.perSecond, this.#now())
+  }
+
+  get policy(): OutboundPolicy | undefined {
+    return this.#options.policy
   }
 
   readonly subscription: Subscription = {
     typeUrl: HOST_ROUTES,
-    names: () => [...this.#pages.keys()],
-    known: () => new Map([...this.#pages].flatMap(([name, { version }]) => (version === "" ? [] : [[name, version]]))),
+    names: () => [...(this.policy === undefined ? [] : [OUTBOUND_POLICY]), ...this.#pages.keys()],
+    known: () =>
+      new Map(
+        [...this.#pages, [OUTBOUND_POLICY, { version: this.policy?.version ?? "" }] as const].flatMap(
+          ([name, { version }]) => (version === "" ? [] : [[name, version]]),
+        ),
+      ),
     apply: async update => this.#apply(update),
   }
 
@@ -67,24 +103,61 @@ export class RouteBook {
     for (const { name, spec } of kept.toReversed()) {
       // Without a version: the control plane sends it again, whatever it is now.
       const answer = spec === undefined ? "absent" : new HostRouting(spec, this.#options.health)
-      this.#pages.set(name, { answer, version: "" })
+      this.#pages.set(name, { answer, version: "", askedAt: this.#now(), users: 0 })
       if (spec !== undefined) this.#options.onTrust(spec.trust)
     }
-    this.#options.resubscribe()
+    this.#resubscribe()
   }
 
   /** The answer for `host:port` as it is now; asks the control plane where nobody has. */
   ask(name: string): RouteAnswer {
-    let page = this.#pages.get(name)
-    const isNew = page === undefined
-    page ??= { answer: "unknown", version: "" }
+    return this.#page(name).answer
+  }
+
+  /** Keeps following the host until the returned function is called: a connection goes by its routes. */
+  hold(name: string): () => void {
+    const page = this.#page(name)
+    page.users += 1
+    return () => {
+      page.users -= 1
+      page.askedAt = this.#now()
+    }
+  }
+
+  /** Stops following hosts that nothing uses and that were not asked for since `idleMs`. */
+  forgetUnused(idleMs: number): void {
+    const before = this.#pages.size
+    for (const [name, { users, askedAt }] of this.#pages)
+      if (users === 0 && this.#now() - askedAt >= idleMs) this.#pages.delete(name)
+    if (this.#pages.size === before) return
+    this.#resubscribe()
+    this.#changes.emit(new Set())
+  }
+
+  #page(name: string): Page {
+    const known = this.#pages.get(name)
+    const page: Page = known ?? { answer: "unknown", version: "", askedAt: 0, users: 0 }
+    page.askedAt = this.#now()
     this.#pages.delete(name)
     this.#pages.set(name, page)
-    if (isNew) {
-      this.#giveWay()
-      this.#options.resubscribe()
+    if (known === undefined) {
+      this.#giveWay(name)
+      this.#resubscribe()
     }
-    return page.answer
+    return page
+  }
+
+  /** At once, unless there were many requests: then all names that have come in the meantime go in one. */
+  #resubscribe(): void {
+    if (this.#resubscribing !== undefined) return
+    if (this.#requests.take(this.#now())) {
+      this.#options.resubscribe()
+      return
+    }
+    this.#resubscribing = setTimeout(() => {
+      this.#resubscribing = undefined
+      this.#resubscribe()
+    }, 1_000 / REQUESTS.perSecond).unref()
   }
 
   /** Waits for an answer; still `unknown` where none comes in time or the signal says that nobody waits any more. */
@@ -101,10 +174,12 @@ export class RouteBook {
   ): Promise<{ readonly answer: RouteAnswer; readonly inTime: boolean }> {
     const first = this.ask(name)
     if (wanted(first)) return Promise.resolve({ answer: first, inTime: true })
+    const release = this.hold(name)
     return new Promise(resolve => {
       const finish = (inTime: boolean) => {
         clearTimeout(timer)
         stop()
+        release()
         signal?.removeEventListener("abort", onAbort)
         resolve({ answer: this.#pages.get(name)?.answer ?? "unknown", inTime })
       }
@@ -126,8 +201,14 @@ export class RouteBook {
 
   #apply({ resources, removed }: Update): void {
     // Everything that can fail comes first: an update is taken as a whole or not at all.
-    const read = resources.map(({ name, version, value }) => ({ name, version, spec: readSpec(name, value) }))
+    const policies = resources.filter(({ name }) => name === OUTBOUND_POLICY)
+    const hosts = resources.filter(({ name }) => name !== OUTBOUND_POLICY)
+    const read = hosts.map(({ name, version, value }) => ({ name, version, spec: readSpec(name, value) }))
     const changed = new Set<string>()
+    for (const { version, value } of policies) {
+      this.policy?.set(decodeOutboundPolicy(value), version)
+      changed.add(OUTBOUND_POLICY)
+    }
     for (const { name, version, spec } of read) {
       const page = this.#pages.get(name)
       if (page === undefined) continue
@@ -138,6 +219,8 @@ export class RouteBook {
       this.#options.onTrust(spec.trust)
     }
     for (const name of removed) {
+      // A control plane of an older version has no policy: what an earlier one said stays, and is asked for again.
+      if (name === OUTBOUND_POLICY && this.policy !== undefined) this.policy.version = ""
       const page = this.#pages.get(name)
       if (page === undefined) continue
       page.answer = "absent"
@@ -147,9 +230,14 @@ export class RouteBook {
     this.#changes.emit(changed)
   }
 
-  #giveWay(): void {
+  #giveWay(newest: string): void {
+    const limit = this.#options.limit ?? DEFAULT_LIMIT
+    for (const [name, { users }] of this.#pages) {
+      if (this.#pages.size <= limit) return
+      if (users === 0 && name !== newest) this.#pages.delete(name)
+    }
     const [oldest] = this.#pages.keys()
-    if (this.#pages.size > (this.#options.limit ?? DEFAULT_LIMIT) && oldest !== undefined) this.#pages.delete(oldest)
+    if (this.#pages.size > MAX_NAMES && oldest !== undefined) this.#pages.delete(oldest)
   }
 }
 

@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // A route book that a test fills as the control plane would, through the bytes of the wire.
 
-import { encodeHostRoutes, type HostRoutesSpec, type TrustSpec } from "@merlon/xds"
+import {
+  encodeHostRoutes,
+  encodeOutboundPolicy,
+  type HostRoutesSpec,
+  OUTBOUND_POLICY,
+  type OutboundPolicySpec,
+  type TrustSpec,
+} from "@merlon/xds"
 import { EndpointHealth } from "../balance/endpoint-health.js"
+import { OutboundPolicy } from "../routes/outbound-policy.js"
 import { RouteBook } from "../routes/route-book.js"
 
 export class TestBook {
   readonly health = new EndpointHealth()
   readonly book: RouteBook
   trust: TrustSpec | undefined
+  /** How often other names were asked for. */
+  requests = 0
+  now = 0
   #revision = 0
 
   /** Hosts that nobody described are answered as absent when they are asked for, unless told otherwise. */
-  constructor({ answersAbsent = true, limit = 1_000 } = {}) {
+  constructor({ answersAbsent = true, limit = 1_000, followsPolicy = false } = {}) {
     this.book = new RouteBook({
       health: this.health,
       limit,
+      policy: followsPolicy ? new OutboundPolicy() : undefined,
+      now: () => this.now,
       resubscribe: () => {
+        this.requests += 1
         if (answersAbsent) queueMicrotask(() => void this.#sayAbsent())
       },
       onTrust: trust => {
@@ -36,6 +50,10 @@ export class TestBook {
     return this.book.subscription.apply({ revision, resources, removed: [] })
   }
 
+  setPolicy(spec: OutboundPolicySpec): Promise<void> {
+    return this.setBytes(OUTBOUND_POLICY, encodeOutboundPolicy(spec))
+  }
+
   remove(name: string): Promise<void> {
     return this.book.subscription.apply({ revision: ++this.#revision, resources: [], removed: [name] })
   }
@@ -43,6 +61,8 @@ export class TestBook {
   async #sayAbsent(): Promise<void> {
     const known = this.book.subscription.known()
     const names = this.book.subscription.names()
-    for (const name of names === "*" ? [] : names) if (!known.has(name)) await this.remove(name)
+    for (const name of names === "*" ? [] : names) {
+      if (name !== OUTBOUND_POLICY && !known.has(name)) await this.remove(name)
+    }
   }
 }

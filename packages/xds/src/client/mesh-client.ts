@@ -32,6 +32,7 @@ export class MeshClient {
   /** Until when no stream of observations is opened. */
   #observingFrom = 0
   #connected = false
+  #isAway = false
   #running = false
   #closed = false
   #idle = false
@@ -49,6 +50,11 @@ export class MeshClient {
 
   get connected(): boolean {
     return this.#connected
+  }
+
+  /** Whether the last attempt to reach the control plane failed. Before the first one has ended nothing is known. */
+  get isAway(): boolean {
+    return this.#isAway
   }
 
   start(): void {
@@ -108,6 +114,7 @@ export class MeshClient {
         continue
       }
       const answered = this.#connected
+      this.#isAway = true
       this.#say(false, why)
       if (this.#closed) return
       if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
@@ -130,6 +137,7 @@ export class MeshClient {
         subscriptions,
         lanes: this.#lanes,
         onAnswer: () => {
+          this.#isAway = false
           this.#say(true)
           void this.#observe(stream)
         },

@@ -4,12 +4,17 @@
 
 import { createHash } from "node:crypto"
 import { join } from "node:path"
-import { readPrivateFile, writePrivateFile } from "./private-file.js"
+import { readPrivateFile, writePrivateFile, writePrivateFileLater } from "./private-file.js"
 
 const digestLine = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`
 
 export function writeCheckedFile(folder: string, name: string, text: string): void {
   writePrivateFile(folder, name, `${digestLine(text)}\n${text}`)
+}
+
+/** The same without holding up the process. One write of a file at a time. */
+export async function writeCheckedFileLater(folder: string, name: string, text: string): Promise<void> {
+  await writePrivateFileLater(folder, name, `${digestLine(text)}\n${text}`)
 }
 
 /** Undefined where there is none. Throws where it is not what was written. */

@@ -13,6 +13,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs"
+import { mkdir, open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 
 export function writePrivateFile(folder: string, name: string, text: string): void {
@@ -33,6 +34,32 @@ export function writePrivateFile(folder: string, name: string, text: string): vo
   } catch (error) {
     // On a full disk every try would leave a file, and each holds part of a key.
     rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
+/** The same without holding up the process. One write of a file at a time. */
+export async function writePrivateFileLater(folder: string, name: string, text: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const temporary = join(folder, `${name}.${process.pid}.new`)
+  await rm(temporary, { force: true })
+  try {
+    const file = await open(temporary, "wx", 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, join(folder, name))
+    const opened = await open(folder, "r")
+    try {
+      await opened.sync()
+    } finally {
+      await opened.close()
+    }
+  } catch (error) {
+    await rm(temporary, { force: true })
     throw error
   }
 }

@@ -3,7 +3,7 @@
 
 export { bindHost } from "./bind-host.js"
 export { canonicalJson, contentVersion } from "./canonical-json.js"
-export { readCheckedFile, writeCheckedFile } from "./checked-file.js"
+export { readCheckedFile, writeCheckedFile, writeCheckedFileLater } from "./checked-file.js"
 export { Emitter } from "./emitter.js"
 export { Lane } from "./lane.js"
 export { fileOutput, type LineOutput, standardOutput } from "./line-output.js"

@@ -101,6 +101,10 @@ export class MeshSource implements ConfigurationSource {
     return this.#enrolment.credentials
   }
 
+  get isControlPlaneAway(): boolean {
+    return this.#client.isAway
+  }
+
   /** For those who gave subscriptions: other names are wanted now. */
   resubscribe(typeUrl: string): void {
     this.#client.resubscribe(typeUrl)

@@ -57,6 +57,7 @@ export async function startMeshControl(): Promise<MeshControl> {
   const control = await ControlPlane.start({
     client,
     mesh,
+    outboundPolicy: "ALLOW_ANY",
     clusterDomain: "cluster.local",
     replica: "one",
     hasCluster: false,

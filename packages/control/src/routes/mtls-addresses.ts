@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who must never be called in plaintext: Services that a MeshService demands mutual TLS for or whose workloads are STRICT, and
+// those workloads. A change looks at the hosts and workloads it touches, and at hosts whose routes lead there.
+
+import { isIP } from "node:net"
+import type { MeshService } from "@merlon/policy/resources"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { hostsOf, isGuest } from "./host-governance.js"
+import { hostCandidates } from "./host-name.js"
+import { addressedHost, destinationsOf } from "./mesh-service-index.js"
+import { mtlsBlocks } from "./mtls-blocks.js"
+import { type RouteContext, scopeOf } from "./route-context.js"
+
+/** Addresses that demand it of callers of some namespaces, or of all. */
+interface Demand {
+  readonly services: readonly string[]
+  readonly pods: readonly string[]
+  readonly callers: "*" | ReadonlySet<string>
+}
+
+export interface MtlsContext extends RouteContext {
+  readonly directory: Pick<MeshDirectory, "services" | "workloads" | "behind" | "at" | "select">
+}
+
+export class MtlsAddresses {
+  readonly #context: MtlsContext
+  /** By workload key: addresses of those that accept nothing but mutual TLS on some port. */
+  readonly #strict = new Map<string, readonly string[]>()
+  /** By host. */
+  readonly #demands = new Map<string, Demand>()
+
+  constructor(context: MtlsContext) {
+    this.#context = context
+    const { directory, meshServices } = context
+    this.update(directory.workloads.keys(), [...directory.services.keys(), ...meshServices.hosts])
+  }
+
+  /** Looks again at what changed; returns whether any address demands something else now. */
+  update(workloads: Iterable<string>, hosts: Iterable<string>): boolean {
+    const { directory, meshServices } = this.#context
+    const touched = new Set(hosts)
+    let changed = false
+    for (const key of workloads) {
+      const workload = directory.workloads.get(key)
+      const addresses = workload !== undefined && this.#isStrict(workload) ? workload.addresses : undefined
+      changed = replace(this.#strict, key, addresses) || changed
+    }
+    for (const host of [...touched])
+      for (const document of meshServices.leadingTo(host))
+        for (const governed of hostsOf(document, scopeOf(this.#context))) touched.add(governed)
+    for (const host of touched) changed = replace(this.#demands, host, this.#demandOf(host)) || changed
+    return changed
+  }
+
+  /** What callers of the namespace must not call in plaintext. */
+  blocksFor(namespace: string): readonly string[] {
+    const services: string[] = []
+    const pods = [...this.#strict.values()].flat()
+    for (const demand of this.#demands.values()) {
+      if (demand.callers !== "*" && !demand.callers.has(namespace)) continue
+      services.push(...demand.services)
+      pods.push(...demand.pods)
+    }
+    return mtlsBlocks(services, pods)
+  }
+
+  /** Namespaces whose MeshServices demand it of their own callers alone. */
+  get guests(): ReadonlySet<string> {
+    const guests = new Set<string>()
+    for (const { callers } of this.#demands.values()) if (callers !== "*") for (const each of callers) guests.add(each)
+    return guests
+  }
+
+  #isStrict(workload: MeshWorkload): boolean {
+    return workload.proxied && workload.ports.some(({ port }) => this.#context.modeOf(workload, port) === "STRICT")
+  }
+
+  #demandOf(host: string): Demand | undefined {
+    const { directory } = this.#context
+    const service = directory.services.get(host)
+    const addresses = isIP(host) === 0 ? (service?.addresses ?? []) : [host]
+    const behind = service === undefined ? [] : [...directory.behind(service)]
+    const callers = this.#demanded(host)
+    if (callers !== undefined)
+      return { services: addresses, pods: behind.flatMap(workload => workload.addresses), callers }
+    if (addresses.length === 0 || !behind.some(({ key }) => this.#strict.has(key))) return undefined
+    return { services: addresses, pods: [], callers: "*" }
+  }
+
+  /** Of whom MeshServices demand it: those of the host, and of hosts that its routes lead to. */
+  #demanded(host: string): Demand["callers"] | undefined {
+    const { meshServices, clusterDomain } = this.#context
+    const hosts = new Set([host])
+    for (const document of meshServices.governedBy(host)) {
+      const { namespace } = document.metadata
+      for (const destination of destinationsOf(document))
+        for (const spelt of hostCandidates(addressedHost(destination), namespace, clusterDomain)) hosts.add(spelt)
+    }
+    const callers = new Set<string>()
+    for (const each of hosts) {
+      for (const document of [...meshServices.governedBy(each), ...meshServices.leadingTo(each)]) {
+        if (!demandsMtls(document)) continue
+        const { namespace } = document.metadata
+        if (!isGuest(namespace, each, scopeOf(this.#context))) return "*"
+        callers.add(namespace)
+      }
+    }
+    return callers.size === 0 ? undefined : callers
+  }
+}
+
+/** For some destination of it: which of them a connection would take is for the routes to say. */
+function demandsMtls(document: MeshService): boolean {
+  const policies = [document.spec, ...destinationsOf(document)].map(({ trafficPolicy }) => trafficPolicy)
+  return policies.some(policy => policy?.tls?.mode === "DUBBO_MUTUAL")
+}
+
+/** Returns whether it is another value now. */
+function replace<V extends Demand | readonly string[]>(
+  map: Map<string, V>,
+  key: string,
+  value: V | undefined,
+): boolean {
+  const before = map.get(key)
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
+  return shown(before) !== shown(value)
+}
+
+function shown(value: Demand | readonly string[] | undefined): string | undefined {
+  return JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].map(String).sort() : inner))
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether workloads may call destinations that are not in the cluster: as their namespace's label says, else as the mesh's setting.
+
+import type { MeshNames } from "@merlon/policy/mesh"
+import { OUTBOUND_MODES, type OutboundMode } from "@merlon/xds"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+
+export interface OutboundModes {
+  modeOf(namespace: string): OutboundMode
+  /** Called with the namespace whose mode may be another one now. */
+  onChange(listener: (namespace: string) => void): () => void
+}
+
+export interface OutboundModesOptions {
+  readonly namespaces: Pick<Reflected<KubernetesObject>, "items" | "onChange">
+  readonly names: MeshNames
+  /** Of namespaces without the label. */
+  readonly mode: OutboundMode
+  readonly warn: (namespace: string, message: string) => void
+}
+
+/** On namespaces: `ALLOW_ANY` or `REGISTRY_ONLY` instead of the mesh's own choice. */
+export function outboundPolicyLabel({ mesh }: MeshNames): string {
+  return `${mesh}-outbound-policy`
+}
+
+export function outboundModes({ namespaces, names, mode, warn }: OutboundModesOptions): OutboundModes {
+  const label = outboundPolicyLabel(names)
+  const written = (namespace: KubernetesObject | undefined) => namespace?.metadata.labels?.[label]
+  const known = (text: string) => OUTBOUND_MODES.find(each => each === text)
+  return {
+    modeOf: namespace => {
+      const text = written(namespaces.items.get(namespace))
+      // Fail closed: a mistyped word was most likely meant to refuse something.
+      return text === undefined ? mode : (known(text) ?? "REGISTRY_ONLY")
+    },
+    onChange: listener =>
+      namespaces.onChange(({ key, object, previous }) => {
+        const text = written(object)
+        if (text === written(previous)) return
+        if (text !== undefined && known(text) === undefined)
+          warn(
+            key,
+            `the label \`${label}\` must be ${OUTBOUND_MODES.join(" or ")}; \`${text}\` counts as REGISTRY_ONLY`,
+          )
+        listener(key)
+      }),
+  }
+}
