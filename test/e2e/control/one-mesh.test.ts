@@ -4,6 +4,7 @@
 
 import { afterAll, beforeAll } from "vitest"
 import { admitted } from "./one-mesh/admitted.js"
+import { forgedAcknowledgements } from "./one-mesh/forged-acknowledgements.js"
 import { propagation } from "./one-mesh/propagation.js"
 import { revocation } from "./one-mesh/revocation.js"
 import { slowProxies } from "./one-mesh/slow-proxies.js"
@@ -16,4 +17,4 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-for (const part of [revocation, admitted, propagation, slowProxies]) part(() => mesh)
+for (const part of [revocation, admitted, propagation, forgedAcknowledgements, slowProxies]) part(() => mesh)

@@ -24,15 +24,16 @@ import { SERVER_NAME, type TestCredentials } from "./test-authority.js"
 export interface RawOptions {
   readonly address: string
   readonly bundle: string
+  readonly serverName?: string
   readonly token?: string
-  readonly credentials?: TestCredentials
+  readonly credentials?: Pick<TestCredentials, "chain" | "privateKey">
 }
 
 export class RawClient {
   readonly client: Client
   readonly metadata = new Metadata()
 
-  constructor({ address, bundle, token, credentials }: RawOptions) {
+  constructor({ address, bundle, serverName = SERVER_NAME, token, credentials }: RawOptions) {
     const channelCredentials =
       credentials === undefined
         ? ChannelCredentials.createSsl(Buffer.from(bundle))
@@ -42,7 +43,7 @@ export class RawClient {
             Buffer.from(credentials.chain),
           )
     this.client = new Client(address, channelCredentials, {
-      "grpc.ssl_target_name_override": SERVER_NAME,
+      "grpc.ssl_target_name_override": serverName,
       "grpc.use_local_subchannel_pool": 1,
     })
     if (token !== undefined) this.metadata.set("authorization", `Bearer ${token}`)
