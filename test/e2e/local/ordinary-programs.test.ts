@@ -103,6 +103,33 @@ async function expectDenied({ stdout }: Ended): Promise<void> {
     },
     { timeout: 90_000, interval: 500 },
   )
+  await expectBothLogged(id)
+}
+
+/** The proxies of both ends tell of the same decision. */
+async function expectBothLogged(decisionId: string): Promise<void> {
+  const logged = async (workload: string, namespace: string): Promise<object[]> => {
+    const { stdout } = await mesh.run("logs", workload, "-n", namespace)
+    const lines = stdout.split("\n").filter(line => line.includes(decisionId))
+    return lines.map(line => JSON.parse(line.slice(line.indexOf("{"))))
+  }
+  await vi.waitFor(
+    async () => {
+      expect(await logged("web-v1", "app")).toMatchObject([
+        {
+          ...{ direction: "outbound", destination: "httpbin.foo.svc.cluster.local:8000", transport: "mtls" },
+          ...{ status: 403, decisionId, decidedBy: expect.stringMatching(/^foo\/httpbin/) },
+        },
+      ])
+      expect(await logged("httpbin", "foo")).toMatchObject([{ verdict: "deny", status: 403, decisionId }])
+    },
+    { timeout: 90_000, interval: 500 },
+  )
+  const { address, health } = mesh.record.workloads.find(({ name }) => name.startsWith("web-v1"))?.place ?? {}
+  const metrics = await (await fetch(`http://${address}:${health}/metrics`)).text()
+  expect(metrics).toMatch(
+    /^merlon_xclient_requests_total\{destination="httpbin\.foo\.svc\.cluster\.local:8000",transport="mtls",code="4xx"\} \d/m,
+  )
 }
 
 describe("curl", { tags: ["needs/curl"] }, () => {

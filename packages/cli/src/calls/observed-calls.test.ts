@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CallRecord } from "@merlon/xclient"
+import { AggregatorRegistry } from "prom-client"
 import { describe, expect, it } from "vitest"
+import { callSpan } from "./call-span.js"
 import { ObservedCalls } from "./observed-calls.js"
 
 const CALL: CallRecord = {
@@ -17,6 +19,8 @@ const PASSED: CallRecord = {
   ...{ requestId: undefined, method: "", host: "", path: "", status: 0 },
 }
 
+const OPTIONS = { mesh: "merlon", workload: { namespace: "app", name: "shop-1" } }
+
 async function logged(accessLog: "json" | "text" | "off", ...records: readonly CallRecord[]): Promise<string[]> {
   let text = ""
   const out = {
@@ -26,7 +30,7 @@ async function logged(accessLog: "json" | "text" | "off", ...records: readonly C
       return true
     },
   }
-  const calls = new ObservedCalls({ accessLog, out })
+  const calls = new ObservedCalls({ ...OPTIONS, accessLog, out })
   for (const record of records) calls.done(record)
   await calls.close()
   return text.split("\n").slice(0, -1)
@@ -66,5 +70,66 @@ describe("the access log", () => {
 
   it("can be turned off", async () => {
     expect(await logged("off", CALL)).toEqual([])
+  })
+})
+
+async function counted(...records: readonly CallRecord[]): Promise<readonly string[]> {
+  const calls = new ObservedCalls({ ...OPTIONS, accessLog: "off" })
+  for (const record of records) calls.done(record)
+  const text = await AggregatorRegistry.aggregate([await calls.metrics()]).metrics()
+  return text.split("\n").filter(line => line.startsWith("merlon_xclient_") && !line.includes("_bucket"))
+}
+
+describe("the metrics", () => {
+  it("count requests, connections, bytes, durations and failures by destination", async () => {
+    expect(await counted(CALL, DENIED, { ...FAILED, retries: 2 }, PASSED)).toEqual([
+      'merlon_xclient_requests_total{destination="web.app:80",transport="mtls",code="2xx"} 1',
+      'merlon_xclient_requests_total{destination="web.app:80",transport="mtls",code="4xx"} 1',
+      'merlon_xclient_requests_total{destination="web.app:80",transport="mtls",code="5xx"} 1',
+      'merlon_xclient_connections_total{destination="(outside)",transport="passthrough"} 1',
+      'merlon_xclient_request_bytes_total{destination="web.app:80"} 3',
+      'merlon_xclient_request_bytes_total{destination="(outside)"} 1',
+      'merlon_xclient_response_bytes_total{destination="web.app:80"} 6',
+      'merlon_xclient_response_bytes_total{destination="(outside)"} 2',
+      'merlon_xclient_retries_total{destination="web.app:80"} 2',
+      'merlon_xclient_failures_total{destination="web.app:80",reason="unreachable"} 1',
+      expect.stringMatching(/^merlon_xclient_request_duration_seconds_sum\{transport="mtls"\} 0\.0037/),
+      'merlon_xclient_request_duration_seconds_count{transport="mtls"} 3',
+    ])
+  })
+
+  it("have a bound, whatever the workload calls", async () => {
+    const many = Array.from({ length: 500 }, (_, n) => [
+      { ...CALL, destination: `web${n}.app:80` },
+      { ...PASSED, destination: `127.0.0.1:${n + 1}` },
+    ])
+    const lines = await counted(...many.flat())
+    expect(lines.filter(line => line.startsWith("merlon_xclient_requests_total"))).toHaveLength(101)
+    expect(lines).toContain('merlon_xclient_requests_total{destination="(others)",transport="mtls",code="2xx"} 400')
+    expect(lines).toContain('merlon_xclient_connections_total{destination="(outside)",transport="passthrough"} 500')
+  })
+})
+
+describe("a span", () => {
+  it("tells of the call as a client, with the id of a denial", () => {
+    expect(callSpan(DENIED, "merlon")).toMatchObject({
+      ...{ kind: "client", name: "GET", failed: true },
+      attributes: {
+        ...{ "http.response.status_code": 403, "url.path": "/a", "error.type": "403" },
+        ...{ "merlon.destination": "web.app:80", "merlon.transport": "mtls" },
+        "merlon.decision_id": "0123456789abcdef0123",
+      },
+    })
+    expect(callSpan(CALL, "merlon").failed).toBe(false)
+    expect(callSpan(FAILED, "merlon").attributes["error.type"]).toBe("unreachable")
+  })
+
+  it("is begun where a collector is given, and not elsewhere", async () => {
+    const headers = { get: () => undefined }
+    const traces = { url: "http://127.0.0.1:9/v1/traces", ratio: 0 }
+    const calls = new ObservedCalls({ ...OPTIONS, accessLog: "off", traces })
+    expect(calls.trace(headers)?.headers?.[0]?.[1]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
+    expect(new ObservedCalls({ ...OPTIONS, accessLog: "off" }).trace(headers)).toBeUndefined()
+    await calls.close()
   })
 })

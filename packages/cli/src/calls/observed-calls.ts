@@ -1,32 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes known of the calls that a workload makes: lines of the access log.
+// What becomes known of the calls that a workload makes: lines of the access log, metrics and spans, by the same options as for the
+// requests that it gets.
 
-import type { CallObserver, CallRecord } from "@merlon/xclient"
+import type { HeaderLines } from "@merlon/policy/request"
+import type { CallObserver, CallRecord, CallTrace } from "@merlon/xclient"
 import { type LineOutput, standardOutput } from "@merlon/xds/runtime"
-import { AccessLog, type AccessLogFormat } from "@merlon/xserver/observe"
+import { AccessLog, type AccessLogFormat, type TraceOptions, Tracer } from "@merlon/xserver/observe"
 import { callLine } from "./call-line.js"
+import { CallMetrics } from "./call-metrics.js"
+import { callSpan } from "./call-span.js"
 
 export interface ObservedCallsOptions {
+  readonly mesh: string
+  readonly workload: { readonly namespace: string; readonly name: string }
   readonly accessLog: AccessLogFormat
+  /** Nobody collects where absent. */
+  readonly traces?: TraceOptions | undefined
   readonly out?: LineOutput
 }
 
 export class ObservedCalls implements CallObserver {
   readonly #log: AccessLog<CallRecord> | undefined
+  readonly #tracer: Tracer<CallRecord> | undefined
+  readonly #metrics: CallMetrics
 
-  constructor({ accessLog, out = standardOutput() }: ObservedCallsOptions) {
+  constructor({ mesh, workload, accessLog, traces, out = standardOutput() }: ObservedCallsOptions) {
     if (accessLog !== "off") this.#log = new AccessLog(callLine(accessLog), out)
+    if (traces !== undefined) {
+      const { namespace, name } = workload
+      const source = { namespace, name, scope: `${mesh}-xclient`, version: traces.version }
+      this.#tracer = new Tracer(traces, source, record => callSpan(record, mesh))
+    }
+    this.#metrics = new CallMetrics(mesh, this.#tracer)
   }
 
-  trace(): undefined {
-    return undefined
+  trace(headers: HeaderLines): CallTrace | undefined {
+    return this.#tracer?.begin(headers)
   }
 
   done(record: CallRecord): void {
+    this.#metrics.add(record)
     this.#log?.write(record)
+  }
+
+  metrics(): ReturnType<CallMetrics["registry"]["getMetricsAsJSON"]> {
+    return this.#metrics.registry.getMetricsAsJSON()
   }
 
   async close(): Promise<void> {
     this.#log?.flush()
+    await this.#tracer?.close()
   }
 }

@@ -9,7 +9,7 @@ import { isOwnUser } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { type Address, loopback, whole } from "../arguments.js"
 import { ObservedCalls } from "../calls/observed-calls.js"
-import { type MakeCalls, type ProxyFlags, runProxy, withProxyOptions } from "./xserver.js"
+import { type MakeCalls, type ProxyFlags, runProxy, tracesOf, withProxyOptions } from "./xserver.js"
 
 interface Flags extends ProxyFlags {
   readonly outbound?: number
@@ -47,14 +47,16 @@ export function proxyCommand(): Command {
       const libc = flags.outbound === undefined ? undefined : await loadLibc()
       if (libc !== undefined && "unavailable" in libc)
         throw new Error(`captured connections cannot be carried here (${libc.unavailable}); use \`--http-proxy\``)
-      const observer = new ObservedCalls(flags)
-      await runProxy(flags, command, callsOf(flags, libc, observer))
+      await runProxy(flags, command, callsOf(flags, libc))
     })
 }
 
-function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined, observer: ObservedCalls): MakeCalls {
+function callsOf(flags: Flags, libc: Libc | undefined): MakeCalls {
+  const { outbound: port, httpProxy, accessLog } = flags
   return (bootstrap, logger, source) => {
-    const { mesh } = bootstrap.names
+    const { workload, names } = bootstrap
+    const { mesh } = names
+    const observer = new ObservedCalls({ mesh, workload, accessLog, traces: tracesOf(flags) })
     const calls = new WorkloadCalls({
       mesh,
       observer,
@@ -84,6 +86,7 @@ function callsOf({ outbound: port, httpProxy }: Flags, libc: Libc | undefined, o
     let kept: KeptRoutes | undefined
     return {
       subscriptions: [book.subscription],
+      metrics: () => observer.metrics(),
       start: async () => {
         if (bootstrap.state !== undefined) kept = new KeptRoutes(book, bootstrap.state, logger)
         for (const listener of listeners) await listener.listen()

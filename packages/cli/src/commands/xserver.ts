@@ -15,6 +15,7 @@ import {
   LocalDataPath,
   MeshSource,
   runWorker,
+  type TraceOptions,
   tracesUrl,
   WorkerPool,
   Xserver,
@@ -33,6 +34,7 @@ export { runWorker }
 /** The other direction of a workload: its calls, on the same stream and under the same identity. */
 export interface Calls {
   readonly subscriptions: readonly Subscription[]
+  readonly metrics: NonNullable<XserverOptions["otherMetrics"]>
   /** Resolves when calls are taken. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -144,10 +146,10 @@ export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: 
     admin: isTyped("admin") || admin === undefined ? flags.admin : loopback(admin),
     health: isTyped("health") || health === undefined ? flags.health : address(health),
     logger,
+    ...(calls && { otherMetrics: calls.metrics }),
     makeDataPath(mesh) {
-      const { limit: limits, accessLog, traces: url, traceRatio: ratio } = flags
-      const traces = url === undefined ? undefined : { url, ratio, version: VERSION }
-      const options = { mesh, limits, accessLog, traces }
+      const { limit: limits, accessLog } = flags
+      const options = { mesh, limits, accessLog, traces: tracesOf(flags) }
       return flags.workers === 1 ? new LocalDataPath(options) : new WorkerPool(options, flags.workers, entry)
     },
   })
@@ -172,6 +174,11 @@ export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: 
   // The proxy is ready when it enforces, and by then the workload may call.
   await calls?.start()
   await xserver.start()
+}
+
+/** Undefined where nobody collects spans. */
+export function tracesOf({ traces: url, traceRatio: ratio }: ProxyFlags): TraceOptions | undefined {
+  return url === undefined ? undefined : { url, ratio, version: VERSION }
 }
 
 interface Sources {
