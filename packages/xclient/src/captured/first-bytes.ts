@@ -33,9 +33,14 @@ export function readFirstBytes(socket: Socket, waitMs: number): Promise<FirstByt
       stop()
       reject(new CallFailure("cut-off", "the program closed the connection"))
     }
-    const timer = setTimeout(() => finish("tcp"), waitMs)
+    // In a process that was held up, timers run before bytes that arrived long ago are read: those count, so they are read first.
+    let last: NodeJS.Immediate | undefined
+    const timer = setTimeout(() => {
+      last = setImmediate(() => finish("tcp"))
+    }, waitMs)
     const stop = (): void => {
       clearTimeout(timer)
+      clearImmediate(last)
       socket.pause()
       socket.off("data", onData).off("end", onEnd).off("close", onClose)
     }

@@ -120,7 +120,18 @@ async function start(): Promise<number> {
   const log = { info() {}, warn() {}, error() {} }
   const destinationOf = () => ({ address: "127.96.0.7", port: 80 })
   const isControlPlaneAway = () => false
-  const proxy = new CapturedProxy({ book, outbound, requests, destinationOf, isControlPlaneAway, log, observer })
+  // All programs here speak first, as late as a busy machine lets them.
+  const limits = { silenceMs: 60_000 }
+  const proxy = new CapturedProxy({
+    book,
+    outbound,
+    requests,
+    destinationOf,
+    isControlPlaneAway,
+    log,
+    observer,
+    limits,
+  })
   closing.push(() => {
     requests.close()
     return proxy.close(0)
