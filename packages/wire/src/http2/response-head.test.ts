@@ -3,6 +3,7 @@
 
 import fc from "fast-check"
 import { expect, it } from "vitest"
+import { framingFor, responseHeadText } from "../http1/response-head.js"
 import { Field } from "./field.js"
 import { HpackDecoder } from "./hpack/decoder.js"
 import { HpackEncoder } from "./hpack/encoder.js"
@@ -28,6 +29,20 @@ it("keeps neither what is no head nor what comes before one", () => {
   const early = [new Field(":status", "103", false)]
   expect(heads.read(early, "GET", false)).not.toBe(heads.read(early, "GET", false))
   expect(heads.read([TYPE], "GET", false)).toBe("bad-pseudo-header")
+})
+
+// Without a length, an HTTP/1.1 client waits for the connection to close.
+it.each([
+  ["GET", "200", "content-length: 0"],
+  ["POST", "404", "content-length: 0"],
+  ["HEAD", "200", undefined],
+  ["GET", "204", undefined],
+  ["GET", "304", undefined],
+])("a response without content to %s with status %s gets %s over HTTP/1.1", (method, status, length) => {
+  const head = readResponseHead([new Field(":status", status, false), TYPE], method, true)
+  if (typeof head === "string") throw new Error(head)
+  const lines = responseHeadText(head, { method, version: "http/1.1" }, framingFor(head, "http/1.1"), "").split("\r\n")
+  expect(lines.find(line => /^(content-length|transfer-encoding)/.test(line))).toBe(length)
 })
 
 const field = fc.constantFrom(
