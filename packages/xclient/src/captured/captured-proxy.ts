@@ -124,9 +124,9 @@ export class CapturedProxy {
     } catch (error) {
       const failure = CallFailure.of(error)
       this.#failures.failed(name, failure)
-      if (failure.code === "registry-only" && (await this.#explain(client, destination, name, failure))) return
       const reached = { destination: routing === undefined ? name : hostOf(routing), inMesh: routing !== undefined }
       observed.done({ ...reached, transport: "none", workload: undefined }, failure)
+      if (failure.code === "registry-only" && (await this.#explain(client, destination, name, failure))) return
       // What the program speaks is not known, so nothing can be said to it: it sees a reset, as from a server that is down.
       client.resetAndDestroy()
     }
