@@ -58,5 +58,5 @@ export {
   type WireUser,
 } from "./sockets/borrowed-reads.js"
 export { ByteQueue } from "./sockets/byte-queue.js"
-export { connectTcp, type TcpAddress } from "./sockets/connect.js"
+export { connectTcp, placeOf, type TcpAddress } from "./sockets/connect.js"
 export { Outbox } from "./sockets/output-buffer.js"

@@ -2,7 +2,7 @@
 // A TCP connection to a server that may listen on one of several addresses: where the first refuses, the others are tried
 // within the same connection.
 
-import { connect, isIP, type NetConnectOpts, type Socket } from "node:net"
+import { connect, isIP, type Socket, type TcpNetConnectOpts } from "node:net"
 
 export interface TcpAddress {
   readonly host: string
@@ -11,19 +11,27 @@ export interface TcpAddress {
   readonly fallback?: readonly string[]
 }
 
-type Options = Omit<Extract<NetConnectOpts, { port: number }>, "host" | "port" | "lookup">
+type Options = Omit<TcpNetConnectOpts, "host" | "port" | "lookup">
+type Place = Pick<TcpNetConnectOpts, "host" | "port" | "lookup" | "autoSelectFamily" | "autoSelectFamilyAttemptTimeout">
 
 /** `attemptMs`: how long an address may take that neither answers nor refuses. */
-export function connectTcp({ host, port, fallback = [] }: TcpAddress, attemptMs: number, options: Options): Socket {
-  if (fallback.length === 0) return connect({ ...options, host, port })
+export function connectTcp(address: TcpAddress, attemptMs: number, options: Options): Socket {
+  return connect({ ...options, ...placeOf(address, attemptMs) })
+}
+
+/**
+ * For `tls.connect`, in place of a socket that `connectTcp` is connecting: with the next address Node gives the socket another
+ * handle, and TLS around the old one ends the process.
+ */
+export function placeOf({ host, port, fallback = [] }: TcpAddress, attemptMs: number): Place {
+  if (fallback.length === 0) return { host, port }
   const addresses = [host, ...fallback].map(address => ({ address, family: isIP(address) }))
-  return connect({
-    ...options,
+  return {
     // Not looked up: `lookup` answers.
     host: "several.invalid",
     port,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: attemptMs,
     lookup: (_host, _options, done) => done(null, addresses),
-  })
+  }
 }

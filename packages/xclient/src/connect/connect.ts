@@ -3,7 +3,7 @@
 // for the first byte of a request: under mutual TLS that is after the server has proven to be one of those who may answer.
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
-import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
+import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
 import { parseCertificate } from "@merlon/identity"
 import { TLS_OWN } from "@merlon/wire/tls"
 import type { ServiceEndpoint } from "@merlon/xds"
@@ -85,9 +85,8 @@ function connectTo(host: string, options: ConnectOptions): Promise<Socket> {
   })
 }
 
-/** `place`: where to connect, or a socket that is connecting there. */
 export function startTls(
-  place: { readonly host: string; readonly port: number } | { readonly socket: Socket },
+  place: Pick<ConnectionOptions, "host" | "port" | "lookup" | "socket"> & { readonly allowHalfOpen: boolean },
   { material, alpn, now = Date.now }: ConnectOptions,
   plan: MutualPlan,
 ): TLSSocket {

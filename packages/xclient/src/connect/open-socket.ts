@@ -3,7 +3,7 @@
 // proven to be one of those who may answer; a server that cannot is disconnected.
 
 import type { Socket } from "node:net"
-import { connectTcp } from "@merlon/wire"
+import { connectTcp, placeOf } from "@merlon/wire"
 import { type ConnectOptions, serverFault, startTls } from "./connect.js"
 
 export function openSocket(options: ConnectOptions): Socket {
@@ -11,9 +11,11 @@ export function openSocket(options: ConnectOptions): Socket {
   const { address: host, port, otherAddresses: fallback = [] } = endpoint
   // Each address has an equal share of the time.
   const attemptMs = Math.ceil(timeoutMs / (1 + fallback.length))
-  const tcp = connectTcp({ host, port, fallback }, attemptMs, { allowHalfOpen })
-  if (plan.kind === "plaintext") return tcp
-  const socket = startTls({ socket: tcp }, options, plan)
+  const address = { host, port, fallback }
+  if (plan.kind === "plaintext") return connectTcp(address, attemptMs, { allowHalfOpen })
+  const place =
+    fallback.length === 0 ? { socket: connectTcp(address, attemptMs, { allowHalfOpen }) } : placeOf(address, attemptMs)
+  const socket = startTls({ ...place, allowHalfOpen }, options, plan)
   socket.once("secureConnect", () => {
     const fault = serverFault(socket, plan, options)
     if (fault !== undefined) socket.destroy(new Error(fault))

@@ -49,8 +49,8 @@ afterEach(async () => {
   await mesh.close()
 })
 
-async function listening(server: Server): Promise<{ address: string; port: number }> {
-  await once(server.listen(0, "127.0.0.1"), "listening")
+async function listening(server: Server, host = "127.0.0.1"): Promise<{ address: string; port: number }> {
+  await once(server.listen(0, host), "listening")
   closing.push(() => server.close())
   const { address, port } = server.address() as AddressInfo
   return { address, port }
@@ -71,7 +71,7 @@ interface Web {
   readonly connections: TLSSocket[]
 }
 
-async function web(serve: Serve, identity = WEB_ID): Promise<Web> {
+async function web(serve: Serve, identity = WEB_ID, address = "127.0.0.1"): Promise<Web> {
   const { certificateChain: cert, privateKey: key } = mesh.credentials(identity)
   const seen: Http2Headers[] = []
   const callers = new Set<string>()
@@ -92,7 +92,7 @@ async function web(serve: Serve, identity = WEB_ID): Promise<Web> {
   closing.push(() => {
     for (const socket of connections) socket.destroy()
   })
-  const where = await listening(server)
+  const where = await listening(server, address)
   return { endpoint: { ...where, healthy: true, workload: "app/web", mtlsMode: "STRICT" }, seen, callers, connections }
 }
 
@@ -201,6 +201,15 @@ describe("a request", () => {
     )
     expect(bodies).toEqual(Array.from({ length: 20 }, (_, index) => `v1 GET /${index}`))
     expect(server.connections).toHaveLength(1)
+  })
+
+  it.each([
+    ["IPv6 where IPv4 is refused", "127.0.0.9", "::1"],
+    ["IPv4 where IPv6 is refused", "::1", "127.0.0.1"],
+  ])("reaches an endpoint by %s", async (_, refused, address) => {
+    const server = await web(telling("v1"), WEB_ID, address)
+    await toEndpoints({ ...server.endpoint, address: refused, otherAddresses: [address] })
+    expect(await get(await start(), "/")).toMatchObject({ status: 200, body: "v1 GET /" })
   })
 
   it("keeps its headers, except those of the hop", async () => {
