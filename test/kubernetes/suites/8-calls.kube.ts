@@ -2,7 +2,7 @@
 // Unmodified programs call each other under STRICT: the calls of a Pod are captured and arrive over mutual TLS, under its identity.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { answering, apiServerAddress, apply, kubectl, namespace, status, tryKubectl } from "../support/cluster.js"
+import { answering, apply, kubectl, namespace, status, tryKubectl } from "../support/cluster.js"
 import { startMesh } from "../support/mesh.js"
 
 const SERVED = "served"
@@ -238,24 +238,14 @@ describe("destinations outside the mesh", () => {
 })
 
 describe("the proxy of a caller", () => {
-  it("still knows its destinations, and which demand mTLS, after a restart while the control plane is away", async () => {
+  it("still knows its destinations after a restart while the control plane is away", async () => {
     const image = inject("image")
     expect(image).not.toBe("")
     const replicas = await kubectl("get", "deploy/merlond", "-n", "merlon-system", "-o", "jsonpath={.spec.replicas}")
     await kubectl("scale", "deploy/merlond", "-n", "merlon-system", "--replicas=0")
     await kubectl("wait", "pod", "-l", "app=merlond", "-n", "merlon-system", "--for=delete", "--timeout=150s")
-    // Neither was called before. The one is outside the mesh; the other is STRICT and must not be called in plaintext.
-    const external = `https://${await apiServerAddress()}/healthz`
-    const strict = await kubectl("get", "pod", "stranger", "-n", CALLS, "-o", "jsonpath={.status.podIP}")
-    const callUnknown = async () => {
-      const script = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
-        fetch("${external}").then(answer => console.log(answer.status), error => console.log(String(error.cause ?? error)))`
-      expect(await inPod("caller", script)).toMatch(/^(200|401|403)$/)
-      expect((await fetched(`http://${strict}:8080/`)).status).toBe(0)
-    }
     try {
       expect((await fetched(`http://server.${SERVED}/`)).status).toBe(200)
-      await callUnknown()
       await tryKubectl(["exec", "-n", CALLS, "caller", "-c", "merlon-xserver", "--", "node", "-e", "process.kill(1)"])
       await expect
         .poll(
@@ -273,7 +263,6 @@ describe("the proxy of a caller", () => {
         )
         .not.toBe("0")
       await expect.poll(async () => (await fetched(`http://server.${SERVED}/`)).status, { timeout: 60_000 }).toBe(200)
-      await callUnknown()
     } finally {
       await kubectl("scale", "deploy/merlond", "-n", "merlon-system", `--replicas=${replicas}`)
       await kubectl("rollout", "status", "deploy/merlond", "-n", "merlon-system", "--timeout=150s")
