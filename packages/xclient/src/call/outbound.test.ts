@@ -23,7 +23,8 @@ let outbound: Outbound
 beforeEach(() => {
   mesh = new TestMesh()
   material = { id: 1, credentials: mesh.credentials(), trust: mesh.trust }
-  health = new EndpointHealth()
+  // Time stands still: what was left out stays so, however slow the machine is.
+  health = new EndpointHealth(() => 0)
   pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 60_000 })
   outbound = new Outbound({ pool, health, material: () => material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
 })
