@@ -66,6 +66,29 @@ describe("a host without MeshService", () => {
   })
 })
 
+describe("time limits and retries", () => {
+  const retries = { attempts: 3, perTryTimeout: "250ms", retryOn: "503, reset" }
+
+  it("come with the host's own route where the MeshService has no other", () => {
+    expect(routesOf({ timeout: "1.5s", retries })).toEqual([
+      {
+        ...all(OWN),
+        timeoutMs: 1_500,
+        retries: { attempts: 3, perTryTimeoutMs: 250, retryOn: ["503", "reset"], nonIdempotent: false },
+      },
+    ])
+  })
+
+  it("of a rule go before those of the document, and `0s` is no limit", () => {
+    const rules = [
+      { match: [canary], route: to(v2), timeout: "0s" },
+      { match: [{ uri: { exact: "/" } }], route: to(v1), timeout: "2s" },
+    ]
+    const routes = routesOf({ rules, routes: to(v1), timeout: "5s" })
+    expect(routes?.map(({ timeoutMs }) => timeoutMs)).toEqual([undefined, 2_000, 5_000])
+  })
+})
+
 describe("a MeshService governs the host however it is spelt", () => {
   it.each(["web", "web.app", "web.app.svc", WEB, "WEB.app"])("%s", host => {
     expect(tableOf([meshService("m", { hosts: [host], routes: to(v1) })])?.routes).toEqual([all(V1)])

@@ -9,6 +9,7 @@ import { hostAliases } from "./host-name.js"
 import { proxiedPortAt } from "./known-address.js"
 import { addressedHost, isSubset } from "./mesh-service-index.js"
 import { canonicalHost, type RouteContext, scopeOf } from "./route-context.js"
+import { routeTraffic } from "./traffic.js"
 
 /** Where nothing gives weights to compare, one destination has all of it. */
 const WHOLE = 100
@@ -28,7 +29,7 @@ export function resolveRoutes(
   if (document === undefined && !known) return undefined
   const routes = document === undefined ? [] : routesOf(document, port, context)
   const itself = clusterName({ port, subset: "", host, ...guestOf(document, host, context) })
-  const own = { match: [], destinations: [{ cluster: itself, weight: WHOLE }] }
+  const own = { match: [], destinations: [{ cluster: itself, weight: WHOLE }], ...routeTraffic(document?.spec ?? {}) }
   const governed = document !== undefined && saysRoutes(document)
   return { host, port, aliases: hostAliases(host, context.clusterDomain), routes: governed ? routes : [own] }
 }
@@ -44,16 +45,17 @@ function saysRoutes({ spec }: MeshService): boolean {
 }
 
 function routesOf(document: MeshService, port: number, context: RouteContext): readonly WeightedRoute[] {
-  const { rules = [], routes = [] } = document.spec
+  const { spec } = document
+  const { rules = [], routes = [] } = spec
   const split = (entries: readonly Route[] | undefined) => splitOf(entries ?? [], document, port, context)
   const ordered: WeightedRoute[] = []
-  for (const { match, route } of rules) {
-    const alternatives = matchesAt(match ?? [], port)
-    if (alternatives !== undefined) ordered.push({ match: alternatives, destinations: split(route) })
+  for (const rule of rules) {
+    const alternatives = matchesAt(rule.match ?? [], port)
+    if (alternatives !== undefined)
+      ordered.push({ match: alternatives, destinations: split(rule.route), ...routeTraffic(rule, spec) })
   }
-  for (const entries of [...rules.map(rule => rule.routes), routes]) {
-    ordered.push({ match: [], destinations: split(entries) })
-  }
+  for (const rule of rules) ordered.push({ match: [], destinations: split(rule.routes), ...routeTraffic(rule, spec) })
+  ordered.push({ match: [], destinations: split(routes), ...routeTraffic(spec) })
   const leading = ordered.filter(({ destinations }) => destinations.length > 0)
   const last = leading.findIndex(({ match }) => match.length === 0)
   return last === -1 ? leading : leading.slice(0, last + 1)

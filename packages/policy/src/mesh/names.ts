@@ -21,6 +21,8 @@ export interface MeshNames {
   readonly tokenAudience: string
   /** Response header that carries the id of a refusal. */
   readonly decisionHeader: string
+  /** Why a proxy answered in place of the application. */
+  readonly failureHeader: string
   /** ALPN protocols that mark a TLS connection as the mesh's own. */
   readonly alpn: readonly string[]
 }
@@ -47,6 +49,7 @@ export function meshNames({ mesh = "merlon", domain = "merlon.dev" } = {}): Mesh
     policyCategory: `${mesh}-policy`,
     tokenAudience: `${mesh}-ca`,
     decisionHeader: `x-${mesh}-decision`,
+    failureHeader: `x-${mesh}-failure`,
     alpn: [mesh, `${mesh}-http/1.1`, `${mesh}-h2`],
   }
 }

@@ -124,4 +124,9 @@ export interface UpstreamOptions {
   readonly limits: UpstreamLimits
   readonly deadlines: Deadlines
   readonly observer?: UpstreamObserver
+  /**
+   * Whether the pool itself sends a request again, once, that met a connection which its server was closing. Default true; false for
+   * an owner that decides about retries.
+   */
+  readonly retries?: boolean
 }

@@ -29,6 +29,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
+  readonly retries: boolean
   readonly #open = new Set<UpstreamConnection>()
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
@@ -44,7 +45,8 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   deadline = 0
   place = UNWATCHED
 
-  constructor({ connect, limits, deadlines, observer = {} }: UpstreamOptions) {
+  constructor({ connect, limits, deadlines, observer = {}, retries = true }: UpstreamOptions) {
+    this.retries = retries
     this.connect = connect
     this.limits = limits
     this.observer = observer

@@ -26,6 +26,7 @@ export interface ConnectionPool {
   readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
+  readonly retries: boolean
   /** Free for the next request. */
   release(connection: UpstreamConnection): void
   closed(connection: UpstreamConnection): void
@@ -277,7 +278,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     this.#socket.destroy()
     if (exchange === undefined) return
     const untouched = failure === "reset" && this.#reused && !this.#answered && !this.#timedOut
-    if (untouched && exchange.takeRetry()) {
+    if (untouched && this.#upstream.retries && exchange.takeRetry()) {
       this.#upstream.again(exchange)
       return
     }

@@ -31,6 +31,8 @@ export interface ExchangeOptions {
   readonly shares: Quota
   /** One with room for another stream; undefined where there is none and may be none. */
   connection(): UpstreamConnection | undefined
+  /** Whether it is sent again, once, where the server refuses it. */
+  readonly retries?: boolean
 }
 
 /** Of what came early, written at once. */
@@ -184,7 +186,8 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   onReset(code: number): void {
     if (this.#over) return
     const nothingSent = !hasContent(this.#request.framing) && this.#tunnel === undefined
-    if (code === ERROR.refused && !this.#retried && !this.#responded && nothingSent) {
+    const mayRetry = this.#options.retries !== false && !this.#retried && !this.#responded && nothingSent
+    if (code === ERROR.refused && mayRetry) {
       this.#retried = true
       this.#open()
       this.flush()

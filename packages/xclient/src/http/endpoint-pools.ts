@@ -99,7 +99,8 @@ export class EndpointPools {
     const { mesh, limits, deadlines } = this.#options
     const connect = ({ allowHalfOpen }: { readonly allowHalfOpen: boolean }) =>
       openSocket({ endpoint, plan, material, alpn: [`${mesh}-h2`], timeoutMs: limits.connectTimeoutMs, allowHalfOpen })
-    const options = { connect, limits, deadlines, observer }
+    // One place decides what is sent again: the exchange.
+    const options = { connect, limits, deadlines, observer, retries: false }
     return isHttp2 ? new Http2Pool(options) : new Http1Pool(options)
   }
 

@@ -3,7 +3,7 @@
 // mutual TLS, as the proxies of servers do.
 
 import { once } from "node:events"
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http"
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, request } from "node:http"
 import {
   connect as connectHttp2,
   createServer as createHttp2,
@@ -12,7 +12,7 @@ import {
 } from "node:http2"
 import { type AddressInfo, connect, createServer, type Server } from "node:net"
 import { createServer as createTls, type TLSSocket } from "node:tls"
-import type { ServiceEndpoint } from "@merlon/xds"
+import type { RouteTraffic, ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { CapturedProxy } from "../captured/captured-proxy.js"
@@ -306,6 +306,132 @@ describe("a request that no application has seen", () => {
     const port = await start()
     for (let n = 0; n < 4; n++) expect((await get(port, "/", { method: "POST", body: "x" })).status).toBe(200)
     expect(refusing.seen.length).toBeGreaterThan(0)
+  })
+})
+
+/** The routes to these endpoints, with what a MeshService says. */
+const toEndpointsWith = (traffic: RouteTraffic, ...endpoints: ServiceEndpoint[]) => {
+  const spec = mesh.routes([{ subset: "", endpoints }])
+  const routes = spec.table.routes.map(route => ({ ...route, ...traffic }))
+  return filled.set(NAME, { ...spec, table: { ...spec.table, routes } })
+}
+const RETRIES = { attempts: 2, retryOn: ["gateway-error", "reset"], nonIdempotent: false }
+
+/** Answers the first requests with a status, and then with its name. */
+const failing = (times: number, status: number, fields: Record<string, string> = {}): Serve => {
+  let left = times
+  return (stream, headers) => {
+    if (left-- <= 0) telling("v1")(stream, headers)
+    else {
+      stream.respond({ ":status": status, ...fields })
+      stream.end("not now")
+    }
+  }
+}
+
+describe("a request that failed", () => {
+  it("is sent again as its MeshService says, also to the only endpoint", async () => {
+    const server = await web(failing(2, 503))
+    await toEndpointsWith({ retries: RETRIES }, server.endpoint)
+    expect(await get(await start(), "/")).toMatchObject({ status: 200, body: "v1 GET /" })
+    expect(server.seen.length).toBe(3)
+  })
+
+  it("gets the last response when its tries are used up", async () => {
+    const server = await web(failing(9, 503))
+    await toEndpointsWith({ retries: RETRIES }, server.endpoint)
+    expect(await get(await start(), "/")).toMatchObject({ status: 503, body: "not now" })
+    expect(server.seen.length).toBe(3)
+  })
+
+  it("is sent once if an application may have acted on it", async () => {
+    const [server, other] = [await web(failing(9, 503)), await web(telling("other"))]
+    await toEndpointsWith({ retries: RETRIES }, server.endpoint, other.endpoint)
+    expect(await get(await start(), "/", { method: "POST", body: "once" })).toMatchObject({ status: 503 })
+    expect([server.seen.length, other.seen.length]).toEqual([1, 0])
+  })
+
+  it("is sent again with its content if a MeshService says so for every method", async () => {
+    const server = await web((stream, headers) => {
+      if (server.seen.length === 1) stream.close(2)
+      else {
+        stream.respond({ ":status": 200 })
+        stream.pipe(stream)
+      }
+      expect(headers[":method"]).toBe("POST")
+    })
+    await toEndpointsWith({ retries: { ...RETRIES, nonIdempotent: true } }, server.endpoint)
+    expect(await get(await start(), "/", { method: "POST", body: "twice" })).toMatchObject({
+      status: 200,
+      body: "twice",
+    })
+  })
+
+  it("is sent elsewhere if the server's proxy says that it reached no application", async () => {
+    const down = await web(failing(9, 503, { "x-merlon-failure": "not-forwarded" }))
+    const server = await web(telling("v1"))
+    await toEndpoints(down.endpoint, server.endpoint)
+    expect(await get(await start(), "/", { method: "POST", body: "x" })).toMatchObject({ status: 200 })
+    expect(down.seen.length).toBe(1)
+  })
+
+  it("is not sent elsewhere if a server without a proxy says so", async () => {
+    const answer: RequestListener = (_, response) => {
+      response.writeHead(503, { "x-merlon-failure": "not-forwarded" })
+      response.end()
+    }
+    const [down, other] = [
+      await mesh.server("down", { plaintext: true, answer }),
+      await mesh.server("other", { plaintext: true, answer }),
+    ]
+    await toEndpointsWith({ timeoutMs: 60_000 }, down.endpoint, other.endpoint)
+    expect(await get(await start(), "/", { method: "POST", body: "x" })).toMatchObject({ status: 503 })
+    expect([down.seen.length, other.seen.length]).toEqual([1, 0])
+  })
+
+  it("is not sent again if its content was too much to keep", async () => {
+    const server = await web(stream => {
+      stream.resume()
+      stream.on("end", () => failing(1, 503)(stream, {}))
+    })
+    const other = await web(telling("other"))
+    await toEndpointsWith({ retries: { ...RETRIES, nonIdempotent: true } }, server.endpoint, other.endpoint)
+    const body = "x".repeat(100_000)
+    expect(await get(await start(), "/", { method: "POST", body })).toMatchObject({ status: 503 })
+    expect([server.seen.length, other.seen.length]).toEqual([1, 0])
+  })
+
+  it("is not sent again where retries are off", async () => {
+    const server = await web(telling("v1"))
+    await toEndpointsWith({ retries: { ...RETRIES, attempts: 0 } }, await gone(), server.endpoint)
+    expect(await get(await start(), "/")).toMatchObject({ status: 503 })
+  })
+})
+
+describe("a server that does not answer in time", () => {
+  const silent: Serve = stream => void stream.resume()
+
+  it("is given up for 504 and a reason", async () => {
+    const server = await web(silent)
+    await toEndpointsWith({ timeoutMs: 50 }, server.endpoint)
+    const { status, headers, body } = await get(await start(), "/")
+    expect({ status, failure: headers["x-merlon-failure"] }).toEqual({ status: 504, failure: "too-late" })
+    expect(body).toContain("within 50 ms")
+  })
+
+  it("frees everything when the program gives up first", async () => {
+    const server = await web(silent)
+    await toEndpointsWith({ timeoutMs: 3_600_000, retries: RETRIES }, server.endpoint)
+    const session = connectHttp2(`http://127.0.0.1:${await start()}`)
+    closing.push(() => session.destroy())
+    const asked = session.request({ ":path": "/", ":authority": "web.app" })
+    asked.on("error", () => undefined)
+    await expect.poll(() => server.seen.length).toBe(1)
+    const { load } = filled.health.stateOf(server.endpoint)
+    expect(load.outstanding).toBe(1)
+    asked.close(8)
+    await expect.poll(() => load.outstanding).toBe(0)
+    expect(server.seen.length).toBe(1)
   })
 })
 

@@ -89,7 +89,14 @@ export class RequestCalls {
     }
     const router: RequestRouter = {
       observe: request => new ObservedRequest(observer, to, request),
-      ...{ choose: fail, send: fail, attempt: fail, connectError: () => undefined, failed },
+      ...{
+        choose: fail,
+        send: fail,
+        attempt: fail,
+        failureHeader: `x-${this.#options.mesh}-failure`,
+        connectError: () => undefined,
+        failed,
+      },
     }
     const exchange: MakeExchange = (request, responder) => new RoutedExchange(router, responder, request)
     const connection = this.#connections.serve(socket, version, head, exchange)
@@ -127,6 +134,7 @@ export class RequestCalls {
         observed.sent(endpoint, planned.plan.kind === "mutual" ? "mtls" : inMesh ? "plaintext" : "passthrough")
         return this.#pools.poolFor(endpoint, planned.plan, current ?? NO_MATERIAL, version).send(request, listener)
       },
+      failureHeader: `x-${mesh}-failure`,
       attempt: endpoint => new Attempt(endpoint, health),
       connectError: endpoint => this.#pools.connectError(endpoint),
       failed: failure => {

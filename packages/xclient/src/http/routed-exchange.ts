@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of the workload and its response: routed, sent to an endpoint, and passed on in both directions as it comes. A request
-// that no application has seen is sent to the next endpoint. If none answers, the program gets the reason.
+// One request of the workload and its response: routed, sent to an endpoint, and passed on in both directions as it comes. What
+// failed is sent again as `retry-policy.ts` allows, within its time and the host's budget. If nobody answers, the program gets the
+// reason.
 
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
@@ -17,14 +18,15 @@ import type {
   UpstreamFailure,
   UpstreamListener,
 } from "@merlon/wire/http"
-import { HTTP_FAULTS, neverProcessed, pairsOf } from "@merlon/wire/http"
-import type { ServiceEndpoint } from "@merlon/xds"
+import { HTTP_FAULTS, pairsOf } from "@merlon/wire/http"
+import type { RetrySpec, ServiceEndpoint } from "@merlon/xds"
 import { CallFailure } from "../call/call-failure.js"
 import type { CallFailureCode } from "../errors.js"
 import type { ObservedRequest } from "../observe/observed-request.js"
 import { authorityOf } from "../routes/authority.js"
 import type { Choice } from "../routes/host-routing.js"
 import type { Attempt } from "./attempt.js"
+import { DEFAULT_RETRIES, isRetryable, type Outcome } from "./retry-policy.js"
 import { RoutedCall, RoutedRequest, removeNominated } from "./routed-request.js"
 import { SentContent } from "./sent-content.js"
 
@@ -50,9 +52,14 @@ export interface RequestRouter {
   /** The name of a forward proxy, which requests carry on. */
   readonly via?: string
   failed(failure: CallFailure): LocalReply
+  /** Where the proxy of a server says why it answers in place of the application. */
+  readonly failureHeader: string
 }
 
-const MAX_TRIES = 3
+const NOT_FORWARDED = "not-forwarded"
+const NO_CHOICE = { retries: undefined, timeoutMs: undefined, endpoints: [] }
+/** Before the same endpoint is tried again, for longer each time. */
+const BACKOFF_MS = 25
 const NO_TRAILERS: FieldPairs = []
 
 const FAILURES: { readonly [failure in UpstreamFailure]: { readonly code: CallFailureCode; readonly text: string } } = {
@@ -78,7 +85,13 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   #call: UpstreamCall | undefined
   #attempt: Attempt | undefined
   #refusal: LocalReply | undefined
+  /** Set once the request is complete. */
   #trailers: FieldPairs | undefined
+  /** Of the whole request. */
+  #timer: NodeJS.Timeout | undefined
+  /** Of the current try, or until the next one. */
+  #tryTimer: NodeJS.Timeout | undefined
+  #isWaiting = false
   #over = false
 
   constructor(router: RequestRouter, responder: Responder, head: RequestHead) {
@@ -94,12 +107,13 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   get full(): boolean {
-    return this.#call?.full ?? false
+    return this.#isWaiting || (this.#call?.full ?? false)
   }
 
   begin(): Beginning {
     try {
       this.#choice = this.#router.choose(new RoutedCall(this.head))
+      this.#choice.budget.deposit()
       this.#send()
       return "forwarded"
     } catch (error) {
@@ -121,6 +135,10 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   requestEnd(trailers: Fields | undefined): void {
     this.#trailers = trailers === undefined ? NO_TRAILERS : pairsOf(trailers, () => true)
     this.#call?.finishRequest(this.#trailers)
+    const { timeoutMs } = this.#choice ?? NO_CHOICE
+    if (this.responseStarted || this.#over) return
+    if (timeoutMs !== undefined) this.#timer ??= setTimeout(() => this.#timeOut(timeoutMs), timeoutMs)
+    if (!this.#isWaiting) this.#limitTry()
   }
 
   flush(): void {
@@ -138,9 +156,14 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   onResponse(response: ResponseHead): void {
+    clearTimeout(this.#tryTimer)
+    this.#attempt?.answered(response.status)
+    const isLookedAt = response.status >= 400 || this.#choice?.retries !== undefined
+    if (isLookedAt && this.#retry(this.#outcomeOf(response))) return
     this.#content.forget()
     this.#observed.responded(response)
-    this.#attempt?.answered(response.status)
+    // A tunnel stands for as long as both sides like.
+    if (response.status === 101) clearTimeout(this.#timer)
     removeNominated(response.headers)
     this.responseStarted = true
     if (this.#responder.respond(response)) return
@@ -167,6 +190,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   onFailure(failure: UpstreamFailure): void {
+    clearTimeout(this.#tryTimer)
     this.#call = undefined
     if (failure === "connect" || failure === "connect-timeout") this.#attempt?.unreachable()
     if (this.responseStarted) {
@@ -174,8 +198,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
       this.#responder.breakOff("failed")
       return
     }
-    if (neverProcessed(failure) && this.#content.isWhole && this.#isLeft) this.#sendAgain()
-    else this.#fail(failure)
+    if (!this.#retry({ kind: "failure", failure })) this.#fail(failure)
   }
 
   refuseContent(fault: HttpFault): void {
@@ -201,24 +224,70 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   finish(): void {
     if (this.#over) return
     this.#over = true
+    clearTimeout(this.#timer)
+    clearTimeout(this.#tryTimer)
     this.#content.forget()
     this.#attempt?.end()
     this.#observed.done()
   }
 
+  get #rules(): RetrySpec {
+    return this.#choice?.retries ?? DEFAULT_RETRIES
+  }
+
   get #isLeft(): boolean {
-    return this.#choice !== undefined && this.#tries < Math.min(MAX_TRIES, this.#choice.endpoints.length)
+    return this.#tries <= this.#rules.attempts
   }
 
   #send(): void {
     const choice = this.#choice
-    const endpoint = choice?.endpoints[this.#tries]
+    const { endpoints } = choice ?? NO_CHOICE
+    const endpoint = endpoints[this.#tries % endpoints.length]
     if (choice === undefined || endpoint === undefined)
       throw new CallFailure("no-endpoint", `\`${choice?.name}\` has no endpoints`)
     this.#tries += 1
     this.#attempt?.end()
     this.#attempt = this.#router.attempt(endpoint)
     this.#call = this.#router.send(choice, endpoint, this.#request, this.head, this, this.#observed)
+  }
+
+  #outcomeOf({ status, headers }: ResponseHead): Outcome {
+    const [reason] = headers.get(this.#router.failureHeader) ?? []
+    const [grpcStatus] = headers.get("grpc-status") ?? []
+    // Only of a proxy of ours: what an application says of itself proves nothing.
+    const notForwarded = reason === NOT_FORWARDED && this.#attempt?.endpoint.mtlsMode !== undefined
+    return { kind: "response", status, notForwarded, grpcStatus }
+  }
+
+  /** Sends the request again, now or soon, where that is allowed. */
+  #retry(outcome: Outcome): boolean {
+    const method = this.#request.upgrade === undefined ? this.#request.method : ""
+    if (this.#over || !this.#isLeft || !this.#content.isWhole) return false
+    if (!isRetryable(outcome, method, this.#rules) || !this.#isWorthwhile(outcome)) return false
+    if (this.#choice?.budget.withdraw() !== true) return false
+    this.#call?.abort()
+    this.#call = undefined
+    const rounds = Math.floor(this.#tries / (this.#choice?.endpoints.length ?? 1))
+    if (rounds === 0 || isStale(outcome)) this.#sendAgain()
+    else this.#sendLater(BACKOFF_MS * 2 ** (rounds - 1) * (0.5 + Math.random()))
+    return true
+  }
+
+  /** Without a MeshService, an endpoint that cannot be reached is not tried twice. */
+  #isWorthwhile(outcome: Outcome): boolean {
+    const { retries, endpoints } = this.#choice ?? NO_CHOICE
+    return retries !== undefined || this.#tries < endpoints.length || isStale(outcome)
+  }
+
+  #sendLater(waitMs: number): void {
+    this.#isWaiting = true
+    this.#attempt?.end()
+    this.#tryTimer = setTimeout(() => {
+      this.#isWaiting = false
+      // What came meanwhile may have been too much to keep.
+      if (this.#content.isWhole) this.#sendAgain()
+      else this.#fail("connect")
+    }, waitMs)
   }
 
   #sendAgain(): void {
@@ -229,9 +298,33 @@ export class RoutedExchange implements Exchange, UpstreamListener {
       return
     }
     for (const part of this.#content.parts) this.#call?.content(part, 0, part.length)
-    if (this.#trailers !== undefined) this.#call?.finishRequest(this.#trailers)
+    if (this.#trailers !== undefined) {
+      this.#call?.finishRequest(this.#trailers)
+      this.#limitTry()
+    }
     this.flush()
     this.onWritable()
+  }
+
+  #limitTry(): void {
+    const { perTryTimeoutMs } = this.#rules
+    if (perTryTimeoutMs === undefined) return
+    clearTimeout(this.#tryTimer)
+    this.#tryTimer = setTimeout(() => {
+      if (!this.#retry({ kind: "too-slow" })) this.#timeOut(perTryTimeoutMs)
+    }, perTryTimeoutMs)
+  }
+
+  #timeOut(limitMs: number): void {
+    const failure = new CallFailure("too-late", `\`${this.#choice?.name}\` did not answer within ${limitMs} ms`)
+    const reply = this.#failed(failure)
+    if (!this.responseStarted) {
+      this.#reply(reply)
+      return
+    }
+    this.#call?.abort()
+    this.#call = undefined
+    this.#responder.breakOff("failed")
   }
 
   #fail(failure: UpstreamFailure): void {
@@ -255,9 +348,17 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   #reply(reply: LocalReply): void {
     if (this.#over) return
+    clearTimeout(this.#timer)
+    clearTimeout(this.#tryTimer)
+    this.#isWaiting = false
     this.#call?.abort()
     this.#call = undefined
     this.#observed.answered(reply.status)
     this.#responder.reply(reply)
   }
+}
+
+/** A new connection to the same endpoint may do. */
+function isStale(outcome: Outcome): boolean {
+  return outcome.kind === "failure" && (outcome.failure === "refused" || outcome.failure === "reset")
 }

@@ -2,15 +2,16 @@
 // The routes of one host and port at work: which destination a call goes to, and in which order its endpoints are tried.
 // An update replaces the routes and keeps whose turn it is, so that a change of endpoints does not favour anybody.
 
-import type { HostRoutesSpec, ServiceCluster, ServiceEndpoint, WeightedDestination } from "@merlon/xds"
+import type { HostRoutesSpec, RouteTraffic, ServiceCluster, ServiceEndpoint, WeightedDestination } from "@merlon/xds"
 import { EndpointBalancer } from "../balance/endpoint-balancer.js"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
+import { RetryBudget } from "../balance/retry-budget.js"
 import { SmoothWeighted } from "../balance/smooth-weighted.js"
 import type { Call } from "./call.js"
 import { type CallMatcher, callMatcher } from "./call-matcher.js"
 import { destinationNames } from "./destination-name.js"
 
-export interface Choice {
+export interface Choice extends RouteTraffic {
   readonly cluster: ServiceCluster
   /** What people call the destination. */
   readonly name: string
@@ -18,6 +19,8 @@ export interface Choice {
   readonly endpoints: readonly ServiceEndpoint[]
   /** Whether none of them is known to be healthy. */
   readonly panic: boolean
+  /** Of all requests to the host. */
+  readonly budget: RetryBudget
 }
 
 interface ReadyRoute {
@@ -25,10 +28,12 @@ interface ReadyRoute {
   readonly unconditional: boolean
   readonly destinations: readonly WeightedDestination[]
   readonly split: SmoothWeighted<string>
+  readonly traffic: RouteTraffic
 }
 
 export class HostRouting {
   readonly #health: EndpointHealth
+  readonly #budget = new RetryBudget()
   #spec: HostRoutesSpec
   #routes: ReadonlyMap<string, ReadyRoute> = new Map()
   #clusters: ReadonlyMap<string, ServiceCluster> = new Map()
@@ -49,13 +54,14 @@ export class HostRouting {
   /** Throws where a pattern is none; what was in force then stays. */
   update(spec: HostRoutesSpec): void {
     const routes = new Map<string, ReadyRoute>()
-    for (const { match, destinations } of spec.table.routes) {
+    for (const { match, destinations, timeoutMs, retries } of spec.table.routes) {
       const matches = callMatcher(match, spec.table.port)
       // The same conditions to the same places are the same route, wherever it stands now. A second one is never reached.
       const key = JSON.stringify([match, destinations.map(({ cluster }) => cluster)])
       if (routes.has(key)) continue
       const split = this.#routes.get(key)?.split ?? new SmoothWeighted<string>()
-      routes.set(key, { matches, unconditional: match.length === 0, destinations, split })
+      const traffic = { ...(timeoutMs && { timeoutMs }), ...(retries && { retries }) }
+      routes.set(key, { matches, unconditional: match.length === 0, destinations, split, traffic })
     }
     for (const { destinations, split } of routes.values()) {
       split.update(destinations.map(({ cluster, weight }) => ({ value: cluster, weight })))
@@ -70,7 +76,10 @@ export class HostRouting {
   /** Whether it has endpoints of which none accepts mutual TLS, and no MeshService routes it or demands it. */
   get isOutsideMesh(): boolean {
     const { table, clusters } = this.#spec
-    const isDefault = table.routes.every(({ match, destinations }) => match.length === 0 && destinations.length === 1)
+    const isDefault = table.routes.every(
+      ({ match, destinations, timeoutMs, retries }) =>
+        match.length === 0 && destinations.length === 1 && timeoutMs === undefined && retries === undefined,
+    )
     const isPlain = clusters.every(
       ({ host, port, subset, tlsMode, endpoints, traffic }) =>
         tlsMode === undefined &&
@@ -103,9 +112,10 @@ export class HostRouting {
   #take(route: ReadyRoute | undefined): Choice | undefined {
     const name = route?.split.pick()
     const cluster = name === undefined ? undefined : this.#clusters.get(name)
-    if (cluster === undefined) return undefined
+    if (cluster === undefined || route === undefined) return undefined
     const turn = this.#balancers.get(cluster.name)?.next(cluster.endpoints, this.#health)
-    return { cluster, name: this.nameOf(cluster.name), ...(turn ?? { endpoints: [], panic: false }) }
+    const { endpoints, panic } = turn ?? { endpoints: [], panic: false }
+    return { cluster, name: this.nameOf(cluster.name), endpoints, panic, budget: this.#budget, ...route.traffic }
   }
 
   #balancerOf({ name, traffic }: ServiceCluster): EndpointBalancer {

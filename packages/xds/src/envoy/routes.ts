@@ -4,7 +4,7 @@
 // never see `:authority` as a header.
 
 import { create, toBinary } from "@bufbuild/protobuf"
-import { DurationSchema } from "@bufbuild/protobuf/wkt"
+import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { type RouteMatch as MeshMatch, stringMatcher } from "@merlon/policy/resources"
 import {
   type Route,
@@ -52,11 +52,11 @@ function authority(host: string, port: number): string {
 /** The routes that a caller who names the host so can reach. */
 function routesAt(name: string, routes: readonly WeightedRoute[]): readonly WeightedRoute[] {
   const reached: WeightedRoute[] = []
-  for (const { match, destinations } of routes) {
+  for (const { match, ...route } of routes) {
     const alternatives = match.filter(({ host }) => host === undefined || stringMatcher(host)(name)).map(withoutHost)
     if (match.length > 0 && alternatives.length === 0) continue
     const always = match.length === 0 || alternatives.some(alternative => Object.keys(alternative).length === 0)
-    reached.push({ match: always ? [] : alternatives, destinations })
+    reached.push({ ...route, match: always ? [] : alternatives })
     if (always) break
   }
   return reached
@@ -72,16 +72,16 @@ function withoutHost({ uri, method, headers, queryParams }: MeshMatch): MeshMatc
 }
 
 /** Envoy has no alternatives within a route: each becomes a route with the same action. */
-function encodeRoute({ match, destinations }: WeightedRoute): Route[] {
-  const action = encodeAction(destinations)
+function encodeRoute({ match, destinations, timeoutMs }: WeightedRoute): Route[] {
+  const action = encodeAction(destinations, timeoutMs)
   return (match.length === 0 ? [{}] : match).map(alternative =>
     create(RouteSchema, { match: encodeMatch(alternative), action: { case: "route", value: action } }),
   )
 }
 
-function encodeAction(destinations: readonly WeightedDestination[]): RouteAction {
-  // Without this Envoy would end every request after 15 seconds.
-  const timeout = create(DurationSchema)
+function encodeAction(destinations: readonly WeightedDestination[], timeoutMs = 0): RouteAction {
+  // 0 is no limit. Without it Envoy would end every request after 15 seconds.
+  const timeout = durationFromMs(timeoutMs)
   const clusters = inRange(destinations).map(({ cluster, weight }) =>
     create(WeightedCluster_ClusterWeightSchema, { name: cluster, weight }),
   )

@@ -17,7 +17,15 @@ import type {
   UpstreamFailure,
   UpstreamListener,
 } from "@merlon/wire/http"
-import { type FieldPairs, type Fields, isRefused, pairsOf, requestId, upgradeOf } from "@merlon/wire/http"
+import {
+  type FieldPairs,
+  type Fields,
+  isRefused,
+  neverProcessed,
+  pairsOf,
+  requestId,
+  upgradeOf,
+} from "@merlon/wire/http"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged } from "../enforcement/verdict.js"
@@ -25,7 +33,7 @@ import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
-import { faultReply, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
+import { faultReply, NOT_FORWARDED, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
 /**
  * `received`: not judged yet. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
@@ -160,6 +168,8 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     if (state === undefined) return
     this.#status = response.status
     removeNominated(response.headers)
+    // INVARIANT: no application says that it has not seen a request; its caller would send the request again.
+    if (response.status === 503) response.headers.remove([this.#failureHeader])
     this.#become({ at: "responding", call: state.call, edits: state.edits })
     if (this.#responder.respond(response)) return
     this.#failure = "protocol"
@@ -183,7 +193,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   onFailure(failure: UpstreamFailure): void {
     this.#failure = failure
     if (this.responseStarted) this.#responder.breakOff("failed")
-    else this.#reply(UPSTREAM_REPLIES[failure])
+    else this.#reply({ ...UPSTREAM_REPLIES[failure], fields: this.#failureFields(failure) })
   }
 
   onWritable(): void {
@@ -285,6 +295,14 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     const named = this.#caller.decisionField(decisionId)
     const fields = challenge === undefined ? named : [...named, ["www-authenticate", challenge] as const]
     return { status, body, fields }
+  }
+
+  get #failureHeader(): string {
+    return this.#caller.services.gate.program.mesh.names.failureHeader
+  }
+
+  #failureFields(failure: UpstreamFailure): FieldPairs {
+    return neverProcessed(failure) ? [[this.#failureHeader, NOT_FORWARDED]] : []
   }
 
   #record(): void {

@@ -29,6 +29,9 @@ export function faultReply(fault: HttpFault, fields: FieldPairs): LocalReply {
   return { status, body: text, fields }
 }
 
+/** Tells the caller's proxy that no application has seen the request, which may be sent to another endpoint. */
+export const NOT_FORWARDED = "not-forwarded"
+
 function unavailable(body: string): LocalReply {
   return { status: 503, body, fields: NO_FIELDS }
 }

@@ -179,6 +179,21 @@ describe("a client that has ended its side", () => {
 })
 
 describe("an application", () => {
+  it("that answers 503 itself cannot say that it has not seen the request", async () => {
+    const fields = "X-Merlon-Failure: not-forwarded\r\nX-Own: 1\r\nContent-Length: 2\r\n"
+    await start({ raw: answering(`HTTP/1.1 503 Service Unavailable\r\n${fields}\r\nno`) })
+    const answer = await (await rig.client()).send(GET).response()
+    expect(answer).toMatch(/^HTTP\/1.1 503 [\s\S]*x-own: 1[\s\S]*no$/i)
+    expect(answer).not.toMatch(/x-merlon-failure/i)
+  })
+
+  it("that closes the connection may have seen the request, and nothing else is said", async () => {
+    await start({ raw: socket => socket.on("data", () => socket.destroy()) })
+    const answer = await (await rig.client()).send(GET).response()
+    expect(answer).toMatch(/^HTTP\/1.1 503 /)
+    expect(answer).not.toMatch(/x-merlon-failure/)
+  })
+
   it("that is down is told as 503, and found again when it is up", async () => {
     await start({ raw: answering(OK) })
     const address = rig.application.address()
@@ -187,6 +202,7 @@ describe("an application", () => {
     const refused = await client.send(GET).response()
     expect(refused).toMatch(/^HTTP\/1.1 503 Service Unavailable\r\ncontent-type: text\/plain\r\n/)
     expect(refused).toMatch(/upstream connect error: the application accepts no connection$/)
+    expect(refused).toMatch(/\r\nx-merlon-failure: not-forwarded\r\n/)
     expect(refused).not.toMatch(/x-merlon-decision|connection: close/)
     expect(rig.meters.records).toMatchObject([{ status: 503, upstreamFailure: "connect" }])
     rig.application.listen(address)

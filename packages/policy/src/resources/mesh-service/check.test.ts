@@ -43,6 +43,52 @@ describe("a MeshService is refused", () => {
       "spec.trafficPolicy.proxyProtocol",
       "unknown field `proxyProtocol`",
     ],
+    ...(
+      [
+        ["5", "is not a valid duration"],
+        ["-1s", "is out of range"],
+        ["61m", "from 0s to 1h"],
+        ["1.5us", "only durations to ms precision"],
+      ] as const
+    ).map(
+      ([timeout, message]): Refusal => [
+        `with the timeout ${timeout}`,
+        { hosts: ["web"], timeout },
+        "spec.timeout",
+        message,
+      ],
+    ),
+    [
+      "with a timeout of a rule that is none",
+      rule({ timeout: "soon" }),
+      "spec.rules[0].timeout",
+      "not a valid duration",
+    ],
+    [
+      "with a try without time",
+      { hosts: ["web"], retries: { attempts: 1, perTryTimeout: "0s" } },
+      "spec.retries.perTryTimeout",
+      "from 1ms to 1h",
+    ],
+    ["with too many retries", { hosts: ["web"], retries: { attempts: 11 } }, "spec.retries.attempts", "from 0 to 10"],
+    [
+      "without a number of retries",
+      { hosts: ["web"], retries: { retryOn: "503" } },
+      "spec.retries.attempts",
+      "`attempts` is missing",
+    ],
+    [
+      "with a misspelt retry condition",
+      { hosts: ["web"], retries: { attempts: 1, retryOn: "503, gateway-errors" } },
+      "spec.retries.retryOn",
+      "did you mean `gateway-error`?",
+    ],
+    [
+      "with a status that is none",
+      { hosts: ["web"], retries: { attempts: 1, retryOn: "603" } },
+      "spec.retries.retryOn",
+      "is not a retry condition",
+    ],
     [
       "with a hash as load balancer",
       { hosts: ["web"], trafficPolicy: { loadBalancer: { consistentHash: {} } } },
@@ -205,6 +251,18 @@ describe("a MeshService is refused", () => {
 
 describe("a MeshService is accepted", () => {
   it.each([
+    [
+      "with time limits and retries",
+      {
+        ...rule({
+          timeout: "0s",
+          retries: { attempts: 0 },
+          route: [{ service: [{ host: "web" }] }],
+        }),
+        timeout: "1h",
+        retries: { attempts: 10, perTryTimeout: "250ms", retryOn: "5xx,unavailable,409", retryNonIdempotent: true },
+      },
+    ],
     ["with hosts alone", { hosts: ["web", "web.foo.svc.cluster.local", "10.0.0.1"] }],
     ["with equal shares", split(v1, v2)],
     ["with weights", split({ ...v1, weight: 100 }, { ...v2, weight: 0 })],

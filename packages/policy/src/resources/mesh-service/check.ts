@@ -8,6 +8,7 @@ import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
 import { isMatchableHeader } from "../header-name.js"
 import { checkLabels } from "../labels.js"
+import { checkRouteTraffic } from "./check-traffic.js"
 import { compileExpression, expressionSize, MAX_EXPRESSION_SIZE, MAX_EXPRESSIONS_SIZE } from "./expression.js"
 
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i
@@ -28,9 +29,11 @@ export function checkMeshService(spec: Field): void {
   const seen: Seen = { subsets: new Map(), expressions: 0 }
   for (const rule of spec.field("rules").items) checkRule(rule, seen)
   checkSplit(spec.field("routes"), seen)
+  checkRouteTraffic(spec)
 }
 
 function checkRule(rule: Field, seen: Seen): void {
+  checkRouteTraffic(rule)
   for (const match of rule.field("match").items) checkMatch(match, seen)
   const matched = checkSplit(rule.field("route"), seen)
   const fallback = checkSplit(rule.field("routes"), seen)

@@ -3,7 +3,7 @@
 // accepted works; what would be ignored is refused.
 
 import { choice, closed, list, optional, record, type TypeOf, text, whole } from "../schema.js"
-import { loadBalancer } from "./traffic.js"
+import { loadBalancer, retries, timeout } from "./traffic.js"
 
 const MAX_NAME = 253
 const MAX_WEIGHT = 2_147_483_647
@@ -140,6 +140,8 @@ const meshRule = closed(
     ),
     route: optional(routes("Where a matching request goes; the entries form one weighted split.")),
     routes: optional(routes("Where a request goes that no rule's `match` holds for.")),
+    timeout: optional(timeout),
+    retries: optional(retries),
   },
   { description: "Rules are tried in order; the first whose `match` holds routes the request." },
 )
@@ -158,12 +160,15 @@ export const meshServiceSpec = closed(
     trafficPolicy: optional(trafficPolicy),
     rules: optional(list(meshRule, { description: "Routes by match.", maxItems: 64 })),
     routes: optional(routes("Where every other request goes; the entries form one weighted split.")),
+    timeout: optional(timeout),
+    retries: optional(retries),
   },
   { description: "How callers reach the hosts." },
 )
 
 export type ClientTlsMode = TypeOf<typeof clientTlsMode>
 export type TrafficPolicy = TypeOf<typeof trafficPolicy>
+export type Retries = TypeOf<typeof retries>
 export type StringMatch = TypeOf<ReturnType<typeof matcher>>
 export type RouteMatch = TypeOf<typeof routeMatch>
 export type Destination = TypeOf<typeof destination>

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many of a host's requests may be sent again: a fifth of those of the last ten seconds, and a few more where there are only
+// few. Without it, a host in trouble would get several times the requests that brought it there.
+
+const SHARE = 0.2
+const SLOT_MS = 1_000
+const SLOTS = 10
+/** Allowed in the window whatever the number of requests. */
+const ALWAYS = 30
+
+export class RetryBudget {
+  readonly #now: () => number
+  readonly #requests = new Array<number>(SLOTS).fill(0)
+  readonly #retries = new Array<number>(SLOTS).fill(0)
+  #slot: number
+  #requestSum = 0
+  #retrySum = 0
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#slot = Math.floor(now() / SLOT_MS)
+  }
+
+  /** A request is sent for the first time. */
+  deposit(): void {
+    const place = this.#advance()
+    this.#requests[place] = (this.#requests[place] ?? 0) + 1
+    this.#requestSum += 1
+  }
+
+  /** False where a request must not be sent again. */
+  withdraw(): boolean {
+    const place = this.#advance()
+    if (this.#retrySum >= ALWAYS + SHARE * this.#requestSum) return false
+    this.#retries[place] = (this.#retries[place] ?? 0) + 1
+    this.#retrySum += 1
+    return true
+  }
+
+  /** Forgets what is older than the window; the place of the current slot. */
+  #advance(): number {
+    const slot = Math.floor(this.#now() / SLOT_MS)
+    for (let passed = Math.min(slot - this.#slot, SLOTS); passed > 0; passed--) {
+      const place = (slot - passed + 1) % SLOTS
+      this.#requestSum -= this.#requests[place] ?? 0
+      this.#retrySum -= this.#retries[place] ?? 0
+      this.#requests[place] = 0
+      this.#retries[place] = 0
+    }
+    this.#slot = Math.max(this.#slot, slot)
+    return this.#slot % SLOTS
+  }
+}
