@@ -51,7 +51,7 @@ describe("what is said of traffic", () => {
   const [cluster] = GOOD.clusters
   const [first, last] = GOOD.table.routes
   const retries = { attempts: 2, perTryTimeoutMs: 250, retryOn: ["reset", "503"], nonIdempotent: false }
-  const traffic = { loadBalancer: "RANDOM", outlierDetection: { consecutive5xxErrors: 3 } }
+  const traffic = { loadBalancer: "RANDOM" }
   const routes = [first, { ...last, timeoutMs: 5_000, retries }]
   const spec = {
     ...GOOD,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat a route and a destination: time limits, retries, balancing, limits of connections and requests, ejection of
-// endpoints that fail. As a MeshService says it, with durations in milliseconds; what is absent has the caller's default.
+// How callers treat a route and a destination: time limits, retries and balancing. As a MeshService says it, with durations in
+// milliseconds; what is absent has the caller's default.
 
 import { choice, flag, list, openObject, optional, type Read, record, text, whole } from "@merlon/policy/shape"
 
@@ -23,27 +23,8 @@ export interface RouteTraffic {
   readonly retries?: RetrySpec
 }
 
-export interface ConnectionPoolSpec {
-  readonly maxConnections?: number
-  readonly connectTimeoutMs?: number
-  readonly maxPendingRequests?: number
-  readonly maxRequests?: number
-  readonly maxRequestsPerConnection?: number
-}
-
-export interface OutlierDetectionSpec {
-  /** 0 is off. */
-  readonly consecutive5xxErrors?: number
-  /** 0 is off. */
-  readonly consecutiveGatewayErrors?: number
-  readonly baseEjectionMs?: number
-  readonly maxEjectionPercent?: number
-}
-
 export interface ClusterTraffic {
   readonly loadBalancer?: LoadBalancer
-  readonly connectionPool?: ConnectionPoolSpec
-  readonly outlierDetection?: OutlierDetectionSpec
 }
 
 /** All of it for one host, as it is sent. */
@@ -57,12 +38,10 @@ export interface TrafficSpec {
 /** INVARIANT: no tenant's value makes a caller wait for longer, or try more often, than these. */
 export const MAX_TIMEOUT_MS = 3_600_000
 export const MAX_RETRIES = 10
-const MAX_COUNT = 2_147_483_647
 const MAX_CONDITIONS = 32
 
 // Newer writers may say more: fields that this version does not know are left out.
 const milliseconds = whole(1, MAX_TIMEOUT_MS)
-const count = whole(0, MAX_COUNT)
 
 const retries = openObject<RetrySpec>({
   attempts: whole(0, MAX_RETRIES),
@@ -71,25 +50,8 @@ const retries = openObject<RetrySpec>({
   nonIdempotent: flag,
 })
 
-const connectionPool = openObject<ConnectionPoolSpec>({
-  maxConnections: optional(whole(1, MAX_COUNT)),
-  connectTimeoutMs: optional(milliseconds),
-  maxPendingRequests: optional(count),
-  maxRequests: optional(whole(1, MAX_COUNT)),
-  maxRequestsPerConnection: optional(count),
-})
-
-const outlierDetection = openObject<OutlierDetectionSpec>({
-  consecutive5xxErrors: optional(count),
-  consecutiveGatewayErrors: optional(count),
-  baseEjectionMs: optional(milliseconds),
-  maxEjectionPercent: optional(whole(0, 100)),
-})
-
 const clusterTraffic = openObject<ClusterTraffic>({
   loadBalancer: optional(choice(...LOAD_BALANCERS)),
-  connectionPool: optional(connectionPool),
-  outlierDetection: optional(outlierDetection),
 })
 
 export const trafficSpec: Read<TrafficSpec> = openObject<TrafficSpec>({

@@ -161,6 +161,13 @@ describe("the CEL rules and validate() refuse alike", () => {
       "exactly one of name or number must be set",
     ],
     ["MeshService", split(0, 0), "all weights are zero"],
+    ["MeshService", { hosts: ["a"], timeout: "2h" }, "must be a duration from 0s to 1h"],
+    ["MeshService", { hosts: ["a"], timeout: "soon" }, "must be a duration from 0s to 1h"],
+    [
+      "MeshService",
+      { hosts: ["a"], retries: { attempts: 1, perTryTimeout: "0s" } },
+      "must be a duration from 1ms to 1h",
+    ],
   ] as const
   it.each(table)("%s %j", (kind, spec, message) => {
     const document = documentOf(kind, spec)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat a destination, in Istio's words: time limits, retries, balancing, limits and ejection. Values that tenants
-// choose are bounded, so that none makes a caller wait or try without end.
+// How callers treat a destination, in Istio's words: time limits, retries and balancing. Values that tenants choose are bounded, so
+// that none makes a caller wait or try without end.
 
 import { choice, closed, flag, optional, text, whole } from "../schema.js"
 
 export const MAX_ATTEMPTS = 10
-const MAX_COUNT = 2_147_483_647
 const MAX_DURATION = 64
 
 /** Conditions of `retryOn` that are no status code. */
@@ -45,10 +44,6 @@ function duration(description: string, least: "0s" | "1ms") {
       },
     ],
   })
-}
-
-function count(description: string, minimum: 0 | 1, maximum = MAX_COUNT) {
-  return whole({ description, minimum, maximum, format: "int32" })
 }
 
 export const timeout = duration(
@@ -115,68 +110,6 @@ export const loadBalancer = closed(
       consistentHash: {
         problem: "`consistentHash` is not supported",
         fix: "write `simple` with `LEAST_REQUEST`, `ROUND_ROBIN` or `RANDOM`",
-      },
-    },
-  },
-)
-
-export const connectionPool = closed(
-  {
-    tcp: optional(
-      closed(
-        {
-          maxConnections: optional(count("Connections to each endpoint, at most.", 1)),
-          connectTimeout: optional(duration("Limit for connecting, TLS included. Default `5s`.", "1ms")),
-        },
-        { description: "Limits of connections." },
-      ),
-    ),
-    http: optional(
-      closed(
-        {
-          http1MaxPendingRequests: optional(
-            count("Requests that wait for a connection to an endpoint, at most (HTTP/1.1).", 0),
-          ),
-          http2MaxRequests: optional(
-            count(
-              "Requests to the destination that one caller has under way, at most, whatever the version of HTTP.",
-              1,
-            ),
-          ),
-          maxRequestsPerConnection: optional(
-            count("Requests after which a connection is closed. 0 or absent: no limit.", 0),
-          ),
-        },
-        { description: "Limits of requests." },
-      ),
-    ),
-  },
-  { description: "What one caller may have under way. A request beyond a limit gets 503." },
-)
-
-export const outlierDetection = closed(
-  {
-    consecutive5xxErrors: optional(
-      count("Responses with a 5xx status in a row after which an endpoint is ejected. 0 turns it off. Default 5.", 0),
-    ),
-    consecutiveGatewayErrors: optional(count("The same for 502, 503 and 504 alone. 0 or absent turns it off.", 0)),
-    baseEjectionTime: optional(
-      duration("How long an endpoint is ejected, times the number of its ejections in a row. Default `30s`.", "1ms"),
-    ),
-    maxEjectionPercent: optional(
-      count(
-        "Share of the endpoints that may be ejected at once, in percent. One may always be, but never the last. Default 10.",
-        0,
-        100,
-      ),
-    ),
-  },
-  {
-    description: "When an endpoint that answers with errors gets no requests for a while.",
-    "x-refused": {
-      interval: {
-        problem: "`interval` is not supported: endpoints are judged with every response",
-        fix: "remove the field",
       },
     },
   },
