@@ -18,6 +18,7 @@ describe("mesh names", () => {
       policyCategory: "dubbo-policy",
       tokenAudience: "dubbo-ca",
       decisionHeader: "x-dubbo-decision",
+      failureHeader: "x-dubbo-failure",
       alpn: ["dubbo", "dubbo-http/1.1", "dubbo-h2"],
     })
   })

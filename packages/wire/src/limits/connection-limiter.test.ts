@@ -26,6 +26,15 @@ describe("a listener that is full", () => {
     expect(closed).toEqual(["a1"])
   })
 
+  it("does not close a connection of the same address while another address has as many", () => {
+    const { admit, closed } = rig(3, 50)
+    for (const address of ["a", "b", "kubelet"]) admit(address)
+    expect(admit("kubelet")).toBeDefined()
+    expect(closed).toEqual(["a0"])
+    expect(admit("kubelet")).toBeDefined()
+    expect(closed).toEqual(["a0", "kubelet2"])
+  })
+
   it("rejects the new connection where all others are busy", () => {
     const { admit, closed } = rig(2, 100)
     for (const address of ["a", "a"]) admit(address)?.busy()

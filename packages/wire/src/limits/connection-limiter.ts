@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many connections a listener holds, in total and for one address. A connection is idle until it is being served. An
-// address that has used its share, or a listener that is full, closes the connection that has been idle longest instead of
-// rejecting the new one: connections that send nothing never lock out a client that has a request. Only where every
-// candidate is being served is the new connection rejected.
+// How many connections a listener holds, in total and for one address. A connection is idle until it is being served. Instead of
+// rejecting a new connection, a full listener closes the connection that has been idle longest of the address with most, and an
+// address that has used its share loses its own: connections that send nothing never lock out a client that has a request. Only
+// where every candidate is being served is the new connection rejected.
 
 import type { Socket } from "node:net"
 import { remoteKey } from "./address-key.js"
@@ -83,8 +83,11 @@ export class ConnectionLimiter {
   }
 
   #makeRoom(address: string): boolean {
-    const holdings = this.#idle.of(address) ?? (this.#shares.isFull ? this.#idle.heaviest() : undefined)
-    const victim = holdings?.oldest
+    const own = this.#idle.of(address)
+    const heaviest = this.#shares.isFull ? this.#idle.heaviest() : undefined
+    // Two clients of one address must not close each other's connections while strangers hold as many each.
+    const isModest = heaviest !== undefined && heaviest.amount >= this.#shares.held(address)
+    const victim = (isModest ? heaviest : (own ?? heaviest))?.oldest
     if (victim === undefined) return false
     victim.release()
     victim.close()
