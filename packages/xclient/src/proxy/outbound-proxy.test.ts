@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { promisify } from "node:util"
 import { isOwnUser } from "@merlon/xds/runtime"
-import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
@@ -89,6 +89,17 @@ describe("a program with http_proxy", () => {
       expect(await curl(port, "-p", "http://web/3")).toBe("v1 GET /3")
     },
   )
+
+  it("is looked up with its first request, once, and never while it is silent", async () => {
+    await web()
+    let asked = 0
+    const port = await start({ mayCall: async () => ++asked > 0 })
+    const silent = connect({ host: "127.0.0.1", port })
+    onTestFinished(() => void silent.destroy())
+    await once(silent, "connect")
+    expect(await curl(port, "http://web/1", "http://web/2")).toBe("v1 GET /1v1 GET /2")
+    expect(asked).toBe(1)
+  })
 
   it("follows a change of weights without a new connection to us", async () => {
     const [v1, v2] = [await mesh.server("v1"), await mesh.server("v2")]

@@ -48,7 +48,7 @@ export interface OutboundProxyOptions {
   /** The word of the mesh, for the names of what we say ourselves. */
   readonly mesh: string
   readonly allowExternal: boolean
-  /** Asked once per connection; every program that can connect may call where absent. */
+  /** Asked with the first request of a connection. Every program that can connect may call where absent. */
   readonly mayCall?: (client: Socket) => Promise<boolean>
   readonly log: Log
   /** Told of every tunnel. */
@@ -74,7 +74,7 @@ export class OutboundProxy {
     this.#limiter = new ConnectionLimiter({ connections: this.#limits.connections, sharePercent: 75 })
     // A program may end its own direction of a tunnel and still read.
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true })
-    this.#server.on("connection", socket => void this.#serve(socket))
+    this.#server.on("connection", socket => this.#serve(socket))
   }
 
   async listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
@@ -93,22 +93,30 @@ export class OutboundProxy {
     clearTimeout(timer)
   }
 
-  async #serve(client: Socket): Promise<void> {
+  #serve(client: Socket): void {
     const slot = this.#limiter.accept(client)
     if (slot === undefined) return
     this.#connections.add(client)
     client.once("close", () => this.#connections.delete(client))
     // Without a listener an error would end the process; `close` follows.
     client.on("error", () => client.destroy())
+    // The answer costs a look at all sockets of the machine, which connections that send nothing must not cause.
     const { mayCall, requests } = this.#options
-    const isAllowed = mayCall === undefined || (await mayCall(client))
+    let answer: boolean | Promise<boolean> | undefined = mayCall === undefined ? true : undefined
+    const isAllowed = (): boolean | Promise<boolean> => {
+      answer ??= mayCall?.(client).then(allowed => {
+        answer = allowed
+        return allowed
+      })
+      return answer ?? true
+    }
     requests.serveProxied(client, (head, responder) => this.#exchange(head, responder, isAllowed, { client, slot }))
   }
 
   #exchange(
     head: RequestHead,
     responder: Responder,
-    isAllowed: boolean,
+    isAllowed: () => boolean | Promise<boolean>,
     { client, slot }: { readonly client: Socket; readonly slot: ConnectionSlot },
   ): Exchange {
     this.#active += 1
@@ -116,11 +124,15 @@ export class OutboundProxy {
     const proxy: ForwardingProxy & TunnellingProxy = {
       answerMs: this.#limits.answerMs,
       routerFor: request => {
-        this.#check(request, isAllowed)
-        return this.#routerFor(request)
+        const routerIf = (allowed: boolean) => {
+          this.#check(request, allowed)
+          return this.#routerFor(request)
+        }
+        const allowed = isAllowed()
+        return typeof allowed === "boolean" ? routerIf(allowed) : allowed.then(routerIf)
       },
       connect: async request => {
-        this.#check(request, isAllowed)
+        this.#check(request, await isAllowed())
         return this.#connect(forwardTarget(request), client)
       },
       failed: (failure, request) => this.#failed(failure, request),

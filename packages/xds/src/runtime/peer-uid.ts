@@ -22,11 +22,13 @@ async function peerUid({ remoteAddress, remotePort, localAddress, localPort }: E
   const near = endsOf(remoteAddress, remotePort)
   const far = endsOf(localAddress, localPort)
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
-    const rows = (await readFile(table, "utf8").catch(() => "")).split("\n")
-    for (const row of rows) {
-      const [, from = "", to = "", , , , , uid = "", , inode = "0"] = row.trim().split(/\s+/)
+    const rows = await readFile(table, "utf8").catch(() => "")
+    for (const ends of near.flatMap(from => far.map(to => `${from} ${to} `))) {
+      const at = rows.indexOf(ends)
+      if (at < 0) continue
+      const [, , , , , , uid, , inode = "0"] = rows.slice(at, rows.indexOf("\n", at)).split(/\s+/)
       // A socket that its process has closed has no inode any more, and the table says that it is root's.
-      if (near.includes(from) && far.includes(to)) return inode === "0" ? undefined : Number(uid)
+      return inode === "0" ? undefined : Number(uid)
     }
   }
   return undefined
