@@ -182,7 +182,7 @@ describe("in a namespace of the mesh", () => {
   it("an application calls by http_proxy where its Pod asks for it", async () => {
     const script = `const { request } = require("node:http")
       const { hostname, port } = new URL(process.env.http_proxy)
-      request({ host: hostname, port, path: "http://web.app.svc.cluster.local/" }, answer => console.log(answer.statusCode)).end()`
+      request({ host: hostname, port, path: "http://web.app.svc.cluster.local/" }, answer => console.log(answer.resume().statusCode)).end()`
     const metadata = { labels: { app: "proxied" }, annotations: { "outbound.merlon.dev/proxy": "true" } }
     await apply(pod("proxied", SPACE, {}, metadata), strict("app"))
     await waitReady("proxied", SPACE)
