@@ -163,7 +163,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
         expectAnswers(({ pod }) => [9999, 15_001].map(port => [{ host: pod, port }, "ECONNREFUSED"] as const), "node"))
     })
 
-    it("passes calls of the proxy's user alone, whoever that is", async () => {
+    it("passes only the calls of the user that the proxy runs as", async () => {
       network.capture(program, ...OUTBOUND, "--proxy-uid", "2102")
       await expectAnswers(({ node }) => [
         [{ host: node, uid: 2102 }, "node"],

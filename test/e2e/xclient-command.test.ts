@@ -137,7 +137,7 @@ it("--listen gives any program with http_proxy routing and mutual TLS", { tags: 
 })
 
 it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
-  "--listen takes no calls of other users unless it is told to (needs root)",
+  "--listen rejects calls of other users without --allow-other-users (needs root)",
   { tags: ["needs/curl"] },
   async () => {
     const codeFor = async (...flags: readonly string[]): Promise<string> => {

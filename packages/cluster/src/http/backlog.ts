@@ -43,7 +43,7 @@ export class Backlog {
     if (member.pending > 0) pool.add(owner, member, member.pending)
     else pool.remove(owner, member)
     if (this.bytes <= before) return
-    // A single member is bounded by whoever made it, so it stays; a bound limits what several make together.
+    // Its creator bounds a single member, so it stays; this bound limits what several make together.
     while (!system && pool.held(owner) > this.bounds.each) {
       const largest = largestOf(pool.of(owner))
       if (largest === undefined || largest.pending === pool.held(owner)) break

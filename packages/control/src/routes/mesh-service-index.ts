@@ -53,12 +53,12 @@ export class MeshServiceIndex {
     return governing === undefined ? leading : [governing, ...leading.filter(document => document !== governing)]
   }
 
-  /** All that speak for the host, whoever hears them. */
+  /** All that govern the host, for callers of any namespace. */
   governedBy(host: string): readonly MeshService[] {
     return this.#governing.get(host) ?? []
   }
 
-  /** All whose routes lead to the host, whoever hears them. */
+  /** All whose routes lead to the host, for callers of any namespace. */
   leadingTo(host: string): readonly MeshService[] {
     return this.#leading.get(host) ?? []
   }

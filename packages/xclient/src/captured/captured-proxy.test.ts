@@ -317,7 +317,7 @@ describe("under REGISTRY_ONLY", () => {
     await filled.setPolicy({ mode: "REGISTRY_ONLY", mtls: [] })
   })
 
-  it("a program that speaks HTTP is told why its call is refused", async () => {
+  it("tells a program that speaks HTTP why its call is rejected", async () => {
     const plain = await plainServer()
     const reply = await say(await start(() => plain), "GET / HTTP/1.1\r\nhost: x\r\n\r\n")
     expect(reply).toMatch(/^HTTP\/1\.1 502 /)

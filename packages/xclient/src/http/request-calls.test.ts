@@ -549,7 +549,7 @@ describe("the record of a call", () => {
     expect(records[0]?.reason).toContain("`web`")
   })
 
-  it("is part of the trace of which the server is told", async () => {
+  it("is the parent of the server's span", async () => {
     traced.length = 0
     const server = await web(telling("v1"))
     await toEndpoints(server.endpoint)

@@ -55,7 +55,7 @@ export class ObservedRequest {
     if (id !== undefined && second === undefined && DECISION_ID.test(id)) this.#decisionId = id
   }
 
-  /** The program is told so, unless it is too late. */
+  /** The program gets the reason, unless the response has begun. */
   failed(failure: CallFailure): void {
     this.#failure = failure
   }

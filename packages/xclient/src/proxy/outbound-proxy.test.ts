@@ -230,7 +230,7 @@ describe("a raw connection to the proxy", () => {
     const client = await talk(await start({ allowExternal: true }))
     client.write("GET http://web/first HTTP/1.1\r\nhost: web\r\n\r\n")
     await expect.poll(client.read).toMatch(/v1 GET \/first/)
-    // With what the program sends before it is told that there is a tunnel.
+    // With what the program sends before the tunnel is confirmed.
     client.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\nearly `)
     await expect.poll(client.read).toMatch(/200 Connection established\r\n\r\nearly $/)
     client.end("late")

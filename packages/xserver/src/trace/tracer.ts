@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One span for each request that is to be recorded: a caller's word counts where it gave one, else a share of the traces
-// that begin here. The server behind us is told in either case, so that it does not decide otherwise.
+// that begin here. The server behind us gets the decision in either case, so that it makes no other one.
 
 import type { HeaderLines } from "@merlon/policy/request"
 import { collectorAt } from "./collector.js"
