@@ -18,6 +18,7 @@ export {
 } from "./http1/response-head.js"
 export { STEP } from "./http1/step.js"
 export { Connection as Http2Connection } from "./http2/connection.js"
+export type { ConnectionUser as Http2ConnectionUser } from "./http2/connection-user.js"
 export { Http2Downstream } from "./http2/downstream-connection.js"
 export { Field as Http2Field } from "./http2/field.js"
 export { FIELD_KIND, fieldName, RECOGNISED_FIELDS } from "./http2/field-kind.js"
@@ -45,7 +46,6 @@ export {
 } from "./http2/frame-writer.js"
 export { HpackDecoder, type ListFault as HeaderListFault } from "./http2/hpack/decoder.js"
 export { HpackEncoder } from "./http2/hpack/encoder.js"
-export type { ConnectionUser as Http2ConnectionUser } from "./http2/multiplexer.js"
 export { Http2Pool } from "./http2/pool.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
 export {

@@ -1,382 +1,222 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection as it is read, from either side (RFC 9113): frames become calls of streams, settings and pings are
-// answered, and what a peer makes us do for nothing is counted. What a new stream is, and when a connection has lived long
-// enough, is for its user to say.
+// The streams of one HTTP/2 connection and what they share: the output, both windows of the connection, and the budget for
+// frames that bring nothing. `IncomingFrames` reads; this writes.
 
+import type { Socket } from "node:net"
+import { TokenBucket } from "../limits/token-bucket.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
-import type { Field } from "./field.js"
-import { ERROR, FLAG, FRAME, MAX_WINDOW } from "./frame.js"
-import { FOUND, FrameReader } from "./frame-reader.js"
-import { pingText, SETTINGS_ACK } from "./frame-writer.js"
-import { HeaderSection } from "./header-section.js"
-import { HpackDecoder } from "./hpack/decoder.js"
-import { type ConnectionOptions, type ConnectionUser, Multiplexer } from "./multiplexer.js"
-import { readSettings } from "./settings.js"
-import type { Stream } from "./stream.js"
+import { Outbox } from "../sockets/output-buffer.js"
+import { ClosedStreams } from "./closed-streams.js"
+import type { ConnectionOptions, ConnectionUser } from "./connection-user.js"
+import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW } from "./frame.js"
+import { goawayText, headersText, resetText, windowUpdateText } from "./frame-writer.js"
+import { HpackEncoder } from "./hpack/encoder.js"
+import { type FrameHost, IncomingFrames } from "./incoming-frames.js"
+import { defaultSettings, type PeerSettings } from "./settings.js"
+import { Stream, type StreamHost } from "./stream.js"
+import { StreamTable } from "./stream-table.js"
 
-/** An honest peer changes its settings a few times, if ever; each may change every window. */
-const SETTINGS_COST = 10
-/** What a request is worth: it may come with a priority, and end in a ping. */
-const FOR_REQUEST = 5
-
-export class Connection extends Multiplexer {
-  readonly #server: boolean
-  readonly #reader = new FrameReader()
-  readonly #decoder: HpackDecoder
-  readonly #section: HeaderSection
-  readonly #touched: Stream[] = []
-  #settled = false
-  /** The stream whose DATA is being read, where anybody wants it. */
-  #data: Stream | undefined
-  /** Not read further until the peer has taken what waits for it. */
-  #waits = false
-  /** The peer has acknowledged what we announced. */
-  acknowledged = false
+export class Connection implements StreamHost, FrameHost {
+  readonly #user: ConnectionUser
+  readonly #incoming: IncomingFrames
+  readonly outbox: Outbox
+  readonly encoder: HpackEncoder
+  readonly socket: Socket
+  readonly streamWindow: number
+  readonly streams = new StreamTable()
+  readonly peerSettings: PeerSettings
+  readonly closed = new ClosedStreams()
+  readonly #connectionWindow: number
+  readonly #chores: TokenBucket
+  /** Streams with content that waits for the connection's window or their own. */
+  readonly #blocked: Stream[] = []
+  /** What the peer may still send, and what of that is used up and not yet given back. */
+  #receiveWindow: number
+  #credit = 0
+  #wasFull = false
+  #flushing = false
+  sendWindow = DEFAULT_WINDOW
+  /** The last stream that the peer opened. */
+  lastStream = 0
+  /** Nothing is read or written any more. */
+  failed = false
 
   constructor(options: ConnectionOptions, user: ConnectionUser) {
-    super(options, user)
-    this.#server = options.server
-    this.#decoder = new HpackDecoder(options.headerBytes, options.headerLines)
-    this.#section = new HeaderSection(options.headerBytes)
+    this.#user = user
+    this.#incoming = new IncomingFrames(this, options, user)
+    this.socket = options.socket
+    this.outbox = new Outbox(options.socket)
+    this.encoder = new HpackEncoder(options.writtenTable)
+    this.streamWindow = options.streamWindow
+    this.peerSettings = defaultSettings(options.assumedStreams)
+    this.#chores = new TokenBucket(options.chores.burst, options.chores.perSecond, performance.now())
+    this.#connectionWindow = options.connectionWindow
+    this.#receiveWindow = options.connectionWindow
+  }
+
+  /** Whether so much waits in the socket that streams should pause. */
+  get full(): boolean {
+    const { full } = this.outbox
+    if (full) this.#wasFull = true
+    return full
+  }
+
+  // For its user.
+
+  receive(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#incoming.receive(bytes, from, to)
   }
 
   /** Bytes of frames and header sections that are not whole yet. */
   get held(): number {
-    return this.#reader.held + this.#section.held
+    return this.#incoming.held
   }
 
-  // Reading.
+  /** Whether the peer has acknowledged what we announced. */
+  get acknowledged(): boolean {
+    return this.#incoming.acknowledged
+  }
 
-  receive(bytes: BorrowedBytes, from: number, to: number): void {
-    const reader = this.#reader
-    let at = from
-    while (!this.failed) {
-      const found = reader.read(bytes, at, to)
-      at = reader.next
-      if (found === FOUND.nothing) break
-      if (found === FOUND.data) this.#content()
-      else this.#take(found)
-    }
-    const { length } = this.#touched
-    for (let index = 0; index < length; index++) {
-      const stream = this.#touched[index]
-      if (stream === undefined) continue
-      stream.touched = false
-      stream.user?.onPause()
-    }
-    this.#touched.length = 0
-    reader.letGo()
-    this.outbox.flush()
-    // Heads, resets and answers to pings have no window: who asks and never reads would have us keep them all. Not so where
-    // the peer is the one that answers: it may wait for us to read before it reads itself.
-    if (this.#server && !this.failed && this.full) {
-      this.#waits = true
-      this.socket.pause()
+  // For streams.
+
+  writeHeaders(stream: number, block: string, ended: boolean): void {
+    this.outbox.text(headersText(stream, block, ended))
+  }
+
+  writeReset(stream: number, code: ErrorCode): void {
+    this.outbox.text(resetText(stream, code))
+  }
+
+  writeWindowUpdate(stream: number, increment: number): void {
+    this.outbox.text(windowUpdateText(stream, increment))
+  }
+
+  block(stream: Stream): void {
+    if (stream.blocked) return
+    stream.blocked = true
+    this.#blocked.push(stream)
+  }
+
+  consumed(bytes: number): void {
+    this.#credit += bytes
+    if (this.#credit * 2 < this.#connectionWindow || this.failed) return
+    this.#receiveWindow += this.#credit
+    this.writeWindowUpdate(0, this.#credit)
+    this.#credit = 0
+  }
+
+  earn(amount: number): void {
+    this.#chores.credit(amount)
+  }
+
+  /** A frame that brings nothing. Fail closed: a peer that only makes work loses its connection. */
+  chore(cost: number): void {
+    if (!this.failed && !this.#chores.take(performance.now(), cost))
+      this.fail(ERROR.calm, "too many frames that bring nothing")
+  }
+
+  forget(stream: Stream, resetByUs: boolean): void {
+    this.streams.delete(stream.id)
+    this.#unblock(stream)
+    this.closed.add(stream.id, resetByUs)
+    this.#user.finished(stream)
+  }
+
+  open(id: number): Stream {
+    const stream = new Stream(this, id, this.peerSettings.initialWindowSize, this.streamWindow)
+    this.streams.add(stream)
+    return stream
+  }
+
+  /** Writes what was gathered: at once where one stream is all there is, together with the others' otherwise. */
+  flushSoon(): void {
+    if (this.streams.size <= 1) {
+      this.outbox.flush()
+    } else if (!this.#flushing) {
+      this.#flushing = true
+      setImmediate(() => {
+        this.#flushing = false
+        this.outbox.flush()
+      })
     }
   }
 
-  override drained(): void {
+  /** The socket has taken what waited. */
+  drained(): void {
     // Before streams write again: however much they have, the peer is heard between.
-    if (this.#waits) {
-      this.#waits = false
-      if (!this.failed) this.socket.resume()
-    }
-    super.drained()
+    this.#incoming.resume()
+    if (!this.#wasFull || this.full) return
+    this.#wasFull = false
+    for (const stream of this.streams.all()) stream.writable()
   }
 
-  #take(found: (typeof FOUND)[keyof typeof FOUND]): void {
-    const reader = this.#reader
-    if (found === FOUND.fault) {
-      this.fail(reader.error, "malformed frame")
-      return
-    }
-    // RFC 9113 section 3.4: the first frame is SETTINGS. Section 6.10: a header section is in one piece.
-    const { type } = reader
-    const inOrder = this.#settled || (type === FRAME.settings && (reader.flags & FLAG.ack) === 0)
-    const inSection = !this.#section.open || (type === FRAME.continuation && reader.stream === this.#section.stream)
-    if (!inOrder || !inSection) {
-      this.fail(ERROR.protocol, "frame out of order")
-      return
-    }
-    if (found === FOUND.frame) this.#frame(type)
-    else if (found === FOUND.dataHeader) this.#dataBegins()
-    else if (found === FOUND.dataEnd) this.#dataEnds()
-    else this.chore(1)
+  /** A connection error (RFC 9113 section 5.4.1). */
+  fail(code: ErrorCode, debug: string): void {
+    if (this.failed) return
+    this.#user.failing?.(debug)
+    this.goaway(this.lastStream, code, debug)
+    this.abandon()
+    this.#user.closing(code)
   }
 
-  #frame(type: number): void {
-    switch (type) {
-      case FRAME.headers:
-      case FRAME.continuation:
-        this.#headers(type)
-        return
-      case FRAME.priority:
-        this.#priority()
-        return
-      case FRAME.reset:
-        this.#reset()
-        return
-      case FRAME.settings:
-        this.#settings()
-        return
-      case FRAME.ping:
-        this.#ping()
-        return
-      case FRAME.goaway:
-        this.#goaway()
-        return
-      case FRAME.windowUpdate:
-        this.#windowUpdate()
-        return
-      default:
-        // PUSH_PROMISE: from a client never, from a server only where it is enabled (RFC 9113 section 8.4).
-        this.fail(ERROR.protocol, "push is not enabled")
-    }
+  goaway(lastStream: number, code: ErrorCode, debug = ""): void {
+    this.outbox.text(goawayText(lastStream, code, debug))
+    this.outbox.flush()
   }
 
-  // Header sections.
-
-  #headers(type: number): void {
-    const reader = this.#reader
-    const section = this.#section
-    const error = type === FRAME.headers ? section.begin(reader) : section.continue(reader)
-    if (error !== ERROR.none) {
-      this.fail(error, "malformed header section")
-      return
+  /** Whatever was under way has gone with the connection. */
+  abandon(): void {
+    this.failed = true
+    for (const stream of this.streams.all()) {
+      stream.finish(false)
+      stream.user?.onReset(ERROR.internal)
     }
-    if (type === FRAME.continuation) this.chore(1)
-    if (section.open || this.failed) return
-    const list = this.#decoder.decode(section.bytes, section.start, section.end)
-    section.letGo()
-    if (list === undefined) {
-      this.fail(ERROR.compression, "header block cannot be read")
-      return
-    }
-    this.#fields(section.stream, list, section.ended)
+    this.#blocked.length = 0
   }
 
-  #fields(id: number, list: readonly Field[], ended: boolean): void {
-    const stream = this.streams.get(id)
-    if (stream !== undefined) {
-      this.#fieldsOf(stream, list, ended)
-      return
-    }
-    const peers = this.#server === (id % 2 === 1)
-    if (id > this.lastStream && peers && this.#server) {
-      this.lastStream = id
-      this.earn(FOR_REQUEST)
-      this.user.opened(id, list, this.#decoder.fault, ended)
-      return
-    }
-    switch (this.closed.how(id)) {
-      case "reset":
-        // It may not have heard of our reset yet.
-        this.chore(1)
-        return
-      case "ended":
-        this.fail(ERROR.streamClosed, "headers on a closed stream")
-        return
-      case "unknown":
-        if (this.#server || this.#isIdle(id)) this.fail(ERROR.protocol, "headers on a stream that cannot be opened")
-        else this.chore(1)
-    }
+  /** A stream error (RFC 9113 section 5.4.2): it is over, the others go on. Making us do so is paid for like a reset. */
+  streamError(stream: Stream, code: ErrorCode): void {
+    stream.reset(code)
+    stream.user?.onReset(code)
+    this.#user.wasted()
   }
 
-  #fieldsOf(stream: Stream, list: readonly Field[], ended: boolean): void {
-    if (stream.remoteEnded) {
-      this.streamError(stream, ERROR.streamClosed)
-      return
-    }
-    // RFC 9113 section 8.1: what comes second to a server are trailers, and they are last.
-    if (this.#server && !ended) {
-      this.streamError(stream, ERROR.protocol)
-      return
-    }
-    if (ended && (stream.expected ?? 0) > 0) {
-      this.streamError(stream, ERROR.protocol)
-      return
-    }
-    this.#touch(stream)
-    stream.user?.onFields(list, this.#decoder.fault, ended)
-    if (ended && !stream.over) stream.endRemote()
-  }
-
-  // Content.
-
-  #dataBegins(): void {
-    const { stream: id, length, flags } = this.#reader
-    this.#data = undefined
-    if (!this.takeWindow(length)) {
-      this.fail(ERROR.flowControl, "more content than the connection's window")
-      return
-    }
-    if (length === 0 && (flags & FLAG.endStream) === 0) this.chore(1)
-    const stream = this.streams.get(id)
-    if (stream === undefined || stream.remoteEnded) {
-      this.#dataAstray(id, stream)
-      return
-    }
-    stream.receiveWindow -= length
-    if (stream.receiveWindow < 0) {
-      this.streamError(stream, ERROR.flowControl)
-      return
-    }
-    stream.received(length)
-    this.#data = stream
-  }
-
-  #dataAstray(id: number, stream: Stream | undefined): void {
-    const { length } = this.#reader
-    this.consumed(length)
-    if (stream !== undefined) {
-      this.streamError(stream, ERROR.streamClosed)
-      return
-    }
-    // RFC 9113 section 5.1: on a stream that nobody opened.
-    const how = this.closed.how(id)
-    if (id === 0 || (how === "unknown" && this.#isIdle(id))) this.fail(ERROR.protocol, "content on an idle stream")
-    else if (how === "ended") this.fail(ERROR.streamClosed, "content on a closed stream")
-    // It may not have heard of our reset yet.
-    else if (length === 0) this.chore(1)
-  }
-
-  #content(): void {
-    const { bytes, start, end } = this.#reader
-    const stream = this.#data
-    if (stream === undefined || stream.over) return
-    if (stream.expected !== undefined) {
-      stream.expected -= end - start
-      if (stream.expected < 0) {
-        // Fail closed: the rest could be taken for the next request on a connection behind us.
-        this.streamError(stream, ERROR.protocol)
-        return
+  /** In turn, a frame each, as far as the connection's window goes. */
+  sendBlocked(): void {
+    let sent = true
+    while (sent && this.sendWindow > 0 && !this.failed) {
+      sent = false
+      for (const stream of [...this.#blocked]) {
+        if (this.sendWindow <= 0) return
+        if (!stream.waits) continue
+        sent = true
+        if (stream.sendWaiting()) continue
+        if (stream.waiting > 0) continue
+        this.#unblock(stream)
+        stream.writable()
       }
     }
-    // A frame may have begun in an earlier read.
-    this.#touch(stream)
-    stream.user?.onContent(bytes, start, end)
   }
 
-  #dataEnds(): void {
-    const stream = this.#data
-    const { flags } = this.#reader
-    this.#data = undefined
-    if (stream === undefined || stream.over) return
-    // Padding and what says how long it is are used up as they come.
-    const padding = this.#reader.overhead
-    if (padding > 0) stream.consumed(padding)
-    if ((flags & FLAG.endStream) === 0) return
-    this.#touch(stream)
-    if ((stream.expected ?? 0) > 0) this.streamError(stream, ERROR.protocol)
-    else stream.endRemote()
+  #unblock(stream: Stream): void {
+    if (!stream.blocked) return
+    stream.blocked = false
+    this.#blocked.splice(this.#blocked.indexOf(stream), 1)
   }
 
-  // Other frames.
-
-  #priority(): void {
-    const { bytes, start, stream } = this.#reader
-    // Priorities were a failure and mean nothing any more (RFC 9113 section 5.3.1), but a stream never waits for itself.
-    if (stream === 0 || (bytes.readUInt32BE(start) & 0x7fffffff) === stream) {
-      this.fail(ERROR.protocol, "malformed priority")
-    } else {
-      this.chore(1)
+  /** RFC 9113 section 6.9.2: of streams that are open too, and below nothing if need be. */
+  resizeWindows(difference: number): boolean {
+    if (difference === 0) return true
+    for (const stream of this.streams.all()) {
+      stream.sendWindow += difference
+      if (stream.sendWindow > MAX_WINDOW) return false
     }
+    return true
   }
 
-  #reset(): void {
-    const { bytes, start, stream: id } = this.#reader
-    const stream = this.streams.get(id)
-    if (stream === undefined) {
-      if (id === 0 || this.#isIdle(id)) this.fail(ERROR.protocol, "reset of an idle stream")
-      else this.chore(1)
-      return
-    }
-    const code = bytes.readUInt32BE(start)
-    const begun = !stream.localEnded
-    stream.finish(false)
-    stream.user?.onReset(code)
-    if (begun) this.user.wasted()
-  }
-
-  #settings(): void {
-    const { bytes, start, end, flags, stream } = this.#reader
-    if (stream !== 0) {
-      this.fail(ERROR.protocol, "settings of a stream")
-      return
-    }
-    if ((flags & FLAG.ack) !== 0) {
-      this.acknowledged = true
-      return
-    }
-    this.#settled = true
-    const before = this.peerSettings.initialWindowSize
-    const error = readSettings(this.peerSettings, bytes, start, end, !this.#server)
-    if (error !== ERROR.none || !this.resizeWindows(this.peerSettings.initialWindowSize - before)) {
-      this.fail(error === ERROR.none ? ERROR.flowControl : error, "malformed settings")
-      return
-    }
-    this.encoder.limitTable(this.peerSettings.headerTableSize)
-    this.outbox.text(SETTINGS_ACK)
-    this.chore(SETTINGS_COST)
-    this.user.settled()
-    this.sendBlocked()
-  }
-
-  #ping(): void {
-    const { bytes, start, end, flags, stream } = this.#reader
-    if (stream !== 0) {
-      this.fail(ERROR.protocol, "ping of a stream")
-    } else if ((flags & FLAG.ack) !== 0) {
-      this.chore(1)
-      this.user.pinged()
-    } else {
-      this.outbox.text(pingText(true, bytes.toString("latin1", start, end)))
-      this.chore(1)
-    }
-  }
-
-  #goaway(): void {
-    const { bytes, start, stream } = this.#reader
-    if (stream !== 0) this.fail(ERROR.protocol, "goaway of a stream")
-    else {
-      this.chore(1)
-      this.user.goingAway(bytes.readUInt32BE(start) & 0x7fffffff)
-    }
-  }
-
-  #windowUpdate(): void {
-    const { bytes, start, stream: id } = this.#reader
-    const increment = bytes.readUInt32BE(start) & 0x7fffffff
-    this.chore(1)
-    if (this.failed) return
-    if (id === 0) {
-      this.sendWindow += increment
-      if (increment === 0) this.fail(ERROR.protocol, "a window grows by nothing")
-      else if (this.sendWindow > MAX_WINDOW) this.fail(ERROR.flowControl, "a window too large")
-      else this.sendBlocked()
-      return
-    }
-    const stream = this.streams.get(id)
-    if (stream === undefined) {
-      if (this.#isIdle(id)) this.fail(ERROR.protocol, "window of an idle stream")
-      return
-    }
-    stream.sendWindow += increment
-    if (increment === 0) this.streamError(stream, ERROR.protocol)
-    else if (stream.sendWindow > MAX_WINDOW) this.streamError(stream, ERROR.flowControl)
-    else {
-      this.sendBlocked()
-      stream.writable()
-    }
-  }
-
-  #isIdle(id: number): boolean {
-    return this.#server === (id % 2 === 1) ? id > this.lastStream : this.user.idleToUs(id)
-  }
-
-  #touch(stream: Stream): void {
-    if (stream.touched) return
-    stream.touched = true
-    this.#touched.push(stream)
+  /** Of content that comes. False where it is more than the window. */
+  takeWindow(bytes: number): boolean {
+    this.#receiveWindow -= bytes
+    return this.#receiveWindow >= 0
   }
 }

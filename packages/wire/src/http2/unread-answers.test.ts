@@ -5,9 +5,9 @@ import { Socket } from "node:net"
 import { expect, test } from "vitest"
 import { until } from "../http/testing/calls.js"
 import { Connection } from "./connection.js"
+import type { ConnectionUser } from "./connection-user.js"
 import { FRAME } from "./frame.js"
 import { frameHeader, headersText } from "./frame-writer.js"
-import type { ConnectionUser } from "./multiplexer.js"
 
 /** Takes nothing before it is let. */
 class HeldSocket extends Socket {
