@@ -15,6 +15,8 @@ import { LocalDataPath } from "./local-data-path.js"
 /** What a Pod's own address is to a machine with one address more on loopback. */
 const POD_IP = "127.0.0.9"
 const opened: { close(): unknown }[] = []
+// A client that waits for the server to speak first waits this long.
+const LIMITS = { ...DEFAULT_LIMITS, drainTimeoutMs: 1, sniffTimeoutMs: 100 }
 let path: LocalDataPath
 afterEach(async () => {
   await path?.drain()
@@ -29,7 +31,7 @@ async function portOf(server: Server | ReturnType<typeof createHttp2>, host: str
 }
 
 async function start(port: Partial<ApplicationPort>, ...policies: readonly PolicyDocument[]): Promise<number> {
-  path = new LocalDataPath({ mesh: "merlon", limits: { ...DEFAULT_LIMITS, drainTimeoutMs: 1 }, accessLog: "off" })
+  path = new LocalDataPath({ mesh: "merlon", limits: LIMITS, accessLog: "off" })
   await path.apply({
     revision: 1,
     mesh: meshConfig(),
