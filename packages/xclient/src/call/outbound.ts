@@ -10,10 +10,10 @@ import { ConnectFailure, connect } from "../connect/connect.js"
 import type { ConnectionPool } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
 import { planTransport, type TransportPlan } from "../connect/transport-plan.js"
+import { VerifiedConnections } from "../connect/verified-connections.js"
 import type { Call } from "../routes/call.js"
 import type { Choice, HostRouting } from "../routes/host-routing.js"
 import { CallFailure } from "./call-failure.js"
-import { OpenTunnels } from "./open-tunnels.js"
 
 export interface OutboundOptions {
   readonly pool: ConnectionPool
@@ -42,7 +42,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 
 export class Outbound {
   readonly #options: OutboundOptions
-  readonly #tunnels = new OpenTunnels()
+  readonly #tunnels = new VerifiedConnections()
 
   constructor(options: OutboundOptions) {
     this.#options = options

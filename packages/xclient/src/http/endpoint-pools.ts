@@ -4,12 +4,13 @@
 
 import { Http1Pool, Http2Pool } from "@merlon/wire"
 import type { Deadlines, HttpVersion, Upstream, UpstreamLimits, UpstreamObserver } from "@merlon/wire/http"
-import type { ServiceEndpoint } from "@merlon/xds"
+import type { ServiceEndpoint, TrustSpec } from "@merlon/xds"
 import { messageOf } from "@merlon/xds/runtime"
 import { connectionKey } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
 import { openSocket } from "../connect/open-socket.js"
 import type { TransportPlan } from "../connect/transport-plan.js"
+import { VerifiedConnections } from "../connect/verified-connections.js"
 
 /** A pool that has not been used for so long is closed. */
 const FORGET_MS = 60_000
@@ -41,6 +42,7 @@ export class EndpointPools {
   readonly #now: () => number
   readonly #pools = new Map<string, Kept>()
   readonly #latest = new WeakMap<ServiceEndpoint, Latest>()
+  readonly #verified = new VerifiedConnections()
   #material: number | undefined
   #swept = 0
 
@@ -84,6 +86,11 @@ export class EndpointPools {
     return this.#latest.get(endpoint)?.kept.connectError
   }
 
+  /** Whom we trust has changed: ends connections to servers that are no longer trusted. */
+  trustChanged(trust: TrustSpec): void {
+    this.#verified.recheck(trust)
+  }
+
   /** Ends what is idle; requests under way may finish. */
   close(): void {
     for (const [key, kept] of this.#pools) this.#end(key, kept)
@@ -97,8 +104,13 @@ export class EndpointPools {
     observer: UpstreamObserver,
   ): Upstream {
     const { mesh, limits, deadlines } = this.#options
-    const connect = ({ allowHalfOpen }: { readonly allowHalfOpen: boolean }) =>
-      openSocket({ endpoint, plan, material, alpn: [`${mesh}-h2`], timeoutMs: limits.connectTimeoutMs, allowHalfOpen })
+    const alpn = [`${mesh}-h2`]
+    const { connectTimeoutMs: timeoutMs } = limits
+    const connect = ({ allowHalfOpen }: { readonly allowHalfOpen: boolean }) => {
+      const socket = openSocket({ endpoint, plan, material, alpn, timeoutMs, allowHalfOpen })
+      if (plan.kind === "mutual") socket.once("secureConnect", () => this.#verified.add(socket, plan.identities))
+      return socket
+    }
     // One place decides what is sent again: the exchange.
     const options = { connect, limits, deadlines, observer, retries: false }
     return isHttp2 ? new Http2Pool(options) : new Http1Pool(options)

@@ -4,6 +4,7 @@
 
 import type { Socket } from "node:net"
 import { Deadlines, type LocalReply, type UpstreamLimits } from "@merlon/wire/http"
+import type { TrustSpec } from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { CallFailure } from "../call/call-failure.js"
 import type { Material } from "../connect/material.js"
@@ -105,6 +106,11 @@ export class RequestCalls {
   /** Connections of the workload end after their response. */
   drain(): void {
     this.#connections.drain()
+  }
+
+  /** Whom we trust has changed: ends connections to servers that are no longer trusted, with the requests on them. */
+  trustChanged(trust: TrustSpec): void {
+    this.#pools.trustChanged(trust)
   }
 
   close(): void {

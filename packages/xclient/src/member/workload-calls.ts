@@ -79,6 +79,7 @@ export class WorkloadCalls {
   #trust(trust: TrustSpec): void {
     if (!this.#material.setTrust(trust)) return
     this.outbound.trustChanged(trust)
+    this.requests.trustChanged(trust)
     this.#options.trustChanged?.(trust)
   }
 }

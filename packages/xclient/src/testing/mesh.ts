@@ -35,10 +35,11 @@ export class TestMesh {
     return { bundle, signer, revokedIdentities: [], revokedSerials: [] }
   }
 
-  credentials(identity = CONSUMER_ID, authority = this.authority): WorkloadCredentials {
+  /** Valid for an hour from `now` on. */
+  credentials(identity = CONSUMER_ID, authority = this.authority, now = Date.now()): WorkloadCredentials {
     const { privateKey } = makeSigningRequest()
     const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: "spki", format: "der" })
-    const { certificateChain } = authority.sign({ publicKey, identity, ttlMs: HOUR, now: Date.now() })
+    const { certificateChain } = authority.sign({ publicKey, identity, ttlMs: HOUR, now })
     return { certificateChain, privateKey }
   }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open connections to servers that have proven who they are. Tunnels and streams stay open for as long as programs like. A
+// server that is revoked meanwhile loses them: an old connection must not outlive what a new one would be refused for.
+
+import type { X509Certificate } from "node:crypto"
+import type { Socket } from "node:net"
+import { TLSSocket } from "node:tls"
+import type { TrustSpec } from "@merlon/xds"
+import { serverCertificate } from "./server-certificate.js"
+import { verifyServer } from "./verify-server.js"
+
+interface Verified {
+  readonly certificate: X509Certificate
+  readonly identities: readonly string[]
+}
+
+export class VerifiedConnections {
+  readonly #open = new Map<Socket, Verified>()
+  #trust: TrustSpec | undefined
+
+  add(socket: Socket, identities: readonly string[]): void {
+    const certificate = socket instanceof TLSSocket ? serverCertificate(socket) : undefined
+    if (certificate === undefined || socket.destroyed) return
+    this.#open.set(socket, { certificate, identities })
+    socket.once("close", () => this.#open.delete(socket))
+    // Trust may have changed while the connection was made.
+    if (this.#trust !== undefined) endUntrusted(socket, { certificate, identities }, this.#trust)
+  }
+
+  recheck(trust: TrustSpec): void {
+    this.#trust = trust
+    for (const [socket, verified] of this.#open) endUntrusted(socket, verified, trust)
+  }
+}
+
+/** An expired certificate ends no connection: it was valid when it was shown. */
+function endUntrusted(socket: Socket, { certificate, identities }: Verified, trust: TrustSpec): void {
+  const fault = verifyServer(certificate, identities, trust, Date.parse(certificate.validFrom))
+  if (fault !== undefined) socket.destroy(new Error(fault))
+}
