@@ -85,7 +85,7 @@ async function server(serve: Serve, credentials = mesh.credentials(WEB_ID)): Pro
 interface Running {
   readonly port: number
   /** Routes of the destination, and whom the mesh trusts from now on. */
-  routes(endpoints: readonly ServiceEndpoint[], trust?: Partial<TrustSpec>): Promise<void>
+  readonly routes: (endpoints: readonly ServiceEndpoint[], trust?: Partial<TrustSpec>) => Promise<void>
 }
 
 async function start(destination = HTTP, connectTimeoutMs = 60_000): Promise<Running> {
