@@ -132,9 +132,9 @@ async function get(port: number, headers: Readonly<Record<string, string>> = {})
   return { status: answer.statusCode, code: answer.headers["x-merlon-failure"], body }
 }
 
-describe.each([
-  ["identity", (_: string): Partial<TrustSpec> => ({ revokedIdentities: [WEB_ID] })],
-  ["certificate", (serial: string): Partial<TrustSpec> => ({ revokedSerials: [serial] })],
+describe.each<[string, (serial: string) => Partial<TrustSpec>]>([
+  ["identity", () => ({ revokedIdentities: [WEB_ID] })],
+  ["certificate", serial => ({ revokedSerials: [serial] })],
 ])("a server whose %s is revoked", (_, revoked) => {
   it("loses the responses that it still sends, and gets no further request", async () => {
     const web = await server(streams)
