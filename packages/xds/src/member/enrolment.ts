@@ -23,11 +23,15 @@ export interface EnrolmentOptions {
   readonly random?: () => number
 }
 
+type Facts = ReturnType<typeof certificateFacts>
+
 export class Enrolment {
   readonly #options: EnrolmentOptions
   readonly #now: () => number
   readonly #random: () => number
   #credentials: WorkloadCredentials | undefined
+  /** Of the last chain that was read: every call asks for the expiry, and reading a certificate costs more than a request. */
+  #read: { readonly chain: string; readonly facts: Facts } | undefined
   #timer: NodeJS.Timeout | undefined
   /** By the wall clock; drawn once for each certificate, so that workloads stay spread out. */
   #due = 0
@@ -82,7 +86,6 @@ export class Enrolment {
     for (let wait = FIRST_RETRY_MS; !this.#closed; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
         await this.#renewOnce()
-        this.#await(this.#leastWait())
         return
       } catch (error) {
         const left =
@@ -102,12 +105,13 @@ export class Enrolment {
     await this.#options.use(credentials)
     this.#credentials = credentials
     this.#options.logger.info({ until: this.#ends(credentials) }, "holding a certificate")
+    this.#await(this.#leastWait(credentials))
   }
 
   /** A clock that is wrong, ours or the control plane's, must not take away what still works. */
   #refuseWorse(offered: WorkloadCredentials): void {
     if (this.#credentials === undefined || !this.#isCurrent(this.#credentials) || this.#isCurrent(offered)) return
-    const { notBefore, notAfter } = certificateFacts(offered.certificateChain)
+    const { notBefore, notAfter } = this.#factsOf(offered)
     const [from, to, here] = [notBefore, notAfter, this.#now()].map(time => new Date(time).toISOString())
     throw new Error(
       `the one offered is good from ${from} to ${to}, and here it is ${here}; set the clock that is wrong`,
@@ -116,7 +120,7 @@ export class Enrolment {
 
   #await(least = 0): void {
     if (this.#credentials === undefined) return
-    const facts = certificateFacts(this.#credentials.certificateChain)
+    const facts = this.#factsOf(this.#credentials)
     // What is not good yet, or no more, is replaced as soon as may be, and not when its dates say.
     const due = this.#isCurrent(this.#credentials) ? renewAt(facts, this.#random) : 0
     this.#due = Math.max(due, this.#now() + least)
@@ -138,15 +142,15 @@ export class Enrolment {
     return this.#now() >= this.#due || this.#credentials === undefined || !this.#isCurrent(this.#credentials)
   }
 
-  #isCurrent({ certificateChain }: WorkloadCredentials): boolean {
-    const { notBefore, notAfter } = certificateFacts(certificateChain)
+  #isCurrent(credentials: WorkloadCredentials): boolean {
+    const { notBefore, notAfter } = this.#factsOf(credentials)
     const now = this.#now()
     return notBefore <= now && now < notAfter
   }
 
   /** Where clocks differ by more than half a life, each new certificate is due at once: asked for again, but not without end. */
-  #leastWait(): number {
-    const { notBefore, notAfter } = certificateFacts(this.#credentials?.certificateChain ?? "")
+  #leastWait(credentials: WorkloadCredentials): number {
+    const { notBefore, notAfter } = this.#factsOf(credentials)
     const life = notAfter - notBefore
     // What lies before its making is no life: a quarter of it may be longer than all that is left.
     return Math.min(SHORTEST_LIFE_MS, (life > BACKDATE_MS ? life - BACKDATE_MS : life) / 4)
@@ -158,8 +162,13 @@ export class Enrolment {
     })
   }
 
-  #expiry({ certificateChain }: WorkloadCredentials): number {
-    return certificateFacts(certificateChain).notAfter
+  #expiry(credentials: WorkloadCredentials): number {
+    return this.#factsOf(credentials).notAfter
+  }
+
+  #factsOf({ certificateChain: chain }: WorkloadCredentials): Facts {
+    if (this.#read?.chain !== chain) this.#read = { chain, facts: certificateFacts(chain) }
+    return this.#read.facts
   }
 
   #ends(credentials: WorkloadCredentials): string {
