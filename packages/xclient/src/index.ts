@@ -10,12 +10,10 @@ export { type Target, type TargetWords, targetOf } from "./check/target.js"
 export { XCLIENT_FAULTS } from "./errors.js"
 export { MeshMember, type MeshMemberOptions } from "./member/mesh-member.js"
 export { WorkloadCalls, type WorkloadCallsOptions } from "./member/workload-calls.js"
-export {
-  CALL_TRANSPORTS,
-  type CallObserver,
-  type CallRecord,
-  type CallTrace,
-  type CallTransport,
+export type {
+  CallObserver,
+  CallRecord,
+  CallTrace,
 } from "./observe/call-record.js"
 export { OutboundProxy, type OutboundProxyOptions, type ProxyLimits } from "./proxy/outbound-proxy.js"
 export { KeptRoutes } from "./routes/kept-routes.js"

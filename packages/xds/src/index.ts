@@ -18,9 +18,13 @@ export {
 
 export { MalformedResource } from "./malformed-resource.js"
 export {
+  CALL_TRANSPORTS,
+  type CalledDestination,
+  type CallTransport,
   type Inquiry,
   MAX_CALLS,
   MAX_DECISIONS,
+  MAX_DESTINATIONS,
   type Observation,
   type ObservationSource,
   type ObservedDecision,

@@ -5,7 +5,14 @@
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { afterEach, describe, expect, it, test, vi } from "vitest"
 import { clientRig, TYPE } from "./client/testing/client-rig.js"
-import { type Inquiry, type Observation, readInquiry, readObservation, writeObservation } from "./observation.js"
+import {
+  type CalledDestination,
+  type Inquiry,
+  type Observation,
+  readInquiry,
+  readObservation,
+  writeObservation,
+} from "./observation.js"
 import type { ObservationSink } from "./server/serve-observations.js"
 import { RawClient } from "./testing/raw-client.js"
 import { serverRig } from "./testing/server-rig.js"
@@ -16,6 +23,11 @@ const CALL: ObservedCall = {
   ...{ tls: true, verdict: "allow", stage: "default", firstSeen: 1, lastSeen: 2, count: 3 },
 }
 const BATCH: Observation = { kind: "calls", run: "r", sequence: 1, calls: [CALL], forgotten: 0 }
+
+const CALLED: CalledDestination = {
+  ...{ destination: "web.app:80", inMesh: true, transport: "mtls", count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
+}
+const ANSWER = { kind: "destinations", inquiry: 1 } as const
 
 const closing: (() => unknown)[] = []
 const until = (check: () => void) => vi.waitFor(check, { timeout: 90_000, interval: 5 })
@@ -122,9 +134,23 @@ describe("observations and inquiries", () => {
     ["x", "is not JSON"],
     [writeObservation({ ...BATCH, calls: Array.from({ length: 501 }, () => CALL) }), "must be a list of at most 500"],
     [JSON.stringify({ ...BATCH, calls: [{ ...CALL, token: "eyJ" }] }), "calls[0].token: unknown field"],
+    [JSON.stringify({ ...ANSWER, destinations: Array(201).fill(CALLED) }), "must be a list of at most 200"],
+    [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, transport: "pigeon" }] }), "destinations[0].transport"],
+    [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, destination: "x".repeat(301) }] }), "1 to 300 characters"],
+    [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, count: -1 }] }), "destinations[0].count"],
+    [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, lastSeen: 9e15 }] }), "destinations[0].lastSeen"],
     [JSON.stringify({ kind: "decisions", decisions: [{}], leftOut: 0 }), "decisions[0].time"],
   ])("of another form are refused: %#", (json, message) => {
     expect(() => readObservation(json)).toThrow(message)
+  })
+
+  it("of what was called are read, without what a newer proxy says beside it", () => {
+    const destinations = Array<CalledDestination>(200).fill(CALLED)
+    expect(readObservation(writeObservation({ ...ANSWER, destinations }))).toEqual({ ...ANSWER, destinations })
+    expect(readObservation(JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, mood: "good" }] }))).toEqual({
+      ...ANSWER,
+      destinations: [CALLED],
+    })
   })
 
   it("that a newer control plane makes are passed over", () => {

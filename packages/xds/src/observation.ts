@@ -3,7 +3,18 @@
 // read strictly: neither side believes the other more than it has to.
 
 import { type ObservedCall, readCall, writeCall } from "@merlon/policy/ledger"
-import { choice, flag, list, object, optional, type Read, ShapeError, text, whole } from "@merlon/policy/shape"
+import {
+  choice,
+  flag,
+  list,
+  object,
+  openObject,
+  optional,
+  type Read,
+  ShapeError,
+  text,
+  whole,
+} from "@merlon/policy/shape"
 import { readJson } from "./malformed-resource.js"
 
 /** One decision as it was kept, without anything of the message that is not needed to find it again. */
@@ -31,6 +42,34 @@ export interface ObservedDecision {
   readonly explanation?: string | undefined
 }
 
+/** How a caller's proxy reached a destination. `passthrough`: outside of the mesh, as the program called it. `none`: it did not. */
+export const CALL_TRANSPORTS = ["mtls", "plaintext", "passthrough", "none"] as const
+export type CallTransport = (typeof CALL_TRANSPORTS)[number]
+
+/** A destination that the workload called, in one transport, as the caller's proxy counted it since it started. */
+export interface CalledDestination {
+  /** `host:port` of a Service of the mesh, else what the program called. */
+  readonly destination: string
+  readonly inMesh: boolean
+  readonly transport: CallTransport
+  /** `namespace/name` of the workload that was tried last. */
+  readonly workload?: string | undefined
+  /** Requests, and connections whose bytes are not looked into. */
+  readonly count: number
+  /** Those without an answer of the destination, or without a connection to it. */
+  readonly failures: number
+  /** Of the last request; absent for connections, and 0 where the program got no answer. */
+  readonly lastStatus?: number | undefined
+  /** Why the last one that failed did: a code, and the reason in words. */
+  readonly lastFailure?: string | undefined
+  readonly lastReason?: string | undefined
+  /** Of the last denial by the destination. */
+  readonly lastDecision?: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly firstSeen: number
+  readonly lastSeen: number
+}
+
 export type Observation =
   | {
       readonly kind: "calls"
@@ -44,6 +83,8 @@ export type Observation =
     }
   | { readonly kind: "decisions"; readonly decisions: readonly ObservedDecision[]; readonly leftOut: number }
   | { readonly kind: "answer"; readonly inquiry: number; readonly decisions: readonly ObservedDecision[] }
+  /** Said only when asked: a control plane of an older version ends the stream at a kind that it does not know. */
+  | { readonly kind: "destinations"; readonly inquiry: number; readonly destinations: readonly CalledDestination[] }
 
 export type Inquiry =
   | { readonly kind: "taken"; readonly run: string; readonly sequence: number }
@@ -52,6 +93,8 @@ export type Inquiry =
   | { readonly kind: "find"; readonly inquiry: number; readonly id: string }
   /** The last decisions, newest first. */
   | { readonly kind: "recent"; readonly inquiry: number; readonly limit: number }
+  /** What the workload called. A proxy of an older version does not answer. */
+  | { readonly kind: "destinations"; readonly inquiry: number }
 
 /** What a proxy has to tell. */
 export interface ObservationSource {
@@ -66,6 +109,8 @@ export interface ObservationSource {
 export const MAX_CALLS = 500
 /** Decisions in one message. */
 export const MAX_DECISIONS = 200
+/** Destinations in one message, and so in what a proxy remembers. */
+export const MAX_DESTINATIONS = 200
 const MAX_EXPLANATION = 512 * 1024
 
 const run = text(64)
@@ -89,6 +134,23 @@ const decision: Read<ObservedDecision> = object<ObservedDecision>({
   explanation: optional(text(MAX_EXPLANATION)),
 })
 
+const count = whole(0, Number.MAX_SAFE_INTEGER)
+const time = whole(0, 8.64e15)
+const called: Read<CalledDestination> = openObject<CalledDestination>({
+  destination: text(300, 1),
+  inMesh: flag,
+  transport: choice(...CALL_TRANSPORTS),
+  workload: optional(text(512)),
+  count,
+  failures: count,
+  lastStatus: optional(whole(0, 999)),
+  lastFailure: optional(text(64)),
+  lastReason: optional(text(500)),
+  lastDecision: optional(text(64)),
+  firstSeen: time,
+  lastSeen: time,
+})
+
 const OBSERVATIONS: { readonly [K in Observation["kind"]]: Read<Extract<Observation, { readonly kind: K }>> } = {
   calls: object({
     kind: choice("calls"),
@@ -99,6 +161,11 @@ const OBSERVATIONS: { readonly [K in Observation["kind"]]: Read<Extract<Observat
   }),
   decisions: object({ kind: choice("decisions"), decisions: list(MAX_DECISIONS, decision), leftOut: sequence }),
   answer: object({ kind: choice("answer"), inquiry: sequence, decisions: list(MAX_DECISIONS, decision) }),
+  destinations: object({
+    kind: choice("destinations"),
+    inquiry: sequence,
+    destinations: list(MAX_DESTINATIONS, called),
+  }),
 }
 
 const INQUIRIES: { readonly [K in Inquiry["kind"]]: Read<Extract<Inquiry, { readonly kind: K }>> } = {
@@ -106,6 +173,7 @@ const INQUIRIES: { readonly [K in Inquiry["kind"]]: Read<Extract<Inquiry, { read
   follow: object({ kind: choice("follow"), on: flag }),
   find: object({ kind: choice("find"), inquiry: sequence, id: text(64) }),
   recent: object({ kind: choice("recent"), inquiry: sequence, limit: whole(1, MAX_DECISIONS) }),
+  destinations: object({ kind: choice("destinations"), inquiry: sequence }),
 }
 
 export function writeObservation(observation: Observation): string {

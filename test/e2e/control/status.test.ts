@@ -101,7 +101,7 @@ async function startControlPlane(client: HttpKubernetesClient) {
   })
   await ready
   const proxy = (key: string): ProxySession & { acknowledge(): void } => {
-    const session = ledger.connect(key, undefined)
+    const session = ledger.connect(key)
     return Object.assign(session, { acknowledge: () => session.acknowledged(views.get(key)?.resources ?? new Map()) })
   }
   const stop = async (): Promise<void> => {

@@ -106,22 +106,38 @@ async function expectDenied({ stdout }: Ended): Promise<void> {
   await expectBothLogged(id)
 }
 
-/** The proxies of both ends tell of the same decision. */
+/** The proxies of both ends tell of the same request and the same decision, and the control plane knows it from both. */
 async function expectBothLogged(decisionId: string): Promise<void> {
-  const logged = async (workload: string, namespace: string): Promise<object[]> => {
+  const logged = async (workload: string, namespace: string): Promise<{ readonly requestId?: string }[]> => {
     const { stdout } = await mesh.run("logs", workload, "-n", namespace)
     const lines = stdout.split("\n").filter(line => line.includes(decisionId))
     return lines.map(line => JSON.parse(line.slice(line.indexOf("{"))))
   }
   await vi.waitFor(
     async () => {
-      expect(await logged("web-v1", "app")).toMatchObject([
-        {
-          ...{ direction: "outbound", destination: "httpbin.foo.svc.cluster.local:8000", transport: "mtls" },
-          ...{ status: 403, decisionId, decidedBy: expect.stringMatching(/^foo\/httpbin/) },
+      const [sent, ...more] = await logged("web-v1", "app")
+      expect(more).toEqual([])
+      expect(sent).toMatchObject({
+        ...{ direction: "outbound", destination: "httpbin.foo.svc.cluster.local:8000", transport: "mtls" },
+        ...{
+          status: 403,
+          requestId: expect.any(String),
+          decisionId,
+          decidedBy: expect.stringMatching(/^foo\/httpbin/),
         },
-      ])
-      expect(await logged("httpbin", "foo")).toMatchObject([{ verdict: "deny", status: 403, decisionId }])
+      })
+      const requestId = sent?.requestId
+      expect(await logged("httpbin", "foo")).toMatchObject([{ verdict: "deny", status: 403, requestId, decisionId }])
+      const { stdout } = await mesh.run("describe", "workload", "web-v1-1", "-n", "app", "-o", "json")
+      expect(JSON.parse(stdout)).toMatchObject({
+        pods: [{ proxy: { calls: "http_proxy" } }],
+        destinations: expect.arrayContaining([
+          expect.objectContaining({
+            ...{ workload: "app/web-v1-1", destination: "httpbin.foo.svc.cluster.local:8000", to: "foo/httpbin-1" },
+            ...{ place: "mesh", transport: "mtls", lastStatus: 403, lastDecision: decisionId },
+          }),
+        ]),
+      })
     },
     { timeout: 90_000, interval: 500 },
   )

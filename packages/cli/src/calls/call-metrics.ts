@@ -2,7 +2,8 @@
 // Counts of the calls that a workload makes, for Prometheus. The first hundred Services that are called have a label of their own;
 // the rest share one, and so do all destinations outside of the mesh, because programs choose those.
 
-import { CALL_TRANSPORTS, type CallRecord, type CallTransport } from "@merlon/xclient"
+import type { CallRecord } from "@merlon/xclient"
+import { CALL_TRANSPORTS, type CallTransport } from "@merlon/xds"
 import { Durations, TalliedCounter } from "@merlon/xserver/observe"
 import { Counter, Registry } from "prom-client"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CallRecord } from "@merlon/xclient"
+import { MAX_DESTINATIONS } from "@merlon/xds"
 import { AggregatorRegistry } from "prom-client"
 import { describe, expect, it } from "vitest"
 import { callSpan } from "./call-span.js"
+import { CalledDestinations } from "./called-destinations.js"
 import { ObservedCalls } from "./observed-calls.js"
 
 const CALL: CallRecord = {
@@ -131,5 +133,55 @@ describe("a span", () => {
     expect(calls.trace(headers)?.headers?.[0]?.[1]).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
     expect(new ObservedCalls({ ...OPTIONS, accessLog: "off" }).trace(headers)).toBeUndefined()
     await calls.close()
+  })
+})
+
+describe("destinations", () => {
+  it("are counted by how they were reached, with what became of the last call", () => {
+    let now = 1_000
+    const destinations = new CalledDestinations(() => now++)
+    for (const record of [CALL, DENIED, FAILED, PASSED]) destinations.add(record)
+    expect(destinations.list()).toMatchObject([
+      { destination: "127.0.0.9:443", inMesh: false, transport: "passthrough", count: 1, failures: 0 },
+      {
+        ...{ destination: "web.app:80", inMesh: true, transport: "mtls", workload: "app/web-1", count: 3, failures: 1 },
+        ...{ lastStatus: 503, lastFailure: "unreachable", lastReason: "`web` accepts no connection" },
+        ...{ lastDecision: "0123456789abcdef0123", firstSeen: 1_000 },
+      },
+    ])
+  })
+
+  it("have a bound, and the one called longest ago gives way", () => {
+    let now = 0
+    const destinations = new CalledDestinations(() => now++)
+    for (let n = 0; n < 1_000; n++) {
+      destinations.add({ ...CALL, destination: "kept:80" })
+      destinations.add({ ...PASSED, destination: `127.0.0.1:${n}` })
+    }
+    const listed = destinations.list()
+    expect(listed).toHaveLength(MAX_DESTINATIONS)
+    expect(listed.find(({ destination }) => destination === "kept:80")?.count).toBe(1_000)
+  })
+
+  it("are never longer than the control plane reads", () => {
+    const destinations = new CalledDestinations()
+    destinations.add({
+      ...FAILED,
+      destination: "x".repeat(70_000),
+      workload: "y".repeat(9_000),
+      reason: "z".repeat(9_000),
+    })
+    destinations.add({ ...PASSED, destination: "", transport: "none" })
+    const lengths = destinations
+      .list()
+      .map(({ destination, workload = "", lastReason = "" }) =>
+        [destination, workload, lastReason].map(one => one.length),
+      )
+    expect(lengths).toEqual(
+      expect.arrayContaining([
+        [300, 512, 500],
+        ["(unknown)".length, 0, 0],
+      ]),
+    )
   })
 })

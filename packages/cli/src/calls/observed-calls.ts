@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes known of the calls that a workload makes: lines of the access log, metrics and spans, by the same options as for the
-// requests that it gets.
+// requests that it gets, and the destinations that the control plane asks for.
 
 import type { HeaderLines } from "@merlon/policy/request"
 import type { CallObserver, CallRecord, CallTrace } from "@merlon/xclient"
@@ -9,6 +9,7 @@ import { AccessLog, type AccessLogFormat, type TraceOptions, Tracer } from "@mer
 import { callLine } from "./call-line.js"
 import { CallMetrics } from "./call-metrics.js"
 import { callSpan } from "./call-span.js"
+import { CalledDestinations } from "./called-destinations.js"
 
 export interface ObservedCallsOptions {
   readonly mesh: string
@@ -23,6 +24,7 @@ export class ObservedCalls implements CallObserver {
   readonly #log: AccessLog<CallRecord> | undefined
   readonly #tracer: Tracer<CallRecord> | undefined
   readonly #metrics: CallMetrics
+  readonly #destinations = new CalledDestinations()
 
   constructor({ mesh, workload, accessLog, traces, out = standardOutput() }: ObservedCallsOptions) {
     if (accessLog !== "off") this.#log = new AccessLog(callLine(accessLog), out)
@@ -40,7 +42,12 @@ export class ObservedCalls implements CallObserver {
 
   done(record: CallRecord): void {
     this.#metrics.add(record)
+    this.#destinations.add(record)
     this.#log?.write(record)
+  }
+
+  destinations(): ReturnType<CalledDestinations["list"]> {
+    return this.#destinations.list()
   }
 
   metrics(): ReturnType<CallMetrics["registry"]["getMetricsAsJSON"]> {

@@ -86,6 +86,8 @@ function callsOf(flags: Flags, libc: Libc | undefined): MakeCalls {
     let kept: KeptRoutes | undefined
     return {
       subscriptions: [book.subscription],
+      taken: port === undefined ? "http_proxy" : "captured",
+      destinations: () => observer.destinations(),
       metrics: () => observer.metrics(),
       start: async () => {
         if (bootstrap.state !== undefined) kept = new KeptRoutes(book, bootstrap.state, logger)

@@ -14,6 +14,7 @@ import {
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
+  type ReportedCalls,
   runWorker,
   type TraceOptions,
   tracesUrl,
@@ -32,7 +33,7 @@ import { VERSION } from "../version.js"
 export { runWorker }
 
 /** The other direction of a workload: its calls, on the same stream and under the same identity. */
-export interface Calls {
+export interface Calls extends ReportedCalls {
   readonly subscriptions: readonly Subscription[]
   readonly metrics: NonNullable<XserverOptions["otherMetrics"]>
   /** Resolves when calls are taken. */
@@ -208,6 +209,7 @@ function sourceOf(flags: ProxyFlags, logger: Logger, makeCalls?: MakeCalls): Sou
     // Injection sets it; in a Pod connections to the application are captured wherever it listens.
     reportsExposure: process.env.POD_NAME === undefined,
     subscriptions: calls?.subscriptions ?? [],
+    calls,
   })
   return {
     source,

@@ -8,7 +8,8 @@ import { readFilter, type Traits } from "./api/filters.js"
 import { type Item, isIn, nameIn } from "./api/item.js"
 import { wholeIn } from "./api/question.js"
 import { callerNames, namesOf } from "./caller-names.js"
-import type { ObservedDecisions, ObservedProxies, ObservedTraffic } from "./observations.js"
+import { mergedDestinations, placedDestination } from "./destinations.js"
+import type { ObservedDecisions, ObservedDestinations, ObservedProxies, ObservedTraffic } from "./observations.js"
 import type { Observers, ProxyDecision } from "./observers.js"
 import type { Traffic } from "./traffic.js"
 import { WorkloadNames } from "./workload-names.js"
@@ -19,6 +20,7 @@ export interface LocalObservationsSources {
   /** Of the proxies that are connected here. */
   readonly proxies: ProxyReportSources
   readonly traffic: Pick<Traffic, "of">
+  readonly now: () => number
 }
 
 const DEFAULT_LIMIT = 100
@@ -67,6 +69,18 @@ export class LocalObservations {
     return { reports, took: proxies.propagation.recent ?? [] }
   }
 
+  /** What workloads of the namespace called, or the one that `workload` names in the query. */
+  async destinations(namespace: string | undefined, query: URLSearchParams): Promise<ObservedDestinations> {
+    const { observers, directory, now } = this.#sources
+    const filter = readFilter(query)
+    const { destinations, asked, known } = await observers.destinations(
+      proxy => isIn(proxy, namespace) && filter({ ...NO_TRAITS, workload: namesOf(proxy, this.#names.of(proxy)) }),
+    )
+    const registered = { names: this.#names, directory, now: now() }
+    const placed = destinations.map(({ proxy, called }) => placedDestination(proxy, called, registered))
+    return { destinations: mergedDestinations(placed), asked, known }
+  }
+
   traffic(namespace: string | undefined): ObservedTraffic {
     return { minutes: this.#sources.traffic.of(namespace) }
   }
@@ -82,6 +96,8 @@ export class LocalObservations {
     }
   }
 }
+
+const NO_TRAITS: Traits = { verdict: [], workload: [], caller: [], policy: [], path: [] }
 
 export function limitOf(query: URLSearchParams): number {
   return wholeIn(query, "limit", DEFAULT_LIMIT, MAX_DECISIONS)

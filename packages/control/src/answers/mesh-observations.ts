@@ -7,8 +7,16 @@ import { listOf, objectOf, textOf } from "../registry/foreign.js"
 import type { FromOthers, OtherReplicas } from "../replicas/other-replicas.js"
 import { readFilter } from "./api/filters.js"
 import { type Item, isIn } from "./api/item.js"
+import { mergedDestinations, readDestinations } from "./destinations.js"
 import { type LocalObservations, limitOf } from "./local-observations.js"
-import type { ObservationFollower, ObservedDecisions, ObservedProxies, ObservedTraffic, Whole } from "./observations.js"
+import type {
+  ObservationFollower,
+  ObservedDecisions,
+  ObservedDestinations,
+  ObservedProxies,
+  ObservedTraffic,
+  Whole,
+} from "./observations.js"
 import { OBSERVATION_PATHS, observationQuery } from "./observations-server.js"
 import type { TrafficMinute } from "./traffic.js"
 
@@ -101,6 +109,21 @@ export class MeshObservations {
     return { reports, took: parts.flatMap(({ took }) => took), silent }
   }
 
+  async destinations(namespace: string | undefined, query: URLSearchParams): Promise<Whole<ObservedDestinations>> {
+    readFilter(query)
+    const [own, { answers, silent }] = await Promise.all([
+      this.#sources.own.destinations(namespace, query),
+      this.#ask(OBSERVATION_PATHS.destinations, namespace, query),
+    ])
+    const parts = [own, ...answers.map(readCalled)]
+    return {
+      destinations: mergedDestinations(parts.flatMap(({ destinations }) => destinations)),
+      asked: parts.reduce((sum, { asked }) => sum + asked, 0),
+      known: parts.reduce((sum, { known }) => sum + known, 0),
+      silent,
+    }
+  }
+
   async traffic(namespace: string | undefined): Promise<Whole<ObservedTraffic>> {
     const { answers, silent } = await this.#ask(OBSERVATION_PATHS.traffic, namespace)
     const sums = new Map<string, TrafficMinute>()
@@ -147,6 +170,11 @@ function readProxies(answer: unknown): ObservedProxies {
     }),
     took: listOf(took).filter(one => typeof one === "number"),
   }
+}
+
+function readCalled(answer: unknown): ObservedDestinations {
+  const { destinations, asked, known } = objectOf(answer)
+  return { destinations: readDestinations(destinations), asked: wholeOf(asked), known: wholeOf(known) }
 }
 
 function readTraffic(answer: unknown): ObservedTraffic {

@@ -12,6 +12,7 @@ export const OBSERVATION_PATHS = {
   follow: "/v1/follow",
   proxies: "/v1/proxies",
   traffic: "/v1/traffic",
+  destinations: "/v1/destinations",
 } as const
 
 const NAMESPACE = "namespace"
@@ -44,6 +45,8 @@ export async function answerObservations(
       return own.proxies(namespace)
     case OBSERVATION_PATHS.traffic:
       return own.traffic(namespace)
+    case OBSERVATION_PATHS.destinations:
+      return own.destinations(namespace, query)
     default:
       return undefined
   }

@@ -4,6 +4,7 @@
 
 import type { ProxyReport } from "../observe/proxy-report.js"
 import type { Item } from "./api/item.js"
+import type { WorkloadDestination } from "./destinations.js"
 import type { TrafficMinute } from "./traffic.js"
 
 export interface ObservedDecisions {
@@ -21,6 +22,14 @@ export interface ObservedProxies {
   readonly reports: readonly ProxyReport[]
   /** How long the last changes took until all enforced them, in milliseconds. */
   readonly took: readonly number[]
+}
+
+export interface ObservedDestinations {
+  /** The one called last first. */
+  readonly destinations: readonly WorkloadDestination[]
+  /** Proxies that were asked, of how many that take calls. */
+  readonly asked: number
+  readonly known: number
 }
 
 export interface ObservedTraffic {

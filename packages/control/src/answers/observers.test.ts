@@ -3,8 +3,8 @@
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
-import type { Inquiry } from "@merlon/xds"
-import { expect, it } from "vitest"
+import type { CalledDestination, Inquiry } from "@merlon/xds"
+import { describe, expect, it } from "vitest"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
 import { CallLedger } from "./call-ledger.js"
 import { Observers } from "./observers.js"
@@ -31,7 +31,9 @@ function stage() {
     ledger,
     policies: views.policies,
     directory: views.registry,
-    speaksFor: (_, node) => node === "foo/a",
+    takesCalls: proxy => proxy === "foo/a",
+    answerMs: 60_000,
+    speaksFor: (_, node) => node === "foo/a" || node === "foo/old",
     rootNamespace: "merlon-system",
     now: () => NOW,
   })
@@ -41,7 +43,7 @@ function stage() {
   if ("code" in session) throw new Error(session.message)
   const tell = (sequence: number, ...calls: readonly ObservedCall[]): void =>
     session.heard({ kind: "calls", run: "r", sequence, calls, forgotten: 0 })
-  return { ...views, ledger, open, tell }
+  return { ...views, ledger, observers, session, asked, open, tell }
 }
 
 it("does not listen to one proxy in the name of another", () => {
@@ -75,4 +77,36 @@ it("counts rules that can apply to the proxy, and none of other namespaces", () 
   tell(1, ...["foo/own", "merlon-system/all", "bar/others"].map(policy => call({ rule: { policy, rule: 0 } })))
   const used = [...ledger.rules().values()].map(({ policy }) => policy)
   expect(used.sort()).toEqual(["AuthorizationPolicy/foo/own", "AuthorizationPolicy/merlon-system/all"])
+})
+
+describe("what workloads called", () => {
+  const CALLED: CalledDestination = {
+    ...{ destination: "web.app:80", inMesh: true, transport: "mtls", count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
+  }
+
+  it("is asked of proxies that take calls alone, and is theirs whatever they say", async () => {
+    const { observers, session, asked, open } = stage()
+    open("foo/old")
+    const answer = observers.destinations(() => true)
+    expect(asked).toEqual([{ kind: "destinations", inquiry: 1 }])
+    session.heard({ kind: "destinations", inquiry: 1, destinations: [CALLED] })
+    expect(await answer).toEqual({ destinations: [{ proxy: "foo/a", called: CALLED }], asked: 1, known: 1 })
+  })
+
+  it("is nothing where a proxy answers something else, or goes", async () => {
+    const { observers, session } = stage()
+    const first = observers.destinations(() => true)
+    session.heard({ kind: "answer", inquiry: 1, decisions: [] })
+    expect((await first).destinations).toEqual([])
+    const second = observers.destinations(() => true)
+    session.heard({ kind: "destinations", inquiry: 1, destinations: [CALLED] })
+    session.closed()
+    expect((await second).destinations).toEqual([])
+  })
+
+  it("is not asked of those that are not wanted", async () => {
+    const { observers, asked } = stage()
+    expect(await observers.destinations(() => false)).toEqual({ destinations: [], asked: 0, known: 0 })
+    expect(asked).toEqual([])
+  })
 })

@@ -4,7 +4,7 @@
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
-import type { Inquiry, Observation, ObservedDecision } from "@merlon/xds"
+import type { CalledDestination, Inquiry, Observation, ObservedDecision } from "@merlon/xds"
 import type { Caller, ObservationSink, Refusal } from "@merlon/xds/server"
 import { type PolicySource, policyKey } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -25,6 +25,19 @@ export interface RecentDecisions {
   readonly known: number
 }
 
+/** A destination with the proxy that called it: `namespace/name` of the Pod. */
+export interface ProxyDestination {
+  readonly proxy: string
+  readonly called: CalledDestination
+}
+
+export interface AskedDestinations {
+  readonly destinations: readonly ProxyDestination[]
+  /** How many proxies that take calls, of how many. */
+  readonly asked: number
+  readonly known: number
+}
+
 export interface Follower {
   /** Of one namespace, or of all. */
   readonly namespace: string | undefined
@@ -37,6 +50,8 @@ export interface ObserversOptions {
   readonly directory: MeshDirectory
   /** Whether what the caller says is said for the proxy of that node. */
   readonly speaksFor: (caller: Caller, nodeId: string) => boolean
+  /** Whether the proxy says that it takes the calls of its workload: only those know what is called. */
+  readonly takesCalls: (proxy: string) => boolean
   readonly rootNamespace: string
   readonly now: () => number
   readonly answerMs?: number
@@ -45,8 +60,10 @@ export interface ObserversOptions {
 interface Session {
   readonly proxy: string
   readonly ask: (inquiry: Inquiry) => void
-  readonly asked: Map<number, (decisions: readonly ObservedDecision[]) => void>
+  readonly asked: Map<number, (answer: Answer | undefined) => void>
 }
+
+type Answer = Extract<Observation, { readonly kind: "answer" | "destinations" }>
 
 const ANSWER_MS = 3_000
 /** Proxies asked at once for what they have decided; of a mesh of thousands nobody reads all. */
@@ -77,7 +94,7 @@ export class Observers implements ObservationSink {
       heard: observation => this.#heard(session, observation),
       closed: () => {
         if (this.#sessions.get(nodeId) === session) this.#sessions.delete(nodeId)
-        for (const answer of [...session.asked.values()]) answer([])
+        for (const answer of [...session.asked.values()]) answer(undefined)
       },
     }
   }
@@ -99,7 +116,7 @@ export class Observers implements ObservationSink {
       let left = sessions.length
       if (left === 0) resolve(undefined)
       for (const session of sessions) {
-        void this.#ask(session, inquiry => ({ kind: "find", inquiry, id })).then(([found]) => {
+        void this.#decisions(session, inquiry => ({ kind: "find", inquiry, id })).then(([found]) => {
           left -= 1
           if (found !== undefined) resolve({ ...found, workload: session.proxy })
           else if (left === 0) resolve(undefined)
@@ -114,7 +131,7 @@ export class Observers implements ObservationSink {
     const sessions = connected.slice(0, MAX_ASKED)
     const lists = await Promise.all(
       sessions.map(async session => {
-        const decisions = await this.#ask(session, inquiry => ({
+        const decisions = await this.#decisions(session, inquiry => ({
           kind: "recent",
           inquiry,
           limit: Math.min(limit, 200),
@@ -129,21 +146,41 @@ export class Observers implements ObservationSink {
     return { decisions, asked: sessions.length, known: connected.length }
   }
 
+  /** What the workloads called whose proxies are wanted. */
+  async destinations(wanted: (proxy: string) => boolean): Promise<AskedDestinations> {
+    const known = this.#of(undefined).filter(({ proxy }) => wanted(proxy) && this.#options.takesCalls(proxy))
+    const sessions = known.slice(0, MAX_ASKED)
+    const lists = await Promise.all(
+      sessions.map(async session => {
+        const answer = await this.#ask(session, inquiry => ({ kind: "destinations", inquiry }))
+        const called = answer?.kind === "destinations" ? answer.destinations : []
+        return called.map(one => ({ proxy: session.proxy, called: one }))
+      }),
+    )
+    return { destinations: lists.flat(), asked: sessions.length, known: known.length }
+  }
+
   #of(namespace: string | undefined): readonly Session[] {
     const all = [...this.#sessions.values()]
     return namespace === undefined ? all : all.filter(({ proxy }) => proxy.startsWith(`${namespace}/`))
   }
 
-  #ask(session: Session, make: (inquiry: number) => Inquiry): Promise<readonly ObservedDecision[]> {
+  async #decisions(session: Session, make: (inquiry: number) => Inquiry): Promise<readonly ObservedDecision[]> {
+    const answer = await this.#ask(session, make)
+    return answer?.kind === "answer" ? answer.decisions : []
+  }
+
+  /** Undefined where no answer came. */
+  #ask(session: Session, make: (inquiry: number) => Inquiry): Promise<Answer | undefined> {
     const inquiry = ++this.#inquiry
     return new Promise(resolve => {
-      const answer = (decisions: readonly ObservedDecision[]): void => {
+      const answer = (given: Answer | undefined): void => {
         clearTimeout(timer)
         session.asked.delete(inquiry)
-        resolve(decisions)
+        resolve(given)
       }
       // A proxy that does not answer holds up nobody.
-      const timer = setTimeout(() => answer([]), this.#options.answerMs ?? ANSWER_MS)
+      const timer = setTimeout(() => answer(undefined), this.#options.answerMs ?? ANSWER_MS)
       session.asked.set(inquiry, answer)
       session.ask(make(inquiry))
     })
@@ -152,7 +189,8 @@ export class Observers implements ObservationSink {
   #heard(session: Session, observation: Observation): void {
     switch (observation.kind) {
       case "answer":
-        session.asked.get(observation.inquiry)?.(observation.decisions)
+      case "destinations":
+        session.asked.get(observation.inquiry)?.(observation)
         return
       case "decisions": {
         const decisions = observation.decisions.map(decision => ({ ...decision, workload: session.proxy }))

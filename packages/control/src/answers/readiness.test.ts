@@ -2,7 +2,8 @@
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { meshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
-import { expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import type { ProxyRecord } from "../distribution/ledger.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { ObservedSpan } from "./call-ledger.js"
 import { readinessOf } from "./readiness.js"
@@ -45,6 +46,7 @@ function judged(
     since: 500,
     now: 86_400_500,
     observed: () => observed,
+    proxies: new Map(),
   })
   return [readiness?.state, readiness?.why]
 }
@@ -85,6 +87,68 @@ it("waits for a plaintext caller also where others were forgotten", () => {
   expect(judged([plain], [], true, { since: 900, forgottenUntil: 900 })[0]).toBe("waiting")
 })
 
+describe("a plaintext caller", () => {
+  const pod = (name: string, owner: string, part: Partial<MeshWorkload> = {}) =>
+    ({
+      ...{ namespace: "foo", name, labels: {}, key: `foo/${name}`, owners: [`Deployment/${owner}`] },
+      ...{ ports: owner === "web" ? [{ port: 8080 }] : [], proxied: true, ...part },
+    }) as unknown as MeshWorkload // as much as is looked at
+  const proxy = (key: string, calls: ProxyRecord["calls"], connectedAt = 1_000): ProxyRecord => ({
+    ...{ key, connectedAt, enforced: new Map(), rejection: undefined, signer: undefined, calls },
+  })
+  const called = { ...plain, from: "foo/shop", lastSeen: 2_000 }
+
+  it.each<[string, readonly MeshWorkload[], readonly ProxyRecord[], string, RegExp]>([
+    ["without Pods", [], [], "unknown", /^breaks: not a workload of the mesh/],
+    [
+      "with a Pod without a proxy",
+      [pod("shop-1", "shop"), pod("shop-2", "shop", { proxied: false })],
+      [proxy("foo/shop-1", "captured")],
+      "none",
+      /^breaks: 1 of its 2 Pods has no proxy; enable injection/,
+    ],
+    ["whose proxy is not connected", [pod("shop-1", "shop")], [], "none", /^breaks: its Pod has no connected proxy/],
+    [
+      "whose proxy says nothing of calls",
+      [pod("shop-1", "shop")],
+      [proxy("foo/shop-1", undefined)],
+      "none",
+      /^breaks: .* enable outbound capture/,
+    ],
+    [
+      "of which one Pod is not captured",
+      [pod("shop-1", "shop"), pod("shop-2", "shop")],
+      [proxy("foo/shop-1", "captured", 9_000), proxy("foo/shop-2", "http_proxy", 9_000)],
+      "http_proxy",
+      /^breaks unless the program uses `http_proxy`/,
+    ],
+    [
+      "that is captured",
+      [pod("shop-1", "shop"), pod("shop-2", "shop")],
+      [proxy("foo/shop-1", "captured"), proxy("foo/shop-2", "captured", 2_000)],
+      "captured",
+      /^uses mTLS by itself/,
+    ],
+    [
+      "that is captured, and called in plaintext since",
+      [pod("shop-1", "shop")],
+      [proxy("foo/shop-1", "captured", 1_999)],
+      "captured",
+      /^breaks: its calls are captured, yet it called in plaintext since/,
+    ],
+  ])("%s is waited for, with what to do about it", (_, pods, proxies, calls, advice) => {
+    const [readiness] = readinessOf({
+      ...{ workloads: [pod("web-1", "web"), ...pods], documents: [], calls: [{ ...called, workload: "foo/web" }] },
+      ...{ mesh: meshConfig(), since: 500, now: 86_400_500, observed: () => WHOLE },
+      proxies: new Map(proxies.map(one => [one.key, one])),
+    })
+    expect(readiness).toMatchObject({ state: "waiting", plaintext: [{ from: "foo/shop", calls }] })
+    expect(readiness?.plaintext[0]?.advice).toMatch(advice)
+    const told = calls === "captured" ? "; the calls of all are captured now" : ""
+    expect(readiness?.why).toBe(`1 caller comes in plaintext${told}`)
+  })
+})
+
 it("is strict only if every Pod is", () => {
   const pod = (name: string, labels: Record<string, string>) =>
     ({
@@ -102,7 +166,7 @@ it("is strict only if every Pod is", () => {
   } as PolicyDocument
   const [readiness] = readinessOf({
     ...{ workloads: [pod("web-a", { v: "2" }), pod("web-b", { v: "1" })], documents: [selective], calls: [FIRST] },
-    ...{ mesh: meshConfig(), since: 500, now: 86_400_500, observed: () => WHOLE },
+    ...{ mesh: meshConfig(), since: 500, now: 86_400_500, observed: () => WHOLE, proxies: new Map() },
   })
   expect([readiness?.state, readiness?.ports]).toEqual(["ready", [{ port: 8080, mode: "PERMISSIVE" }]])
 })

@@ -6,8 +6,10 @@ import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { PeerModes } from "@merlon/policy/selection"
+import type { ProxyRecord } from "../distribution/ledger.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { ObservedSpan } from "./call-ledger.js"
+import { adviceFor, type CallerAdvice } from "./plaintext-advice.js"
 import { workloadName } from "./workload-names.js"
 
 export interface PlaintextCaller {
@@ -20,6 +22,9 @@ export interface PlaintextCaller {
   readonly lastSeen: string
 }
 
+/** With what becomes of it under STRICT. */
+export interface AdvisedCaller extends PlaintextCaller, CallerAdvice {}
+
 export interface PortMode {
   readonly port: number
   readonly mode: "DISABLE" | "PERMISSIVE" | "STRICT"
@@ -31,7 +36,7 @@ export interface Readiness {
   readonly why: string
   readonly ports: readonly PortMode[]
   /** Let in within the window. */
-  readonly plaintext: readonly PlaintextCaller[]
+  readonly plaintext: readonly AdvisedCaller[]
   /** All calls within the window, in plaintext or not. */
   readonly calls: number
   /** Calls since then count, and have to be observed for `ready`. */
@@ -57,6 +62,8 @@ export interface ReadinessSources {
   readonly now: number
   /** What the ledger can vouch for, by `namespace/name`. */
   readonly observed: (workload: string) => ObservedSpan
+  /** Connected ones, of all replicas. */
+  readonly proxies: ReadonlyMap<string, ProxyRecord>
 }
 
 export function readinessOf({
@@ -67,6 +74,7 @@ export function readinessOf({
   since,
   now,
   observed,
+  proxies,
 }: ReadinessSources): readonly WorkloadReadiness[] {
   const byWorkload = new Map<string, MeshWorkload[]>()
   for (const workload of workloads) {
@@ -90,16 +98,25 @@ export function readinessOf({
       // Where nobody can call, there is nothing to wait for.
       if (ports.length === 0) return []
       const { since: counted, forgottenUntil } = observed(key)
-      const called = first.get(key)
+      const firstCall = first.get(key)
       const span = {
         since,
         now,
         // A workload that joined the mesh later than the ledger began is observed since its first call.
-        observedSince: counted === undefined || called === undefined ? undefined : Math.max(counted, called),
+        observedSince: counted === undefined || firstCall === undefined ? undefined : Math.max(counted, firstCall),
         forgottenUntil: forgottenUntil !== undefined && forgottenUntil >= since ? forgottenUntil : undefined,
       }
       const proxied = pods.every(({ proxied: has }) => has)
-      const readiness = judged(ports, seen.get(key) ?? [], proxied, span)
+      const called = seen.get(key) ?? []
+      const plaintext = plaintextIn(called).map(caller => ({
+        ...caller,
+        ...adviceFor({
+          pods: byWorkload.get(caller.from) ?? [],
+          proxyOf: pod => proxies.get(pod),
+          lastSeen: Date.parse(caller.lastSeen),
+        }),
+      }))
+      const readiness = judged({ ports, calls: called, plaintext, proxied, span })
       return [{ namespace, name: key.slice(key.indexOf("/") + 1), ...readiness }]
     })
 }
@@ -131,9 +148,16 @@ interface Span {
   readonly forgottenUntil: number | undefined
 }
 
-function judged(ports: readonly PortMode[], calls: readonly ObservedCall[], proxied: boolean, span: Span): Readiness {
+interface Judged {
+  readonly ports: readonly PortMode[]
+  readonly calls: readonly ObservedCall[]
+  readonly plaintext: readonly AdvisedCaller[]
+  readonly proxied: boolean
+  readonly span: Span
+}
+
+function judged({ ports, calls, plaintext, proxied, span }: Judged): Readiness {
   const { since, now, observedSince, forgottenUntil } = span
-  const plaintext = plaintextIn(calls)
   const total = calls.reduce((sum, { count }) => sum + count, 0)
   const all = {
     ports,
@@ -149,8 +173,8 @@ function judged(ports: readonly PortMode[], calls: readonly ObservedCall[], prox
     return { ...all, state: "strict", why: "its ports take mutual TLS alone" }
   }
   if (plaintext.length > 0) {
-    const who = new Set(plaintext.map(({ from }) => from)).size
-    return { ...all, state: "waiting", why: `${who} ${who === 1 ? "caller comes" : "callers come"} in plaintext` }
+    // Fail closed: a captured caller may have ports that are excluded from capture, so it is waited for as well.
+    return { ...all, state: "waiting", why: waitingFor(plaintext) }
   }
   if (total === 0) return unknown("no call was observed")
   if (calls.every(({ verdict }) => verdict === "deny")) return unknown("every observed call was denied")
@@ -164,6 +188,16 @@ function judged(ports: readonly PortMode[], calls: readonly ObservedCall[], prox
     return unknown(`observed only for ${spanText(seconds)} of ${spanText(now - since)}`)
   }
   return { ...all, state: "ready", why: "every call that was let in came by mutual TLS" }
+}
+
+function waitingFor(plaintext: readonly AdvisedCaller[]): string {
+  const callers = new Set(plaintext.map(({ from }) => from))
+  const captured = [...callers].filter(caller =>
+    plaintext.every(({ from, calls }) => from !== caller || calls === "captured"),
+  ).length
+  const who = `${callers.size} ${callers.size === 1 ? "caller comes" : "callers come"} in plaintext`
+  if (captured === 0) return who
+  return `${who}; the calls of ${captured === callers.size ? "all" : captured} are captured now`
 }
 
 const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()

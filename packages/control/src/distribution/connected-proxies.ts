@@ -4,7 +4,7 @@
 
 import { Emitter } from "@merlon/xds/runtime"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
-import type { Enforced, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
+import type { CallsTaken, Enforced, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
 
 export interface ConnectedProxiesOptions {
   readonly scheduler?: Scheduler
@@ -17,6 +17,14 @@ export interface ProxySession {
   acknowledged(sent: Enforced): void
   rejected(revision: number, message: string, sent: Enforced): void
   close(): void
+}
+
+/** What is read of a node's metadata; whatever is not as we know it counts as not said. */
+export interface ProxyMetadata {
+  readonly signer?: unknown
+  readonly version?: unknown
+  readonly certificateNotAfter?: unknown
+  readonly calls?: unknown
 }
 
 interface SessionHost {
@@ -80,16 +88,17 @@ export class ConnectedProxies implements ProxyLedger {
     return this.#changes.on(listener)
   }
 
-  /** Beside its key, what the proxy says of its own certificate and of itself. */
-  connect(key: string, signer: unknown, version?: unknown, certificateNotAfter?: unknown): ProxySession {
+  /** `said`: what the proxy says of its own certificate and of itself. */
+  connect(key: string, said: ProxyMetadata = {}): ProxySession {
     const record: ProxyRecord = {
       key,
       connectedAt: this.#now(),
       enforced: NOTHING,
       rejection: undefined,
-      signer: readSigner(signer),
-      version: readVersion(version),
-      certificateNotAfter: readTime(certificateNotAfter),
+      signer: readSigner(said.signer),
+      version: readVersion(said.version),
+      certificateNotAfter: readTime(said.certificateNotAfter),
+      calls: readCalls(said.calls),
     }
     const session = new Session(record, this.#host)
     const sessions = this.#sessions.get(key) ?? []
@@ -142,6 +151,11 @@ function readSigner(signer: unknown): string | undefined {
 
 function readVersion(version: unknown): string | undefined {
   return typeof version === "string" && VERSION.test(version) ? version : undefined
+}
+
+/** Fail closed: of a way that we do not know nothing is claimed. */
+export function readCalls(calls: unknown): CallsTaken | undefined {
+  return calls === "captured" || calls === "http_proxy" ? calls : undefined
 }
 
 /** Undefined where no date can say it. */

@@ -90,6 +90,18 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.certificateNotAfter).toBe(9_000)
   })
 
+  test.each([
+    ["captured", "captured"],
+    ["http_proxy", "http_proxy"],
+    ["all of them", undefined],
+    [true, undefined],
+    [undefined, undefined],
+  ])("takes %j of a proxy for calls that are %s", (calls, expected) => {
+    const { connect, proxies } = setUp()
+    connect(caller(), node("foo/a", { calls }))
+    expect(proxies.proxies.get("foo/a")?.calls).toBe(expected)
+  })
+
   test.each([undefined, "5", -1, 1.5, 9e15, {}])("takes %j for no end of a certificate", certificateNotAfter => {
     const { connect, proxies } = setUp()
     connect(caller(), node("foo/a", { certificateNotAfter }))

@@ -93,12 +93,11 @@ export class Distribution implements ResourceSource {
   }
 
   #watchProxy({ caller, node, wake }: StreamClient, names: "*" | ReadonlySet<string>): ProxyWatch {
-    const { signer, version, certificateNotAfter } = node.metadata
     const permit = new ViewPermit(this.#permitOptions, caller, node)
     const first = permit.current()
     // Fail closed: an empty view would admit everybody, so whoever may not watch gets an end instead.
     if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller that may not`)
-    const session = this.#options.proxies.connect(node.id, signer, version, certificateNotAfter)
+    const session = this.#options.proxies.connect(node.id, node.metadata)
     const watch = new ProxyWatch({ names, permit, first, wake, session, host: this.#host })
     this.#watches.set(node.id, [...(this.#watches.get(node.id) ?? []), watch])
     return watch

@@ -14,6 +14,11 @@ export interface Rejection {
  */
 export type Enforced = ReadonlyMap<string, { readonly version: string }>
 
+/**
+ * How a proxy takes the calls of its workload: connections are captured in its Pod, or programs have to send them by `http_proxy`.
+ */
+export type CallsTaken = "captured" | "http_proxy"
+
 export interface ProxyRecord {
   /** `namespace/name` of the workload. */
   readonly key: string
@@ -27,6 +32,8 @@ export interface ProxyRecord {
   readonly version?: string | undefined
   /** When its certificate ends, in milliseconds since the epoch, where it said so or we signed it. */
   readonly certificateNotAfter?: number | undefined
+  /** Undefined for a proxy that takes no calls, or is too old to say so. */
+  readonly calls?: CallsTaken | undefined
 }
 
 export interface ProxyLedger {

@@ -5,7 +5,7 @@
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import { resourceNames } from "@merlon/xds"
-import { readTime } from "./connected-proxies.js"
+import { readCalls, readTime } from "./connected-proxies.js"
 import type { InternedVersions } from "./interned-versions.js"
 import type { ProxyRecord, Rejection } from "./ledger.js"
 
@@ -29,13 +29,14 @@ type ProxyEntry = [
   rejection: [revision: number, message: string, resources: string[]] | null,
   version: string | null,
   certificateNotAfter: number | null,
+  calls: string | null,
 ]
 
 export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   const sets: Record<string, Record<string, string>> = {}
   const ids = new Map<string, string>()
   const entries: Record<string, ProxyEntry> = {}
-  for (const [key, { connectedAt, enforced, signer, rejection, version, certificateNotAfter }] of proxies) {
+  for (const [key, { connectedAt, enforced, signer, rejection, version, certificateNotAfter, calls }] of proxies) {
     const others = [...enforced]
       .filter(([name]) => name !== resourceNames.workload)
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -52,6 +53,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
       rejection === undefined ? null : [rejection.revision, rejection.message, [...rejection.resources]],
       version ?? null,
       certificateNotAfter ?? null,
+      calls ?? null,
     ]
   }
   return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
@@ -88,7 +90,7 @@ function readProxy(
   sets: ReadonlyMap<string, readonly (readonly [string, string])[]>,
   versions: InternedVersions,
 ): ProxyRecord {
-  const [connectedAt, id, workload, signer, rejection, version = null, certificateNotAfter = null] = list(value)
+  const [connectedAt, id, workload, signer, rejection, version = null, certificateNotAfter = null, calls] = list(value)
   const set = sets.get(text(id))
   if (set === undefined) throw new Unreadable()
   const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
@@ -102,6 +104,7 @@ function readProxy(
     // A replica that is older than these says none.
     version: version === null ? undefined : text(version),
     certificateNotAfter: readTime(certificateNotAfter),
+    calls: readCalls(calls),
   }
 }
 

@@ -145,7 +145,7 @@ describe("a replica that does not lead", () => {
       ownerReferences: [OWNER],
     })
     for (let i = 0; i < 5; i++) {
-      theirs.connect(`foo/${i}`, undefined)
+      theirs.connect(`foo/${i}`)
       scheduler.advance(100)
     }
     expect(api.writes.length).toBe(2)
@@ -165,7 +165,7 @@ describe("a replica that does not lead", () => {
     await written(2)
     await reporter.stop()
     await reporter.stop()
-    theirs.connect("foo/a", undefined)
+    theirs.connect("foo/a")
     scheduler.advance(60_000)
     await settled()
     expect(api.writes.at(-1)).toBe("delete configmaps merlon-system/merlon-replica-r2")
@@ -196,7 +196,7 @@ describe("a replica that does not lead", () => {
   it("goes on after a failure", async () => {
     const { api, scheduler, errors, reporter, leader, theirs, settled } = setUp()
     api.failure = new ApiError(500, "InternalError", "no")
-    theirs.connect("foo/a", undefined)
+    theirs.connect("foo/a")
     reporter.start()
     scheduler.advance(0)
     await vi.waitFor(() => expect(errors.length).toBe(1), 90_000)
@@ -210,8 +210,8 @@ describe("a replica that does not lead", () => {
 describe("the leader", () => {
   it("counts its own proxies and those of the others", async () => {
     const { scheduler, theirs, own, reporter, leader, told, written, settled } = setUp()
-    own.connect("foo/mine", undefined)
-    theirs.connect("foo/theirs", "a".repeat(64)).acknowledged(sent("v1"))
+    own.connect("foo/mine")
+    theirs.connect("foo/theirs", { signer: "a".repeat(64), calls: "captured" }).acknowledged(sent("v1"))
     reporter.start()
     scheduler.advance(10)
     await written(2)
@@ -229,23 +229,23 @@ describe("the leader", () => {
 
   it("believes the later connection of one proxy", async () => {
     const { scheduler, theirs, own, clock, reporter, leader, written, settled } = setUp()
-    own.connect("foo/a", undefined).acknowledged(sent("old"))
+    own.connect("foo/a").acknowledged(sent("old"))
     clock.now = 2_000
-    theirs.connect("foo/a", undefined).acknowledged(sent("new"))
+    theirs.connect("foo/a").acknowledged(sent("new"))
     reporter.start()
     scheduler.advance(10)
     await written(2)
     await settled()
     expect(leader.proxies.get("foo/a")?.enforced.get("trust")?.version).toBe("new")
     clock.now = 3_000
-    own.connect("foo/a", undefined)
+    own.connect("foo/a")
     scheduler.advance(10)
     expect(leader.proxies.get("foo/a")?.connectedAt).toBe(3_000)
   })
 
   it("stops counting a report that is not renewed, and one that is gone", async () => {
     const { api, scheduler, theirs, reporter, leader, told, written, settled } = setUp()
-    theirs.connect("foo/a", undefined)
+    theirs.connect("foo/a")
     reporter.start()
     scheduler.advance(10)
     await written(2)
@@ -263,7 +263,7 @@ describe("the leader", () => {
 
   it("knows that a replica is missing, until it is heard again or has been silent for long", async () => {
     const { api, scheduler, theirs, reporter, leader, written, settled } = setUp()
-    theirs.connect("foo/a", undefined)
+    theirs.connect("foo/a")
     reporter.start()
     scheduler.advance(10)
     await written(2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every proxy with its revision and its lag, for operators.
 
-import type { ProxyLedger } from "../distribution/ledger.js"
+import type { CallsTaken, ProxyLedger } from "../distribution/ledger.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import { oneLine } from "./one-line.js"
 import { missingResources, type Propagation } from "./propagation.js"
@@ -20,6 +20,8 @@ export interface ProxyReport {
   readonly version: string | undefined
   /** When its certificate ends. */
   readonly certificateNotAfter: string | undefined
+  /** How it takes the calls of the workload; undefined if it takes none or is too old to say so. */
+  readonly calls?: CallsTaken | undefined
 }
 
 export interface ProxyReportSources {
@@ -51,6 +53,7 @@ export function proxyReports(
         version: record.version,
         certificateNotAfter:
           record.certificateNotAfter === undefined ? undefined : new Date(record.certificateNotAfter).toISOString(),
+        calls: record.calls,
       },
     ]
   })

@@ -54,11 +54,13 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   closers.add(() => ledger.stop())
   const now = Date.now
   const { rootNamespace } = mesh.names
-  const observers = new Observers({ ledger, policies, directory, speaksFor, rootNamespace, now })
-  const own = new LocalObservations({ observers, directory, proxies, traffic: ledger.traffic })
+  const takesCalls = (proxy: string): boolean => proxies.ledger.proxies.get(proxy)?.calls !== undefined
+  const observers = new Observers({ ledger, policies, directory, speaksFor, takesCalls, rootNamespace, now })
+  const own = new LocalObservations({ observers, directory, proxies, traffic: ledger.traffic, now })
   const observations = new MeshObservations({ own, others, reported })
   const { version } = options
-  const seen = new ObservedAnswers({ mesh, ledger, observations, policies, directory, stored, now, version })
+  const sources = { mesh, ledger, observations, policies, directory, stored, proxies: reported.ledger, now, version }
+  const seen = new ObservedAnswers(sources)
   const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
   const frontProxy = frontProxyOf(reflectors)
   const api = new AnswersApi({

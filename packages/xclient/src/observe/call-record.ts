@@ -4,12 +4,8 @@
 
 import type { HeaderLines } from "@merlon/policy/request"
 import type { HttpVersion } from "@merlon/wire/http"
+import type { CallTransport } from "@merlon/xds"
 import type { CallFailureCode } from "../errors.js"
-
-/** How the destination was reached. `passthrough`: outside of the mesh, as the program called it. `none`: it was not. */
-export type CallTransport = "mtls" | "plaintext" | "passthrough" | "none"
-
-export const CALL_TRANSPORTS: readonly CallTransport[] = ["mtls", "plaintext", "passthrough", "none"]
 
 /** One request, or one connection whose bytes are not looked into, when it is over. */
 export interface CallRecord {

@@ -2,9 +2,9 @@
 // What is noted of one request while it is under way, and reported once when it is over.
 
 import { type RequestHead, type ResponseHead, requestId } from "@merlon/wire/http"
-import type { ServiceEndpoint } from "@merlon/xds"
+import type { CallTransport, ServiceEndpoint } from "@merlon/xds"
 import type { CallFailure } from "../call/call-failure.js"
-import type { CallObserver, CallTrace, CallTransport } from "./call-record.js"
+import type { CallObserver, CallTrace } from "./call-record.js"
 
 /** As proxies write the ids of their decisions. Anything else is not repeated: the destination chooses what it sends. */
 const DECISION_ID = /^[0-9a-f]{20}$/

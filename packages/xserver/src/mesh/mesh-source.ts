@@ -20,7 +20,7 @@ import { exposedPorts } from "../process/exposed-ports.js"
 import type { ConfigurationSource, Sink } from "../process/source.js"
 import { HeldResources, type Update } from "./held-resources.js"
 import { keptCredentials, keptState } from "./kept-state.js"
-import { Observations } from "./observations.js"
+import { Observations, type ReportedCalls } from "./observations.js"
 import { StateKeeper } from "./state-keeper.js"
 
 const EXPOSURE_MS = 10_000
@@ -36,6 +36,8 @@ export interface MeshSourceOptions {
   readonly reportsExposure?: boolean
   /** What else is asked for on the proxy's stream: the routes of the calls that the workload makes. */
   readonly subscriptions?: readonly Subscription[]
+  /** The calls that the workload makes, where this proxy takes them. */
+  readonly calls?: ReportedCalls | undefined
 }
 
 export class MeshSource implements ConfigurationSource {
@@ -43,7 +45,7 @@ export class MeshSource implements ConfigurationSource {
   readonly #client: MeshClient
   readonly #enrolment: Enrolment
   readonly #keeper: StateKeeper | undefined
-  readonly #observations = new Observations()
+  readonly #observations: Observations
   #sink: Sink | undefined
   #held: HeldResources
   #heldSince: number
@@ -62,6 +64,7 @@ export class MeshSource implements ConfigurationSource {
     const kept = restore(() => bootstrap.state && keptState(bootstrap.state), logger)
     const credentials = restore(() => bootstrap.state && keptCredentials(bootstrap.state), logger)
     this.#options = options
+    this.#observations = new Observations({ destinations: () => options.calls?.destinations() ?? [] })
     this.#keeper =
       bootstrap.state === undefined
         ? undefined
@@ -226,6 +229,7 @@ export class MeshSource implements ConfigurationSource {
           // Said only where it is no, so that nobody has to know of it.
           application: this.#applicationReady ? undefined : "not ready",
           exposed: this.#exposed === "" ? undefined : this.#exposed,
+          calls: this.#options.calls?.taken,
         }),
       },
       subscriptions: [

@@ -2,7 +2,7 @@
 // What the control plane is told: every count once, whatever becomes of streams; decisions only while somebody follows.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
-import type { Observation } from "@merlon/xds"
+import { MAX_DESTINATIONS, type Observation } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import type { DecisionListener } from "../observe/decision-tail.js"
 import type { DecisionSummary } from "../observe/decisions.js"
@@ -22,7 +22,7 @@ const DECISION: DecisionSummary = {
 function stage() {
   const seen: ObservedCall[][] = []
   let listener: DecisionListener | undefined
-  const observations = new Observations(1_000)
+  const observations = new Observations({ everyMs: 1_000 })
   observations.observe({
     takeCalls: async () => ({ calls: seen.shift() ?? [], forgotten: 0 }),
     followDecisions: async wanted => {
@@ -113,4 +113,15 @@ describe("decisions", () => {
       { kind: "answer", inquiry: 3, decisions: [{ status: 403 }] },
     ])
   })
+})
+
+it("tells what the workload called when it is asked, as much as fits into a message", () => {
+  const destinations = Array.from({ length: MAX_DESTINATIONS + 1 }, (_, n) => ({
+    ...{ destination: `web${n}.app:80`, inMesh: true, transport: "mtls" as const },
+    ...{ count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
+  }))
+  const said: Observation[] = []
+  const { asked } = new Observations({ destinations: () => destinations }).open(one => said.push(one) > 0)
+  asked({ kind: "destinations", inquiry: 7 })
+  expect(said).toEqual([{ kind: "destinations", inquiry: 7, destinations: destinations.slice(0, MAX_DESTINATIONS) }])
 })

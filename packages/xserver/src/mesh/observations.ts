@@ -5,9 +5,11 @@
 import { randomBytes } from "node:crypto"
 import { CallSet, type ObservedCall } from "@merlon/policy/ledger"
 import {
+  type CalledDestination,
   type Inquiry,
   MAX_CALLS,
   MAX_DECISIONS,
+  MAX_DESTINATIONS,
   type Observation,
   type ObservationSource,
   type ObservedDecision,
@@ -23,11 +25,25 @@ const AGAIN_AFTER = 6
 const MAX_PENDING = 4_000
 const MAX_EXPLANATION = 500_000
 
+/** The calls that the workload makes, as the control plane is told of them. */
+export interface ReportedCalls {
+  /** Captured in the Pod, or sent here by programs that have `http_proxy` set. */
+  readonly taken: "captured" | "http_proxy"
+  /** The one called last first. */
+  destinations(): readonly CalledDestination[]
+}
+
+export interface ObservationsOptions {
+  readonly everyMs?: number
+  readonly destinations?: ReportedCalls["destinations"]
+}
+
 type Batch = Extract<Observation, { readonly kind: "calls" }>
 
 export class Observations implements ObservationSource {
   readonly #run = randomBytes(12).toString("hex")
   readonly #everyMs: number
+  readonly #destinations: ReportedCalls["destinations"]
   #observed: Observed | undefined
   #pending = new CallSet(MAX_PENDING)
   #forgotten = 0
@@ -41,8 +57,9 @@ export class Observations implements ObservationSource {
   #timer: NodeJS.Timeout | undefined
   #taking: Promise<void> | undefined
 
-  constructor(everyMs = EVERY_MS) {
+  constructor({ everyMs = EVERY_MS, destinations = () => [] }: ObservationsOptions = {}) {
     this.#everyMs = everyMs
+    this.#destinations = destinations
   }
 
   observe(observed: Observed): void {
@@ -91,6 +108,13 @@ export class Observations implements ObservationSource {
         say({ kind: "answer", inquiry: inquiry.inquiry, decisions })
         return
       }
+      case "destinations":
+        say({
+          kind: "destinations",
+          inquiry: inquiry.inquiry,
+          destinations: this.#destinations().slice(0, MAX_DESTINATIONS),
+        })
+        return
       default:
         inquiry satisfies never
     }

@@ -21,7 +21,15 @@ export interface Seen {
 }
 
 export interface Asking {
-  readonly resource: "calls" | "callers" | "decisions" | "rules" | "proxies" | "readiness" | "workloads"
+  readonly resource:
+    | "calls"
+    | "callers"
+    | "decisions"
+    | "destinations"
+    | "rules"
+    | "proxies"
+    | "readiness"
+    | "workloads"
   /** All of them where absent. */
   readonly namespace: string | undefined
   readonly name?: string
@@ -88,7 +96,7 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 /** The group is not there at all, which is another thing than that something in it is not. */
-function isNowhere(error: unknown): boolean {
+export function isNowhere(error: unknown): boolean {
   return error instanceof ApiError && error.code === 404 && !/among|decision/.test(error.message)
 }
 

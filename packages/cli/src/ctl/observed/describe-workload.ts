@@ -12,7 +12,7 @@ import { reachJson } from "../answers/reach-report.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
-import { type Asking, observedList, observedOne, observedPath, type Seen } from "./answers-api.js"
+import { type Asking, isNowhere, observedList, observedOne, observedPath, type Seen, seenOf } from "./answers-api.js"
 
 /** What is known, or why it is not. */
 export type Known<T> = { readonly known: T } | { readonly missing: string }
@@ -24,6 +24,8 @@ export interface WorkloadDescription {
   /** `result`, `ways` and `undecided`, as `who-can` tells them. */
   readonly callers: Known<Fields>
   readonly calls: Known<readonly Seen[]>
+  /** What the workload calls, as its own proxies counted it. */
+  readonly destinations: Known<readonly Seen[]>
 }
 
 export async function describeWorkload(
@@ -39,6 +41,7 @@ export async function describeWorkload(
     rules: await known(() => rulesOf(session, workload)),
     callers: await known(() => callersOf(session, workload, flags)),
     calls: await known(() => itemsOf(session, { resource: "calls", namespace, query: called })),
+    destinations: await known(() => destinationsOf(session, { resource: "destinations", namespace, query: called })),
   }
 }
 
@@ -46,8 +49,9 @@ async function known<T>(ask: () => Promise<T>): Promise<Known<T>> {
   try {
     return { known: await ask() }
   } catch (error) {
-    if (!isRefused(error)) throw error
-    return { missing: error.message }
+    if (isRefused(error)) return { missing: error.message }
+    if (isNowhere(error)) return { missing: "the control plane is of an older version; upgrade it" }
+    throw error
   }
 }
 
@@ -57,6 +61,12 @@ function isRefused(error: unknown): error is ApiError {
 
 async function itemsOf(session: Session, asking: Asking): Promise<readonly Seen[]> {
   return (await observedList(session, asking)).items
+}
+
+/** Without advice about a control plane that is not there: the workload was found, so it is. */
+async function destinationsOf(session: Session, asking: Asking): Promise<readonly Seen[]> {
+  const { items } = fieldsOf(await session.api.request({ method: "GET", path: observedPath(session, asking) }))
+  return listOf(items).map(seenOf)
 }
 
 /** Of the namespaces whose policies are in force; those of the root namespace are not everybody's to see. */

@@ -29,7 +29,12 @@ const proxies = [
   seen("web-2", { workload: "foo/web", connectedAt: first, revision: 7, resources: 3, behind: 2, lagMs: 4_200 }),
   seen("web-3", { workload: "foo/web", connectedAt: last, behind: 1, rejection: "a key cannot be read" }),
 ]
-const plaintext = [{ port: 8080, from: "old/cron", address: "10.0.0.9", count: 3, firstSeen: first, lastSeen: last }]
+const plaintext = [
+  {
+    ...{ port: 8080, from: "old/cron", address: "10.0.0.9", count: 3, firstSeen: first, lastSeen: last },
+    ...{ calls: "none", advice: "breaks: its Pod has no proxy; enable injection and restart them" },
+  },
+]
 const readiness = [
   seen("web", {
     ports: [{ port: 8080, mode: "PERMISSIVE" }],

@@ -83,18 +83,19 @@ export function readinessText({ items }: ObservedList, now: number, skipped: rea
   const callers = items.flatMap(({ namespace, name, spec }) =>
     listOf(spec.plaintext)
       .map(fieldsOf)
-      .map(({ port, from, address, count, firstSeen, lastSeen }) => [
+      .map(({ port, from, address, count, firstSeen, lastSeen, advice }) => [
         `${namespace}/${name}`,
         shown(port),
         from === address ? shown(address) : `${shown(from)} (${shown(address)})`,
         shown(count),
         ago(firstSeen, now),
         ago(lastSeen, now),
+        shown(advice),
       ]),
   )
   const summary = table(["WORKLOAD", "PORTS", "CALLS", "OBSERVED", "STRICT", "WHY"], rows)
   if (callers.length === 0) return withSkipped(summary, skipped)
-  return `${withSkipped(summary, skipped)}\n\nWho calls in plaintext:\n${table(["WORKLOAD", "PORT", "FROM", "CALLS", "FIRST", "LAST"], callers)}`
+  return `${withSkipped(summary, skipped)}\n\nWho calls in plaintext:\n${table(["WORKLOAD", "PORT", "FROM", "CALLS", "FIRST", "LAST", "UNDER STRICT"], callers)}`
 }
 
 /** For how long of the window that counts. */

@@ -13,7 +13,7 @@ const seen = (name: string, spec: Fields): Seen => ({ namespace: "foo", name, sp
 
 const proxy = {
   ...{ connectedAt: first, revision: 7, resources: 4, behind: 0, lagMs: 0, version: "1.2.3" },
-  certificateNotAfter: "2026-11-17T10:00:00Z",
+  ...{ certificateNotAfter: "2026-11-17T10:00:00Z", calls: "captured" },
 }
 const older = { policy: "foo/young", why: "an older policy of the same namespace scope wins (`foo/old`)" }
 const port = { protocol: "http", mode: "STRICT", why: "`foo/old` says so for its namespace", policy: "foo/old" }
@@ -74,6 +74,26 @@ const DESCRIPTION: WorkloadDescription = {
       }),
     ],
   },
+  destinations: {
+    known: [
+      seen("d1", {
+        ...{ destination: "db.foo.svc.cluster.local:5432", place: "mesh", to: "foo/db", transport: "mtls" },
+        ...{ count: 7, failures: 0, firstSeen: first, lastSeen: last },
+      }),
+      seen("d2", {
+        ...{ destination: "api.bar.svc.cluster.local:80", place: "mesh", to: "bar/api", transport: "mtls", count: 3 },
+        ...{ failures: 0, lastStatus: 403, lastDecision: "0123456789abcdef0123", firstSeen: first, lastSeen: last },
+      }),
+      seen("d3", {
+        ...{ destination: "192.0.2.1:443", place: "outside", transport: "none", count: 2, failures: 2, lastStatus: 0 },
+        ...{ lastFailure: "registry-only", lastReason: "REGISTRY_ONLY\u001b[2J", firstSeen: first, lastSeen: first },
+      }),
+      seen("d4", {
+        ...{ destination: "10.0.0.7:80", place: "cluster", transport: "passthrough", count: 1, failures: 0 },
+        ...{ firstSeen: first, lastSeen: first },
+      }),
+    ],
+  },
 }
 const missing = { missing: 'callers is forbidden: User "jane" cannot create resource "callers"' }
 const BARE: WorkloadDescription = {
@@ -81,6 +101,7 @@ const BARE: WorkloadDescription = {
   rules: missing,
   callers: missing,
   calls: { known: [] },
+  destinations: { known: [] },
 }
 const UNDECIDED: WorkloadDescription = {
   ...BARE,

@@ -13,7 +13,7 @@ import { ago, leftOf, shown, stateOf, table } from "./tables.js"
 /** Calls that are shown; JSON has all. */
 const MOST = 20
 
-export function workloadJson({ workload, rules, callers, calls }: WorkloadDescription): object {
+export function workloadJson({ workload, rules, callers, calls, destinations }: WorkloadDescription): object {
   return {
     name: `${workload.namespace}/${workload.name}`,
     ...workload.spec,
@@ -22,6 +22,7 @@ export function workloadJson({ workload, rules, callers, calls }: WorkloadDescri
       .map(policy => ({ ...policy, ...("known" in rules ? { uses: usesOf(policy, rules.known) } : {}) })),
     callers: "known" in callers ? callers.known : callers,
     calls: "known" in calls ? calls.known.map(({ spec }) => spec) : calls,
+    destinations: "known" in destinations ? destinations.known.map(({ spec }) => spec) : destinations,
   }
 }
 
@@ -31,7 +32,8 @@ function usesOf({ kind, policy }: Fields, rules: readonly Seen[]): readonly Fiel
   return own.toSorted((a, b) => Number(a.rule) - Number(b.rule))
 }
 
-export function workloadText({ workload, rules, callers, calls }: WorkloadDescription, now: number): string {
+export function workloadText(description: WorkloadDescription, now: number): string {
+  const { workload, rules, callers, calls, destinations } = description
   const { namespace, name, spec } = workload
   const labels = Object.entries(textsOf(spec.labels)).map(([key, value]) => `${key}=${value}`)
   const otherwise = listOf(spec.otherwise).map(String)
@@ -50,6 +52,10 @@ export function workloadText({ workload, rules, callers, calls }: WorkloadDescri
     ...section(
       "What called it",
       told(calls, list => callLines(list, now)),
+    ),
+    ...section(
+      "What it calls",
+      told(destinations, list => destinationLines(list, spec, now)),
     ),
   ].join("\n")
 }
@@ -79,10 +85,16 @@ function podLines({ pods }: Fields, now: number): readonly string[] {
         shown(address),
         shown(revision),
         leftOf(certificateNotAfter, now),
+        callsTaken(proxy),
         `${seen}${past}${udpWords(udp)}`,
       ]
     })
-  return linesOf(["POD", "STATE", "ADDRESS", "REVISION", "CERTIFICATE", "PROXY"], rows)
+  return linesOf(["POD", "STATE", "ADDRESS", "REVISION", "CERTIFICATE", "CALLS", "PROXY"], rows)
+}
+
+/** How calls of the Pod's programs reach the mesh. */
+function callsTaken(proxy: unknown): string {
+  return proxy === undefined ? "-" : (textOf(fieldsOf(proxy).calls) ?? "not captured")
 }
 
 function udpWords(udp: unknown): string {
@@ -181,3 +193,40 @@ function callLines(calls: readonly Seen[], now: number): readonly string[] {
     ...(more > 0 ? [`and ${more} more shapes of calls`] : []),
   ]
 }
+
+function destinationLines(destinations: readonly Seen[], { pods }: Fields, now: number): readonly string[] {
+  const takes = listOf(pods).some(pod => textOf(fieldsOf(fieldsOf(pod).proxy).calls) !== undefined)
+  if (destinations.length === 0) {
+    return [takes ? "nothing since its proxies started" : "not known: no connected proxy of its Pods takes its calls"]
+  }
+  const shownOnes = destinations.slice(0, MOST).map(({ spec }) => spec)
+  const rows = shownOnes.map(({ destination, place, to, transport, count, lastStatus, failures, lastSeen }) => [
+    shown(destination),
+    textOf(to) ?? (place === "mesh" ? "-" : place === "cluster" ? "no proxy" : "outside the mesh"),
+    TRANSPORTS.get(shown(transport)) ?? shown(transport),
+    shown(count),
+    lastStatus === 0 ? "no answer" : shown(lastStatus),
+    shown(failures),
+    ago(lastSeen, now),
+  ])
+  const failed = shownOnes.filter(({ failures }) => failures !== 0)
+  const more = destinations.length - rows.length
+  return [
+    ...linesOf(["DESTINATION", "WORKLOAD", "TRANSPORT", "CALLS", "LAST STATUS", "FAILED", "LAST"], rows),
+    ...failed.map(({ destination, lastFailure, lastReason }) =>
+      visible(`failed: ${shown(destination)}: ${shown(lastFailure)}: ${shown(lastReason)}`),
+    ),
+    ...shownOnes.flatMap(({ destination, lastStatus, lastDecision }) =>
+      lastStatus === 403 && textOf(lastDecision) !== undefined
+        ? [visible(`denied: ${shown(destination)}: \`merlonctl explain ${shown(lastDecision)}\` says why`)]
+        : [],
+    ),
+    ...(more > 0 ? [`and ${more} more destinations`] : []),
+  ]
+}
+
+const TRANSPORTS: ReadonlyMap<string, string> = new Map([
+  ["mtls", "mTLS"],
+  ["passthrough", "as sent"],
+  ["none", "not reached"],
+])

@@ -7,6 +7,7 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import { DocumentsByNamespace, type PolicyStep } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { isShadow } from "@merlon/policy/selection"
+import type { ProxyLedger } from "../../distribution/ledger.js"
 import type { Reflected } from "../../kubernetes/reflector.js"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
 import type { ProxyReport } from "../../observe/proxy-report.js"
@@ -16,6 +17,7 @@ import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import type { CallLedger } from "../call-ledger.js"
 import { callerNames, namesOf } from "../caller-names.js"
 import { cutOff, tellCutOff } from "../cut-off.js"
+import type { WorkloadDestination } from "../destinations.js"
 import { KEEP_CALLS_MS } from "../ledger-shard.js"
 import { digestOf } from "../local-observations.js"
 import type { MeshObservations } from "../mesh-observations.js"
@@ -42,6 +44,8 @@ export interface ObservedSources {
   readonly directory: MeshDirectory
   /** The ConfigMaps of the ledger. */
   readonly stored: Reflected<KubernetesObject>
+  /** Of all replicas, as far as they have reported. */
+  readonly proxies: Pick<ProxyLedger, "proxies">
   readonly now: () => number
   /** Of the control plane. */
   readonly version?: string | undefined
@@ -77,6 +81,8 @@ export class ObservedAnswers {
     switch (question.resource.name) {
       case "calls":
         return this.#calls(question)
+      case "destinations":
+        return this.#destinations(question)
       case "decisions":
         return this.#decisions(question)
       case "rules":
@@ -126,6 +132,15 @@ export class ObservedAnswers {
     const { minutes, silent } = await this.#sources.observations.traffic(namespace)
     const notes = { forgotten: this.#sources.ledger.forgotten, traffic: minutes, ...partial(silent) }
     return cut(found.map(callItem), query, notes, MAX_CALLS)
+  }
+
+  async #destinations({ namespace, query }: Question): Promise<Listed> {
+    const { now, observations } = this.#sources
+    const span = spanIn(query, "since")
+    const since = span === undefined ? "" : new Date(now() - span).toISOString()
+    const { destinations, asked, known, silent } = await observations.destinations(namespace, query)
+    const items = destinations.filter(({ lastSeen }) => lastSeen >= since).map(destinationItem)
+    return cut(items, query, { proxies: { asked, known }, ...partial(silent) })
   }
 
   async #decisions({ namespace, query }: Question): Promise<Listed> {
@@ -225,6 +240,7 @@ export class ObservedAnswers {
       since: now - windowMs,
       now,
       observed: workload => ledger.observed(workload),
+      proxies: this.#sources.proxies.proxies,
     })
   }
 
@@ -280,6 +296,11 @@ function traitsOf({ verdict, workload, caller, address, from, rule, path }: Obse
 
 function callItem(call: ObservedCall): Item {
   return { metadata: { ...nameIn(call.workload), name: digestOf(callKey(call)) }, spec: writeCall(call) }
+}
+
+function destinationItem(one: WorkloadDestination): Item {
+  const name = digestOf(`${one.workload} ${one.destination} ${one.transport}`)
+  return { metadata: { ...nameIn(one.workload), name }, spec: one }
 }
 
 interface Use {

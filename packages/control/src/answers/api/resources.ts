@@ -29,6 +29,14 @@ export const SEEN: readonly AnswerResource[] = [
       "caller, address, from, workload, port, protocol, method, path, tls, issuer, verdict, stage, rule, audit, shadow, firstSeen, lastSeen, count",
   },
   {
+    name: "destinations",
+    kind: "Destination",
+    verbs: ["list"],
+    about: "one destination that a workload called, as the workload's own proxies counted it since they started",
+    fields:
+      "workload, destination, place, to, transport, count, failures, lastStatus, lastFailure, lastReason, lastDecision, firstSeen, lastSeen",
+  },
+  {
     name: "decisions",
     kind: "Decision",
     verbs: ["get", "list", "watch"],
@@ -48,7 +56,7 @@ export const SEEN: readonly AnswerResource[] = [
     kind: "Proxy",
     verbs: ["get", "list"],
     about: "one connected proxy, its revision, and how far it lags",
-    fields: "workload, connectedAt, revision, resources, behind, lagMs, rejection, version",
+    fields: "workload, connectedAt, revision, resources, behind, lagMs, rejection, version, calls",
   },
   {
     name: "workloads",

@@ -140,6 +140,18 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
     column("First Seen", "how long ago such a call was seen first", since("firstSeen"), WIDE),
     { ...NAME, ...WIDE },
   ],
+  destinations: [
+    column("Last Seen", "how long ago it was called last", since("lastSeen")),
+    column("Count", "how often it was called", field("count"), NUMBER),
+    column("Workload", "that called", field("workload")),
+    column("Destination", "that it called", field("destination")),
+    column("Place", "mesh, cluster (without a proxy) or outside", field("place")),
+    column("Transport", "mtls, plaintext, passthrough, or none if it was not reached", field("transport")),
+    column("Status", "of the last request", field("lastStatus")),
+    column("Failures", "how many calls got no answer", field("failures"), NUMBER),
+    column("Reason", "why the last failure failed", field("lastReason"), WIDE),
+    { ...NAME, ...WIDE },
+  ],
   decisions: [
     NAME,
     column("Age", "how long ago it was made", since("time")),

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What workloads called, as their own proxies counted it: also calls that no other proxy saw, because they never arrived or went to
+// something without a proxy. A proxy speaks for its own workload alone; who is at a destination is for the registry to say.
+
+import { CALL_TRANSPORTS, type CalledDestination, type CallTransport } from "@merlon/xds"
+import { listOf, objectOf, textOf } from "../registry/foreign.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import { type WorkloadNames, workloadName } from "./workload-names.js"
+
+/** `mesh`: a host of the mesh. `cluster`: a Pod or Service without a proxy. `outside`: neither. */
+const PLACES = ["mesh", "cluster", "outside"] as const
+
+/** In one transport, of all Pods of the workload that were asked. */
+export interface WorkloadDestination extends Omit<CalledDestination, "inMesh" | "workload" | "firstSeen" | "lastSeen"> {
+  /** `namespace/name` of the workload that called. */
+  readonly workload: string
+  readonly place: (typeof PLACES)[number]
+  /** `namespace/name` of the workload that was called, as far as anybody knows. */
+  readonly to?: string | undefined
+  /** RFC 3339. */
+  readonly firstSeen: string
+  readonly lastSeen: string
+}
+
+export interface Registered {
+  readonly names: WorkloadNames
+  readonly directory: Pick<MeshDirectory, "workloads" | "at">
+  readonly now: number
+}
+
+/** `proxy`: the `namespace/name` under which it has proved to speak. */
+export function placedDestination(
+  proxy: string,
+  called: CalledDestination,
+  registered: Registered,
+): WorkloadDestination {
+  const { names, directory, now } = registered
+  const { inMesh, workload: tried, firstSeen, lastSeen, ...counts } = called
+  const at = inMesh ? undefined : addressIn(called.destination)
+  const { services, workloads } = at === undefined ? NOBODY : directory.at(at)
+  const [pod] = workloads
+  // A Pod that the registry does not know is nobody whom a proxy can name.
+  const known = tried === undefined ? undefined : directory.workloads.get(tried)
+  const to = known === undefined ? at && names.at(at) : workloadName(known)
+  const isInCluster = pod !== undefined || [...services].length > 0
+  return {
+    ...counts,
+    workload: names.of(proxy),
+    place: inMesh ? "mesh" : isInCluster ? "cluster" : "outside",
+    ...(to === undefined ? {} : { to }),
+    // A clock that goes ahead would have these come first forever.
+    firstSeen: timeOf(Math.min(firstSeen, now)),
+    lastSeen: timeOf(Math.min(lastSeen, now)),
+  }
+}
+
+const NOBODY: ReturnType<MeshDirectory["at"]> = { services: [], workloads: [] }
+
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+/** Of `address:port` or `[address]:port`; a host has none that the registry knows. */
+function addressIn(destination: string): string | undefined {
+  const colon = destination.lastIndexOf(":")
+  return colon < 1 ? undefined : destination.slice(0, colon).replace(/^\[(.*)\]$/, "$1")
+}
+
+/** Of several Pods, or replicas of the control plane: counts are added, and the last call tells the rest. Newest first. */
+export function mergedDestinations(all: readonly WorkloadDestination[]): readonly WorkloadDestination[] {
+  const merged = new Map<string, WorkloadDestination>()
+  for (const one of all) {
+    const key = `${one.workload} ${one.destination} ${one.transport}`
+    const known = merged.get(key)
+    merged.set(key, known === undefined ? one : together(known, one))
+  }
+  return [...merged.values()].sort((a, b) => b.lastSeen.localeCompare(a.lastSeen))
+}
+
+function together(a: WorkloadDestination, b: WorkloadDestination): WorkloadDestination {
+  const [older, newer] = a.lastSeen < b.lastSeen ? [a, b] : [b, a]
+  return {
+    // What the newer one does not have, such as a failure, stays as the older one had it.
+    ...older,
+    ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)),
+    count: a.count + b.count,
+    failures: a.failures + b.failures,
+    firstSeen: [a.firstSeen, b.firstSeen].sort()[0] ?? a.firstSeen,
+  }
+}
+
+/** As another replica wrote it; what is not as we know it is left out. */
+export function readDestinations(value: unknown): readonly WorkloadDestination[] {
+  return listOf(value).flatMap(one => {
+    const { workload, destination, transport, place, count, failures, firstSeen, lastSeen, ...rest } = objectOf(one)
+    const [from, where, first, last] = [textOf(workload), textOf(destination), textOf(firstSeen), textOf(lastSeen)]
+    if (from === undefined || where === undefined || first === undefined || last === undefined) return []
+    if (!isTransport(transport) || !isPlace(place) || typeof count !== "number" || typeof failures !== "number")
+      return []
+    const others: object = rest // as a control plane wrote it
+    return [
+      {
+        ...others,
+        workload: from,
+        destination: where,
+        transport,
+        place,
+        count,
+        failures,
+        firstSeen: first,
+        lastSeen: last,
+      },
+    ]
+  })
+}
+
+const isTransport = (value: unknown): value is CallTransport => CALL_TRANSPORTS.some(one => one === value)
+const isPlace = (value: unknown): value is WorkloadDestination["place"] => PLACES.some(one => one === value)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a plaintext caller under STRICT, and what to do about it, by what its Pods and their proxies are. Fail closed: only
+// what every Pod's proxy says of itself counts as captured.
+
+import type { CallsTaken, ProxyRecord } from "../distribution/ledger.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+
+export interface CallerAdvice {
+  /** How all of its Pods take calls; `none` where one has no proxy for them, `unknown` where nobody knows the caller's Pods. */
+  readonly calls: CallsTaken | "none" | "unknown"
+  /** What to do, in words. */
+  readonly advice: string
+}
+
+export interface PlaintextCalls {
+  /** The caller's Pods; none where it is no workload that runs. */
+  readonly pods: readonly Pick<MeshWorkload, "key" | "proxied">[]
+  /** Of the Pod's proxy; undefined if it is not connected. */
+  readonly proxyOf: (key: string) => Pick<ProxyRecord, "calls" | "connectedAt"> | undefined
+  /** When the caller last called in plaintext, in milliseconds. */
+  readonly lastSeen: number
+}
+
+export function adviceFor({ pods, proxyOf, lastSeen }: PlaintextCalls): CallerAdvice {
+  if (pods.length === 0) {
+    return {
+      calls: "unknown",
+      advice:
+        "breaks: not a workload of the mesh that runs now; give it a proxy, keep the port PERMISSIVE, or ignore it if it is gone",
+    }
+  }
+  const bare = pods.filter(({ proxied }) => !proxied).length
+  if (bare > 0) {
+    return { calls: "none", advice: `breaks: ${some(bare, pods.length)} no proxy; enable injection and restart them` }
+  }
+  const proxies = pods.map(({ key }) => proxyOf(key))
+  const silent = proxies.filter(proxy => proxy?.calls === undefined).length
+  if (silent > 0) {
+    const why = "no connected proxy that takes calls"
+    return {
+      calls: "none",
+      advice: `breaks: ${some(silent, pods.length)} ${why}; enable outbound capture and restart them`,
+    }
+  }
+  if (proxies.some(proxy => proxy?.calls === "http_proxy")) {
+    return {
+      calls: "http_proxy",
+      advice:
+        "breaks unless the program uses `http_proxy`: its calls are not captured; set `http_proxy` in the program, or capture its calls",
+    }
+  }
+  // It has called in plaintext although every proxy was there: the call went past the proxy, or it was told to use plaintext.
+  if (proxies.every(proxy => proxy !== undefined && lastSeen > proxy.connectedAt)) {
+    return {
+      calls: "captured",
+      advice:
+        "breaks: its calls are captured, yet it called in plaintext since; look for ports or addresses excluded from capture, and for a MeshService with mode DISABLE",
+    }
+  }
+  return {
+    calls: "captured",
+    advice: "uses mTLS by itself: its calls are captured now; ready once its plaintext calls are older than the window",
+  }
+}
+
+function some(count: number, all: number): string {
+  if (count < all) return `${count} of its ${all} Pods ${count === 1 ? "has" : "have"}`
+  return all === 1 ? "its Pod has" : "its Pods have"
+}
