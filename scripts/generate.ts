@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { meshNames } from "@merlon/policy"
 import { chartFiles } from "./generate/chart.js"
-import { FAULTS_PAGE, faultsPage } from "./generate/faults-page.js"
+import { ERRORS_PAGE, errorsPage } from "./generate/errors-page.js"
 import { policyFiles } from "./generate/policy-files.js"
 import { SESSION_PICTURE, sessionPicture } from "./generate/session-picture.js"
 
@@ -18,7 +18,7 @@ const readme = readFileSync(join(root, "README.md"), "utf8")
 const files = [
   ...policyFiles(meshNames()),
   ...chartFiles(version),
-  [FAULTS_PAGE, faultsPage()] as const,
+  [ERRORS_PAGE, errorsPage()] as const,
   [SESSION_PICTURE, sessionPicture(readme)] as const,
 ]
 for (const [path, text] of files) {

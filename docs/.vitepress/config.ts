@@ -72,7 +72,7 @@ export default defineConfig({
           page("MeshService", "/docs/reference/meshservice"),
           page("PolicyInvariant", "/docs/reference/policyinvariant"),
           page("Answers API", "/docs/reference/answers-api"),
-          page("Errors", "/docs/reference/faults"),
+          page("Errors", "/docs/reference/errors"),
           page("xserver", "/docs/xserver"),
           page("xclient", "/docs/xclient"),
           page("Control plane", "/docs/control-plane"),

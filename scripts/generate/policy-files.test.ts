@@ -19,10 +19,10 @@ describe("the generated files", () => {
     const expected = [...FILES.keys()]
       .filter(path => path.startsWith(folder))
       .map(path => path.slice(folder.length + 1))
-    // The page of faults is made of all packages' tables (faults-page.ts); that of the answers API is written by hand.
+    // The error catalogue is made from all packages' tables (errors-page.ts); the page of the answers API is written by hand.
     expect(
       readdirSync(ROOT + folder)
-        .filter(name => name !== "faults.md" && name !== "answers-api.md")
+        .filter(name => name !== "errors.md" && name !== "answers-api.md")
         .sort(),
     ).toEqual(expected.sort())
   })

@@ -115,7 +115,7 @@ describe("a restart", () => {
     xserver.stderr = ""
     xserver.launch()
     expect(await xserver.exit()).toBe(1)
-    expect(xserver.stderr).toContain("merlond: workload.name: must be a text; it is missing")
+    expect(xserver.stderr).toContain("merlond: error[config-value]: workload.name: must be a text; it is missing")
   })
 })
 

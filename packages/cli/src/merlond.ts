@@ -5,7 +5,7 @@
 
 import cluster from "node:cluster"
 import { Command } from "commander"
-import { describeError } from "./describe-error.js"
+import { labelled } from "./describe-error.js"
 import { VERSION } from "./version.js"
 
 const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
@@ -69,6 +69,6 @@ async function run(): Promise<void> {
 }
 
 run().catch((error: unknown) => {
-  process.stderr.write(`merlond: ${describeError(error)}\n`)
+  process.stderr.write(`merlond: ${labelled(error)}\n`)
   process.exit(1)
 })

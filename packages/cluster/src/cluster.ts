@@ -171,7 +171,7 @@ function listen(server: ApiServer, host: string, port: number): Promise<number> 
   return new Promise((resolve, reject) => {
     server.server.once("error", error =>
       reject(
-        new ClusterError("LISTEN_FAILED", `cannot listen on \`${host}:${port}\`: ${error.message}`, { cause: error }),
+        new ClusterError("listen-failed", `cannot listen on \`${host}:${port}\`: ${error.message}`, { cause: error }),
       ),
     )
     server.server.listen(port, host, () => resolve((server.server.address() as AddressInfo).port))

@@ -7,10 +7,10 @@ import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { CLUSTER_FAULTS } from "./errors.js"
+import { CLUSTER_ERRORS } from "./errors.js"
 
-it.each(Object.entries(CLUSTER_FAULTS))("%s says what happened and what to do", (_, { means, next }) => {
-  for (const text of [means, next]) {
+it.each(Object.entries(CLUSTER_ERRORS))("%s says what happened and what to do", (_, { cause, fix }) => {
+  for (const text of [cause, fix]) {
     expect(text).toMatch(/^[a-z`]/)
     expect(text).not.toMatch(/\.$/)
   }
@@ -21,8 +21,8 @@ it("lists what is thrown, all of it and nothing else", () => {
   const thrown = new Set<string>()
   for (const file of files.filter(name => name !== "" && !name.endsWith(".test.ts") && name !== "errors.ts"))
     for (const [code] of readFileSync(join(import.meta.dirname, file), "utf8").matchAll(
-      /(?<=")(?:STORE|LISTEN|FLAG)_[A-Z]+(?=")/g,
+      /(?<=ClusterError\(\s*")[a-z-]+(?=")/g,
     ))
       thrown.add(code)
-  expect([...thrown].sort()).toEqual(Object.keys(CLUSTER_FAULTS).sort())
+  expect([...thrown].sort()).toEqual(Object.keys(CLUSTER_ERRORS).sort())
 })

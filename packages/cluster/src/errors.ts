@@ -1,61 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What can go wrong while running the server itself: one closed table of codes, each with what happened and what to do.
-// Refusals of requests are not here: they are Kubernetes' Status objects, by code and reason (meta/status.ts).
+// Errors of running the API server itself: one closed table of codes, each with its cause and its fix. Rejected requests are
+// not here: they are Kubernetes Status objects, by code and reason (meta/status.ts).
 
 export interface ClusterFault {
-  readonly means: string
-  readonly next: string
+  readonly cause: string
+  readonly fix: string
 }
 
-export const CLUSTER_FAULTS = {
-  STORE_LOCKED: {
-    means: "the data folder is in use by another process or cannot be opened",
-    next: "stop the other process, or give this one a `--data` folder of its own that it may write",
+export const CLUSTER_ERRORS = {
+  "store-locked": {
+    cause: "another process uses the data folder, or it cannot be opened",
+    fix: "stop the other process, or pass another writable folder with `--data`",
   },
-  STORE_FORMAT: {
-    means: "the store was written by another version",
-    next: "start the version that wrote it, or begin with an empty folder and apply your documents again",
+  "store-format": {
+    cause: "another version wrote the store",
+    fix: "run the version that wrote it, or start with an empty folder and apply your documents again",
   },
-  STORE_DAMAGED: {
-    means: "the embedded store has lost writes that it had acknowledged, for example after a disk error",
-    next: "restore a backup (docs/operations/backup.md), or accept the loss: `merlond repair-store FOLDER` shows what can be kept",
+  "store-damaged": {
+    cause: "the embedded store has lost acknowledged writes, for example after a disk error",
+    fix: "restore a backup (docs/operations/backup.md), or accept the loss: `merlond repair-store FOLDER` shows what remains",
   },
-  STORE_CLOSED: {
-    means: "a write came after the store was closed",
-    next: "nothing was written; send it again once the server is up",
+  "store-closed": {
+    cause: "a write arrived after the store was closed",
+    fix: "none was written; retry when the server is up",
   },
-  STORE_UNWRITABLE: {
-    means: "the disk did not take a write; everything can still be read",
-    next: "make room, or mend the disk; writes go on by themselves then",
+  "store-unwritable": {
+    cause: "the disk rejected a write; reads still work",
+    fix: "free space or repair the disk; writes then resume",
   },
-  STORE_UNREACHABLE: {
-    means: "no etcd endpoint answers; nothing was written",
-    next: "check that etcd runs and that `--etcd` and its certificates are right",
+  "store-unreachable": {
+    cause: "no etcd endpoint responds; nothing was written",
+    fix: "check that etcd runs, and `--etcd` and its certificates",
   },
-  STORE_UNCERTAIN: {
-    means: "the connection to etcd was lost before it said whether a write happened",
-    next: "read the object again: the write may have happened",
+  "store-uncertain": {
+    cause: "the connection to etcd broke before it confirmed a write",
+    fix: "read the object again: the write may have happened",
   },
-  STORE_REFUSED: {
-    means: "etcd refused the request, for its size, its number of writes or for want of permission",
-    next: "send less at once, or give the user of `--etcd-user` the right to read and write under its prefix",
+  "store-rejected": {
+    cause: "etcd rejected the request because of its size, its number of writes or missing permissions",
+    fix: "send less at once, or grant the user in `--etcd-user` read and write access to its prefix",
   },
-  STORE_KEYS: {
-    means: "the etcd holds the objects of servers that have other keys than this one",
-    next: "copy the folder `pki` from the data folder of one that runs, or name another `--etcd-prefix`",
+  "store-keys": {
+    cause: "the etcd holds objects of servers with other keys",
+    fix: "copy the folder `pki` from the data folder of a running server, or choose another `--etcd-prefix`",
   },
-  LISTEN_FAILED: {
-    means: "the address cannot be listened on",
-    next: "choose another `--port`, or stop who has it; ports below 1024 need rights of their own",
+  "listen-failed": {
+    cause: "the server cannot listen on the address",
+    fix: "choose another `--port`, or stop the program that uses it; ports below 1024 need privileges",
   },
-  FLAG_INVALID: {
-    means: "a command line flag is unknown or has a bad value",
-    next: "`--help` lists the flags and their values",
+  "invalid-flag": {
+    cause: "a command line flag is unknown or has an invalid value",
+    fix: "run with `--help` to list the flags and their values",
   },
 } as const satisfies Record<string, ClusterFault>
 
-export type ClusterErrorCode = keyof typeof CLUSTER_FAULTS
+export type ClusterErrorCode = keyof typeof CLUSTER_ERRORS
 
 export class ClusterError extends Error {
   override readonly name = "ClusterError"

@@ -1,86 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong while the control plane runs: one closed table of codes, each with what happened and what to do. What
-// an API server refuses is not here: that is in its own words, by status and reason.
+// Errors of the control plane: one closed table of codes, each with its cause and its fix. Other rejections of an API server
+// are reported in its own words, by status and reason.
 
-export const CONTROL_FAULTS = {
+export const CONTROL_ERRORS = {
   "kubeconfig-unreadable": {
-    means: "the kubeconfig is missing, may not be read or is no YAML",
-    next: "name one with `--kubeconfig` or KUBECONFIG that exists and can be read",
+    cause: "the kubeconfig is missing, not readable or not valid YAML",
+    fix: "pass an existing, readable file with `--kubeconfig` or KUBECONFIG",
   },
   "kubeconfig-invalid": {
-    means: "the kubeconfig does not say which server to talk to, or how",
-    next: "write the context, cluster or user that the message misses, or choose another with `--context`",
+    cause: "the kubeconfig lacks the server, user or context to connect with",
+    fix: "add the entry that the message names, or choose another context with `--context`",
   },
   "no-api": {
-    means: "there is no Kubernetes API to talk to",
-    next: "name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
+    cause: "no cluster is configured and no local mesh was found",
+    fix: "start a local mesh with `merlonctl up`, or pass a cluster with `--kubeconfig` or KUBECONFIG",
   },
   "credentials-unreadable": {
-    means: "a file with a token, key or certificate for the API cannot be read",
-    next: "see that the file is there and that this process may read it",
+    cause: "a token, key or certificate file for the API server is not readable",
+    fix: "check that the file exists and that this user may read it",
   },
   "credential-program": {
-    means: "the program that yields the credentials failed or answered what cannot be used",
-    next: "run it by hand as the kubeconfig has it; the message says what it answered",
+    cause: "the credential plugin in the kubeconfig failed, or printed no valid ExecCredential",
+    fix: "run the plugin by hand with the arguments from the kubeconfig",
   },
-  NoCredentials: {
-    means: "a request was not sent, since there are no credentials for it",
-    next: "the message says which file or program failed to give them",
+  "api-no-credentials": {
+    cause: "a request was not sent because no credentials could be loaded",
+    fix: "check the file or plugin that the message names",
   },
-  Unreachable: {
-    means: "the API server did not answer",
-    next: "see that it runs, and that address and `certificate-authority` are right; what was known stays in force",
+  "api-unreachable": {
+    cause: "the API server cannot be reached",
+    fix: "check that it runs, its address, and `certificate-authority`; proxies keep their configuration meanwhile",
   },
-  Timeout: {
-    means: "the API server did not answer in time",
-    next: "look at its load and the network; what was known stays in force",
+  "api-timeout": {
+    cause: "the API server did not respond in time",
+    fix: "check its load and the network; proxies keep their configuration meanwhile",
   },
-  BadAnswer: {
-    means: "what answered is not an API server, or not as one answers",
-    next: "check the address, and what stands in between",
+  "api-bad-response": {
+    cause: "the response is not one of a Kubernetes API server",
+    fix: "check the address, and whether a gateway or login page answers in between",
   },
-  TooLarge: {
-    means: "the API server answered more than is taken",
-    next: "find the objects that are so large",
+  "api-response-too-large": {
+    cause: "the API server sent a response larger than the limit",
+    fix: "find and shrink the large objects",
   },
-  Closed: {
-    means: "a request came while the control plane was stopping",
-    next: "nothing; nothing was sent",
+  "api-client-closed": {
+    cause: "a request was made while the program was shutting down",
+    fix: "none needed; nothing was sent",
   },
   "root-unusable": {
-    means: "the mesh's root, or the authority that was plugged in, is there and cannot be used",
-    next: "mend or restore it; nothing is overwritten, as it may be the only copy",
+    cause: "the root CA of the mesh, or the CA that you plugged in, exists but is invalid",
+    fix: "repair or restore it; Merlon never overwrites it, because it may be the only copy",
   },
   "root-ended": {
-    means: "the time of the mesh's root is over, and nobody trusts what it signs",
-    next: "check the clock; where it is right, say that it is to be replaced as the message tells",
+    cause: "the root CA of the mesh has expired, so no peer trusts the certificates it signs",
+    fix: "check the clock; if it is right, confirm the replacement as the message describes",
   },
   "root-gone": {
-    means: "the Secret with the mesh's root was deleted while in use, or comes and goes",
-    next: "find out what deletes it, and restore it",
+    cause: "the Secret with the root CA was deleted while in use",
+    fix: "find out what deletes it, and restore it",
   },
   "root-foreign": {
-    means: "the Secret holds a root that is not this mesh's",
-    next: "find out who wrote it, and restore the one before",
+    cause: "the Secret contains the root CA of another mesh",
+    fix: "find out who wrote it, and restore the previous one",
   },
   "root-contended": {
-    means: "the Secret with the mesh's root changes faster than it can be written",
-    next: "find out who else writes it",
+    cause: "the Secret with the root CA changes faster than it can be written",
+    fix: "find out what else writes it",
   },
   stopped: {
-    means: "the control plane was stopped while it waited for a new root",
-    next: "nothing; start it again",
+    cause: "the control plane was stopped while it waited for a new root CA",
+    fix: "start it again",
   },
-} as const satisfies Record<string, { readonly means: string; readonly next: string }>
+} as const satisfies Record<string, { readonly cause: string; readonly fix: string }>
 
-export type ControlErrorCode = keyof typeof CONTROL_FAULTS
+export type ControlErrorCode = keyof typeof CONTROL_ERRORS
 
-/** No way to talk to an API. */
+/** Why admission rejects a request; the message that the API server shows ends with the code in brackets. */
+export const ADMISSION_ERRORS = {
+  "invalid-policy": {
+    cause: "the API server rejected a policy because fields are missing or invalid",
+    fix: "correct the fields that the message lists; each comes with its fix",
+  },
+  "invariant-violation": {
+    cause: "the change would break an enforced PolicyInvariant, or Merlon could not verify in time that it holds",
+    fix: "change or keep the policy; if the invariant is no longer wanted, change it first; `merlonctl diff -f FILE` analyzes longer",
+  },
+  "injection-failed": {
+    cause: "the Pod is in the mesh, but no xserver can be injected into it",
+    fix: "change the Pod as the message describes, or opt it out with the injection label",
+  },
+  "unprotected-pod": {
+    cause: "the namespace requires injection, and the Pod could be reached without its xserver",
+    fix: "change the Pod as the message describes, or create it in a namespace that does not require injection",
+  },
+  "invalid-revocations": {
+    cause: "the ConfigMap of revoked certificates has entries that cannot be read",
+    fix: "correct the entries that the message lists",
+  },
+  "validation-failed": {
+    cause: "the control plane failed while it validated the object, so it rejected it",
+    fix: "read the log of the control plane; `merlonctl check` shows its state",
+  },
+  "wrong-webhook": {
+    cause: "the API server asked Merlon to validate a kind that is not Merlon's",
+    fix: "run `merlonctl install` again to restore the webhook configuration",
+  },
+} as const satisfies Record<string, { readonly cause: string; readonly fix: string }>
+
+export type AdmissionErrorCode = keyof typeof ADMISSION_ERRORS
+
+/** No connection to an API server can be configured. */
 export type ConnectionCode =
   | Extract<ControlErrorCode, `kubeconfig-${string}`>
   | "no-api"
   | "credentials-unreadable"
   | "credential-program"
-/** No answer of an API server, in the form of its own reasons. */
-export type NoAnswerCode = Exclude<ControlErrorCode, ConnectionCode | AuthorityCode>
+/** The API server sent no usable response. */
+export type NoAnswerCode = Extract<ControlErrorCode, `api-${string}`>
+
+export function isNoAnswerCode(code: string): code is NoAnswerCode {
+  return code.startsWith("api-") && Object.hasOwn(CONTROL_ERRORS, code)
+}
+
 export type AuthorityCode = Extract<ControlErrorCode, `root-${string}`> | "stopped"

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be wrong with credentials: one closed table of codes, each with what happened and what to do. What
-// strangers send is answered with values; these are thrown where the mesh's own material or its own call is at fault.
+// Errors of certificates and keys: one closed table of codes, each with its cause and its fix. Untrusted input is answered
+// with values; these are thrown when the mesh's own material, or a call to this package, is wrong.
 
-export const IDENTITY_FAULTS = {
+export const IDENTITY_ERRORS = {
   "bad-material": {
-    means: "a certificate, chain, key or bundle cannot be used as what it was given for",
-    next: "the message says what is wrong with it; give PEM of certificates that lead to the root, with the key that belongs to them",
+    cause: "a certificate, chain, key or trust bundle is malformed, or its parts do not belong together",
+    fix: "pass PEM: a chain that ends at the root, and the private key of its first certificate; the message says which part is wrong",
   },
   "expired-signer": {
-    means: "the signing certificate, or one above it, is outside its dates",
-    next: "check the clock; where it is right, renew that certificate",
+    cause: "the signing certificate, or an issuer above it, is expired or not yet valid",
+    fix: "check the clock; if it is right, renew that certificate",
   },
   "bad-subject": {
-    means: "what was asked to be signed is not something the mesh signs",
-    next: "ask for a SPIFFE identity or host names, and for some time to live",
+    cause: "the subject or lifetime in a signing request is not one that the mesh signs",
+    fix: "request a SPIFFE ID or host names, and a lifetime greater than zero",
   },
-} as const satisfies Record<string, { readonly means: string; readonly next: string }>
+} as const satisfies Record<string, { readonly cause: string; readonly fix: string }>
 
-export type IdentityErrorCode = keyof typeof IDENTITY_FAULTS
+export type IdentityErrorCode = keyof typeof IDENTITY_ERRORS
 
 export class IdentityError extends Error {
   override readonly name = "IdentityError"

@@ -13,7 +13,7 @@ export {
   type RotationState,
   servingKeys,
 } from "./authority/rotation.js"
-export { IDENTITY_FAULTS, IdentityError } from "./errors.js"
+export { IDENTITY_ERRORS, IdentityError } from "./errors.js"
 export { makeSigningRequest } from "./request/make.js"
 export { readSigningRequest } from "./request/read.js"
 export { TicketKeys } from "./ticket-keys.js"

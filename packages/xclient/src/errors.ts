@@ -1,84 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call did not get an answer: one closed table of codes, each with the status a proxy replies with, what happened
-// and what to do.
+// Why a call got no response: one closed table of codes, each with the HTTP status of the proxy's reply, its cause and its
+// fix. The reply carries the code in its failure header.
 
-export const XCLIENT_FAULTS = {
+export const XCLIENT_ERRORS = {
   "no-route": {
     status: 502,
-    means: "no route of the host takes the request, or nothing is known of the mesh's trust yet",
-    next: "add a route that matches it to the host's MeshService",
+    cause: "no route of the host matches the request, or the proxy has not received the trust bundle yet",
+    fix: "add a matching route to the host's MeshService",
   },
   "not-in-mesh": {
     status: 502,
-    means: "the host is none that the mesh knows",
-    next: "check its name, or let such requests through with `--allow-external`",
+    cause: "the host is not in the mesh",
+    fix: "check the host name, or allow external hosts with `--allow-external`",
   },
   "route-unknown": {
     status: 503,
-    means: "the control plane has not said yet how to reach the host",
-    next: "try again; where it lasts, see that the control plane runs",
+    cause: "the proxy has not received the routes of the host yet",
+    fix: "retry; if it persists, check that the control plane runs",
   },
   "mtls-unknown": {
     status: 503,
-    means: "the destination demands mutual TLS, and the control plane has not said yet how to reach it",
-    next: "try again; where it lasts, see that the control plane runs",
+    cause: "the destination requires mTLS, and the proxy has not received its endpoints yet",
+    fix: "retry; if it persists, check that the control plane runs",
   },
   "registry-only": {
     status: 502,
-    means:
-      "the outbound policy is REGISTRY_ONLY, and the destination is neither in the cluster nor named by a MeshService",
-    next: "name the destination in a MeshService, or set the outbound policy of the namespace to ALLOW_ANY",
+    cause: "the outbound policy is REGISTRY_ONLY, and the destination is neither in the cluster nor in a MeshService",
+    fix: "add the destination to a MeshService, or set the outbound policy of the namespace to ALLOW_ANY",
   },
   "no-endpoint": {
     status: 503,
-    means: "the destination has no endpoints",
-    next: "see that its Pods or workloads are there and ready",
+    cause: "the destination has no endpoints",
+    fix: "check that its Pods or workloads exist and are ready",
   },
   "no-transport": {
     status: 503,
-    means: "no endpoint can be talked to as its port's mode demands",
-    next: "see that both sides have certificates, and which mode the port has",
+    cause: "no endpoint accepts the transport that its mTLS mode requires",
+    fix: "check that both sides have certificates, and the mTLS mode of the port",
   },
   unreachable: {
     status: 503,
-    means: "no endpoint could be connected to, or none proved to be the one that was meant",
-    next: "the message has the address and the cause; see that the server runs",
+    cause: "the proxy could not connect to any endpoint, or no endpoint presented the expected identity",
+    fix: "check that the server runs; the message has the address and the reason",
   },
   "cut-off": {
     status: 502,
-    means: "the connection ended before there was a whole answer, or the answer could not be passed on",
-    next: "look at the server's log",
+    cause: "the connection closed before the response was complete, or the response could not be forwarded",
+    fix: "read the log of the server",
   },
   "not-captured": {
     status: 400,
-    means: "a program connected to the port for captured connections itself",
-    next: "call the service by its own name; connections to it are redirected",
+    cause: "a program connected directly to the port for captured connections",
+    fix: "call the service by its name; its connections are redirected",
   },
   "captured-loop": {
     status: 503,
-    means: "a connection that the proxy made was redirected back to it",
-    next: "run the proxy with the user id that the rules exempt, see `merlond capture --print`",
+    cause: "a connection of the proxy was redirected back to the proxy",
+    fix: "run the proxy with the user ID that the capture rules exempt; see `merlond capture --print`",
   },
   "other-user": {
     status: 403,
-    means: "a program of another user of the machine called through the proxy of a workload",
-    next: "run the program as the user that the proxy runs as",
+    cause: "a program of another user on this machine called through the workload's proxy",
+    fix: "run the program as the user of the proxy",
   },
   "bad-request": {
     status: 400,
-    means: "the request cannot be sent as it is",
-    next: "write it as the message says",
+    cause: "the request is malformed and cannot be sent",
+    fix: "correct it as the message describes",
   },
   "too-late": {
     status: 504,
-    means: "there was no answer in time",
-    next: "look at the server, or allow more time",
+    cause: "no response arrived before the timeout",
+    fix: "check the server, or raise the timeout of the route",
   },
   "too-many": {
     status: 503,
-    means: "too many requests are under way",
-    next: "send fewer at once, or raise the proxy's limit",
+    cause: "too many concurrent requests",
+    fix: "send fewer requests at once, or raise the proxy's limit",
   },
-} as const satisfies Record<string, { readonly status: number; readonly means: string; readonly next: string }>
+} as const satisfies Record<string, { readonly status: number; readonly cause: string; readonly fix: string }>
 
-export type CallFailureCode = keyof typeof XCLIENT_FAULTS
+export type CallFailureCode = keyof typeof XCLIENT_ERRORS

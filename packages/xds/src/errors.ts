@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can go wrong between proxy and control plane: one closed table of codes, each with what happened and what to do. Streams and
-// calls end with a code of gRPC, in capitals; the others are of files and messages that cannot be read.
+// Errors between proxy and control plane: one closed table of codes, each with its cause and its fix. Streams and calls end
+// with a gRPC status code, in capitals; the others concern files and messages that cannot be read.
 
-export const XDS_FAULTS = {
+export const XDS_ERRORS = {
   UNAUTHENTICATED: {
-    means: "the caller gave no proof of who it is, or one that is not valid or not any more",
-    next: "give it a fresh token or a certificate of this mesh, and check that the clocks agree",
+    cause: "the caller sent no credentials, or credentials that are invalid or expired",
+    fix: "give the proxy a new token or a certificate of this mesh, and check that the clocks agree",
   },
   PERMISSION_DENIED: {
-    means: "the proof is good, and what was asked for is another's",
-    next: "ask for the workload that the token or certificate was made for",
+    cause: "the credentials are valid, but they belong to another workload",
+    fix: "use the token or certificate that was issued for this workload",
   },
   INVALID_ARGUMENT: {
-    means: "the request has a form that is refused",
-    next: "the message names the part; use proxies of the control plane's version",
+    cause: "the request is malformed",
+    fix: "run proxies of the same version as the control plane; the message names the field",
   },
   RESOURCE_EXHAUSTED: {
-    means: "a limit on streams, names or sizes is reached",
-    next: "close what is not needed, or run more replicas; a proxy tries again by itself",
+    cause: "a limit on streams, names or sizes is reached",
+    fix: "close streams that are not needed, or run more replicas; the proxy retries",
   },
   DEADLINE_EXCEEDED: {
-    means: "the other side did not say in time what it had to",
-    next: "look at the load of the control plane and the network; a proxy tries again by itself",
+    cause: "the other side did not respond in time",
+    fix: "check the load of the control plane and the network; the proxy retries",
   },
   UNAVAILABLE: {
-    means: "the control plane is going away, cannot be reached, or cannot check the proof at present",
-    next: "see that it runs and reaches its API; a proxy tries again by itself and keeps what it has",
+    cause: "the control plane is shutting down, unreachable, or cannot verify credentials at the moment",
+    fix: "check that it runs and reaches its API server; the proxy retries and keeps its configuration",
   },
   INTERNAL: {
-    means: "the control plane failed, or answered nothing",
-    next: "its log has the cause; a proxy tries again by itself and keeps what it has",
+    cause: "the control plane failed, or sent no response",
+    fix: "read its log; the proxy retries and keeps its configuration",
   },
   UNKNOWN: {
-    means: "the answer has a code that no control plane of ours gives",
-    next: "check that the address is the control plane's, and what stands in between",
+    cause: "the response has a status code that no Merlon control plane sends",
+    fix: "check that the address is the control plane's, and which gateway is in between",
   },
   "config-unreadable": {
-    means: "a configuration file is missing, too long or no YAML",
-    next: "name a file that exists and may be read; the message has the cause",
+    cause: "a configuration file is missing, too large or not valid YAML",
+    fix: "pass a file that exists and is readable; the message has the reason",
   },
   "config-variable": {
-    means: "a configuration takes a value from the environment that is not there",
-    next: "set the variable, or write the value",
+    cause: "a configuration file refers to an environment variable that is not set",
+    fix: "set the variable, or write the value into the file",
   },
   "config-field": {
-    means: "a configuration has a field that nobody reads",
-    next: "write the field that the message names, or leave it out",
+    cause: "a configuration file has an unknown field",
+    fix: "use the field that the message suggests, or remove it",
   },
   "config-value": {
-    means: "a field of a configuration is missing or has a wrong value",
-    next: "write what the message says of the field",
+    cause: "a field of a configuration file is missing or has an invalid value",
+    fix: "write a value as the message describes",
   },
   "malformed-resource": {
-    means: "a resource from the control plane cannot be read, and what was in force stays",
-    next: "the message names the field; run control plane and proxies of one version",
+    cause: "a resource from the control plane is malformed; the proxy keeps the previous one",
+    fix: "run the control plane and the proxies in the same version; the message names the field",
   },
   "unknown-resource": {
-    means: "a resource is of a kind that a newer control plane sends, and what was in force stays",
-    next: "upgrade the proxy",
+    cause: "a resource has a type that this version does not know; the proxy keeps the previous one",
+    fix: "upgrade the proxy",
   },
-} as const satisfies Record<string, { readonly means: string; readonly next: string }>
+} as const satisfies Record<string, { readonly cause: string; readonly fix: string }>
 
-export type XdsErrorCode = keyof typeof XDS_FAULTS
+export type XdsErrorCode = keyof typeof XDS_ERRORS
 
 /** Why a stream or a call ended, in the words of gRPC. */
 export type FaultCode = Extract<XdsErrorCode, Uppercase<string>>

@@ -1,69 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the gate cannot use and what it refuses on its own: one closed table of codes, each with what happened and what to
-// do. What policies and tokens refuse has its own words: the rule, or the fault of the token.
+// Errors of the inbound proxy: certificates it cannot use, and requests it rejects by itself. One closed table of codes, each
+// with its cause and its fix. A request that a policy or a token denies is reported with the rule, or with the token error.
 
-export const XSERVER_FAULTS = {
+export const XSERVER_ERRORS = {
   "no-root": {
-    means: "the trust bundle holds no certificate, and what was in force stays",
-    next: "give the root certificates of the mesh as PEM",
+    cause: "the trust bundle contains no certificate; the proxy keeps the previous one",
+    fix: "pass the root certificates of the mesh as PEM",
   },
   "no-certificate": {
-    means: "the certificate chain holds no certificate, and what was in force stays",
-    next: "give the workload's certificate as PEM, itself first",
+    cause: "the certificate chain contains no certificate; the proxy keeps the previous one",
+    fix: "pass the workload's certificate as PEM, leaf first",
   },
   "no-identity": {
-    means: "the certificate names no single SPIFFE identity, and what was in force stays",
-    next: "use one that the mesh signed",
+    cause: "the certificate does not have exactly one SPIFFE ID; the proxy keeps the previous one",
+    fix: "use a certificate that the mesh signed",
   },
   "wrong-key": {
-    means: "the private key is not the certificate's, and what was in force stays",
-    next: "give the key that belongs to the certificate",
+    cause: "the private key does not belong to the certificate; the proxy keeps the previous pair",
+    fix: "pass the key of that certificate",
   },
-  "bad-material": {
-    means: "a certificate or key cannot be read or used, and what was in force stays",
-    next: "the message says why; give PEM",
+  "bad-certificate": {
+    cause: "a certificate or key is malformed or not usable; the proxy keeps the previous one",
+    fix: "pass PEM; the message has the reason",
   },
-  unreadable: {
-    means: "the message could not be read",
-    next: "look at what the caller sends: it is not HTTP, or malformed",
+  malformed: {
+    cause: "the request is not valid HTTP",
+    fix: "check what the caller sends: it is malformed, or not HTTP",
   },
   transport: {
-    means: "the caller came with TLS or without, and the port's mode is the other",
-    next: "give the caller a sidecar, or change the mode by a PeerAuthentication",
+    cause: "the caller used plaintext where the mTLS mode is STRICT, or TLS where it is DISABLE",
+    fix: "give the caller a sidecar, or change the mTLS mode with a PeerAuthentication",
   },
   revoked: {
-    means: "the caller's certificate was revoked, or its root is trusted no more",
-    next: "give the caller a new one, or take it off the list of revocations",
+    cause: "the caller's certificate is revoked, or its root CA is no longer trusted",
+    fix: "issue a new certificate to the caller, or remove the entry from the revocation list",
   },
   path: {
-    means: "the request target has no canonical form",
-    next: "send a path without escapes that decode to control characters, and without a raw `#`",
+    cause: "the request path cannot be normalized",
+    fix: "send a path without escaped control characters and without a raw `#`",
   },
-  internal: {
-    means: "judging failed",
-    next: "the log has the cause; refused, as everything that cannot be judged",
+  "evaluation-failed": {
+    cause: "evaluating the policies failed",
+    fix: "read the proxy's log; the request is denied, as is every request that cannot be evaluated",
   },
   upgrade: {
-    means: "the port does not allow this upgrade",
-    next: "name the protocol in its `upgrades`",
+    cause: "the port does not allow this protocol upgrade",
+    fix: "add the protocol to the `upgrades` of the port",
   },
   undecided: {
-    means: "the first bytes did not tell in time what the connection carries",
-    next: "declare the port's protocol",
+    cause: "the client sent too few bytes in time to detect the protocol",
+    fix: "declare the protocol of the port",
   },
   "http-needed": {
-    means: "a policy of this port judges HTTP, and the connection carries something else",
-    next: "declare the port `tcp`",
+    cause: "a policy of this port has HTTP conditions, and the connection is not HTTP",
+    fix: "declare the port `tcp`",
   },
   "hidden-request": {
-    means: "what an HTTP server could read as a request came in a connection that is not HTTP",
-    next: "declare the port's protocol, so that it needs not be guessed",
+    cause: "a connection that is not HTTP contains bytes that an HTTP server could read as a request",
+    fix: "declare the protocol of the port, so that Merlon does not have to detect it",
   },
   "http-answer": {
-    means: "the application answered in HTTP to a connection that is not HTTP",
-    next: "declare the port `http`",
+    cause: "the application sent an HTTP response on a connection that is not HTTP",
+    fix: "declare the port `http`",
   },
-} as const satisfies Record<string, { readonly means: string; readonly next: string }>
+  "not-forwarded": {
+    cause: "the request did not reach the application: it accepted no connection, or too many requests were waiting",
+    fix: "check that the application runs and listens on its port; callers in the mesh retry another endpoint",
+  },
+} as const satisfies Record<string, { readonly cause: string; readonly fix: string }>
 
-export type XserverErrorCode = keyof typeof XSERVER_FAULTS
-export type MaterialCode = Extract<XserverErrorCode, `no-${string}`> | "wrong-key" | "bad-material"
+export type XserverErrorCode = keyof typeof XSERVER_ERRORS
+export type MaterialCode = "no-root" | "no-certificate" | "no-identity" | "wrong-key" | "bad-certificate"

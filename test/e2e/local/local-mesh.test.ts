@@ -130,7 +130,7 @@ it("runs once on its data", async () => {
     const { code, stderr } = await mesh.run(...args)
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `error: already running (pid ${mesh.record.supervisor.pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it\n`,
+      stderr: `error[already-running]: already running (pid ${mesh.record.supervisor.pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it\n`,
     })
   }
 })

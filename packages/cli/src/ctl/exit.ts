@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command ends, for scripts. Whatever is thrown and is none of these ends with 1.
+// How a command ends, for scripts: an exit code, and for an error a code of the catalogue (docs/reference/errors.md).
 
-import type { ExitCode } from "../errors.js"
+import { CLI_ERRORS, type CommandErrorCode, type ExitCode } from "../errors.js"
 
 export const EXIT = {
   ok: 0,
@@ -12,17 +12,23 @@ export const EXIT = {
   found: 5,
 } as const satisfies Record<string, ExitCode>
 
-/** Ends the command with one sentence that says what to do next. */
+/** Ends the command with a message that says what happened and what to do. */
 export class CommandError extends Error {
   override readonly name = "CommandError"
-  readonly exitCode: ExitCode
+  readonly code: CommandErrorCode
 
-  constructor(message: string, exitCode: ExitCode = EXIT.failed) {
+  constructor(code: CommandErrorCode, message: string) {
     super(message)
-    this.exitCode = exitCode
+    this.code = code
+  }
+
+  get exitCode(): ExitCode {
+    const found = Object.entries(CLI_ERRORS).find(([code]) => code === this.code)?.[1]
+    // Every code that the CLI shares with the control plane means that there is no API server to talk to.
+    return found?.exit ?? EXIT.unreachable
   }
 }
 
 export function usageError(message: string): CommandError {
-  return new CommandError(message, EXIT.usage)
+  return new CommandError("usage", message)
 }

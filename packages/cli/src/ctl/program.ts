@@ -22,8 +22,10 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
       return
     }
-    tell(`${paintError.red("error:")} ${describeError(error)}`)
-    process.exitCode = error instanceof CommandError ? error.exitCode : EXIT.failed
+    const [code, exitCode] =
+      error instanceof CommandError ? [error.code, error.exitCode] : (["unexpected", EXIT.failed] as const)
+    tell(`${paintError.red(`error[${code}]:`)} ${describeError(error)}`)
+    process.exitCode = exitCode
   }
 }
 
@@ -42,7 +44,9 @@ export async function programFor(asked: string): Promise<Command> {
   eachCommand(program, command => {
     command.exitOverride()
     if (command !== program) command.showHelpAfterError(`(see \`${pathOf(command)} --help\`)`)
-    command.configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, paintError.red("error:"))) })
+    command.configureOutput({
+      outputError: (text, write) => write(text.replace(/^error:/, paintError.red("error[usage]:"))),
+    })
   })
   return program
 }
@@ -59,5 +63,6 @@ function pathOf(command: Command): string {
 const NOTES = `
 Exit codes: 0 success, 1 rejected, not found or invalid, 2 invalid command line, 3 no response from the cluster,
 4 not decided or not everything was read, 5 changes, broken invariants or findings.
+Error codes, as in \`error[no-mesh]\`, are explained in docs/reference/errors.md.
 merlonctl uses the cluster in --kubeconfig, else KUBECONFIG, else the local mesh in MERLON_DATA or this folder, else
 ~/.kube/config.`

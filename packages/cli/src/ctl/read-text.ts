@@ -12,12 +12,15 @@ export async function readText(file: string, what = "the file", most = MAX_BYTES
   if (file === "-") return standardInput()
   try {
     const { size } = await stat(file)
-    if (size > most) throw new CommandError(`\`${file}\` has more than ${most} bytes`)
+    if (size > most) throw new CommandError("unreadable-file", `\`${file}\` has more than ${most} bytes`)
     return utf8(await readFile(file), `\`${file}\``)
   } catch (error) {
     if (error instanceof CommandError) throw error
     const { code, message } = error as NodeJS.ErrnoException // what node:fs throws
-    throw new CommandError(code === "ENOENT" ? `there is no \`${file}\`` : `cannot read ${what}: ${message}`)
+    throw new CommandError(
+      "unreadable-file",
+      code === "ENOENT" ? `there is no \`${file}\`` : `cannot read ${what}: ${message}`,
+    )
   }
 }
 
@@ -27,7 +30,7 @@ export async function standardInput(): Promise<string> {
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
     // no encoding is set, so bytes
     size += chunk.length
-    if (size > MAX_BYTES) throw new CommandError(`standard input has more than ${MAX_BYTES} bytes`)
+    if (size > MAX_BYTES) throw new CommandError("unreadable-file", `standard input has more than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   return utf8(Buffer.concat(chunks), "standard input")
@@ -35,6 +38,6 @@ export async function standardInput(): Promise<string> {
 
 /** What is written in another encoding is refused: read as if it were, it would be applied as something else. */
 export function utf8(bytes: Buffer, name: string): string {
-  if (!isUtf8(bytes)) throw new CommandError(`${name} is not in UTF-8; save it as UTF-8`)
+  if (!isUtf8(bytes)) throw new CommandError("unreadable-file", `${name} is not in UTF-8; save it as UTF-8`)
   return bytes.toString("utf8")
 }

@@ -94,7 +94,7 @@ describe.each([
   it.each(COMMANDS)("%s", async command => {
     answer = how
     const said = await typed(command)
-    expect(said.err).toMatch(/^error: /)
+    expect(said.err).toMatch(/^error\[[a-z-]+\]: /)
     expect(said).toMatchObject({ code, out: "" })
     expect(said.err).toMatch(words)
   })

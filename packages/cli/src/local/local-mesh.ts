@@ -38,7 +38,7 @@ export class LocalMesh {
         await this.#attempt.clear()
         this.#attempt = this.#nextAttempt()
       }
-      if (this.#stopped !== undefined) throw new CommandError("the mesh is being stopped")
+      if (this.#stopped !== undefined) throw new CommandError("no-mesh", "the mesh is being stopped")
       this.#phase = "ready"
       this.#write()
       this.#renewal = setInterval(() => this.#renewTokens(), RENEW_TOKENS_MS)
@@ -68,7 +68,7 @@ export class LocalMesh {
 
   /** False where a port that was free has been taken meanwhile, as by another mesh that starts beside this one. */
   async #try(tries: number): Promise<boolean> {
-    if (this.#stopped !== undefined) throw new CommandError("the mesh is being stopped")
+    if (this.#stopped !== undefined) throw new CommandError("no-mesh", "the mesh is being stopped")
     try {
       await this.#attempt.bringUp()
       return true
@@ -94,7 +94,7 @@ export class LocalMesh {
 
   #recordOrThrow(): MeshRecord {
     const { layout, processes, runs } = this.#attempt
-    if (layout === undefined) throw new CommandError("the mesh has not begun to start")
+    if (layout === undefined) throw new CommandError("no-mesh", "the mesh has not begun to start")
     const { mesh, domain } = this.#options
     const { ports, workloads, waysIn, fallbackPorts } = layout
     return newRecord({

@@ -107,7 +107,10 @@ export class MeshAttempt {
         text: `ended ${counted(leftovers.length, "process", "processes")} of a mesh that crashed`,
       })
     if (this.#options.samples && programs.samples === undefined) {
-      throw new CommandError("the samples are not built; run `npm run build`, or start without them: `--no-samples`")
+      throw new CommandError(
+        "not-built",
+        "the samples are not built; run `npm run build`, or start without them: `--no-samples`",
+      )
     }
     const layout = await chooseLayout(this.#options, before, lookAtPort)
     this.#layout = layout

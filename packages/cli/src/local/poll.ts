@@ -21,7 +21,7 @@ export async function until(look: () => Promise<true | string>, { timeoutMs, sig
     if (seen === true) return
     signal.throwIfAborted()
     if (Date.now() > deadline) {
-      throw new CommandError(`${what} within ${Math.round(timeoutMs / 1000)} s: ${seen}`)
+      throw new CommandError("not-ready", `${what} within ${Math.round(timeoutMs / 1000)} s: ${seen}`)
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal })
   }

@@ -64,7 +64,7 @@ export async function publishFrontProxy(
   const theirs = asString(dig(stored?.object ?? {}, "data", "client-ca-file"))
   if (isShared && theirs !== "" && theirs.trim() !== clientAuthority.trim())
     throw new ClusterError(
-      "STORE_KEYS",
+      "store-keys",
       `the servers on this etcd have other keys: copy the folder \`pki\` of one of them into this one's data folder; where all of them are lost, remove \`${key}\` below the prefix`,
     )
   const data: JsonObject = {

@@ -58,7 +58,7 @@ export function clusterOidcOptions(values: OidcValues): OidcOptions | undefined 
 }
 
 function invalid(message: string, cause?: unknown): ClusterError {
-  return new ClusterError("FLAG_INVALID", message, { cause })
+  return new ClusterError("invalid-flag", message, { cause })
 }
 
 function checkIssuer(address: string): void {

@@ -220,7 +220,7 @@ export class ApiServer {
       return
     }
     this.services.log(error, `${exchange.method} ${exchange.path}`)
-    const passing = error instanceof ClusterError && error.code === "STORE_UNREACHABLE"
+    const passing = error instanceof ClusterError && error.code === "store-unreachable"
     exchange.fail(passing ? serverTimeout(messageOf(error)) : internalError(messageOf(error)))
   }
 

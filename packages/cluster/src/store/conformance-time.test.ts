@@ -183,7 +183,7 @@ overEngines(bench => {
       await bench.store.close()
       await bench.place.setFormat(99)
       await expect(bench.place.open()).rejects.toMatchObject({
-        code: "STORE_FORMAT",
+        code: "store-format",
         message: expect.stringContaining("format 99"),
       })
     })
@@ -200,7 +200,7 @@ overEngines(bench => {
       )
       await bench.store.close()
       expect(await Promise.all(waiting)).toHaveLength(5)
-      await expect(bench.store.commit([], [put("/a", 9)])).rejects.toMatchObject({ code: "STORE_CLOSED" })
+      await expect(bench.store.commit([], [put("/a", 9)])).rejects.toMatchObject({ code: "store-closed" })
     })
   })
 

@@ -67,8 +67,8 @@ const NO_NEWS: Assessment = { refusals: [], warnings: [] }
 
 function told({ refusals, warnings }: Assessment, advice: string): AdmissionAnswer {
   if (refusals.length === 0) return { warnings }
-  const message = `${refusals.join("; ")}; ${advice}, or change the statement if it is no longer meant`
-  return { refused: { code: 403, reason: "Forbidden", message }, warnings }
+  const message = `${refusals.join("; ")}; ${advice}, or change the invariant if it is no longer wanted`
+  return { refused: { error: "invariant-violation", code: 403, reason: "Forbidden", message }, warnings }
 }
 
 function inject(
@@ -83,7 +83,14 @@ function inject(
   if (group === "" && kind === "Pod" && operation === "CREATE") {
     const result = injectPod(object, place, chosen)
     if (result.outcome === "refused") {
-      return { refused: { code: 422, reason: "Invalid", message: `no xserver can be injected: ${result.because}` } }
+      return {
+        refused: {
+          error: "injection-failed",
+          code: 422,
+          reason: "Invalid",
+          message: `no xserver can be injected: ${result.because}`,
+        },
+      }
     }
     return result.outcome === "skipped" ? { warnings: result.warnings } : result
   }

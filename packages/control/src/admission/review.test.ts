@@ -48,11 +48,14 @@ describe("writing a review", () => {
   it("never sends a patch with a refusal", () => {
     const patch = [{ op: "add" as const, path: "/a", value: 1 }]
     expect(response({ patch })).toMatchObject({ allowed: true, patchType: "JSONPatch" })
-    const refused = response({ patch, refused: { code: 422, reason: "Invalid", message: "no" } })
+    const refused = response({
+      patch,
+      refused: { error: "invalid-policy", code: 422, reason: "Invalid", message: "no" },
+    })
     expect(refused).toEqual({
       uid: "u",
       allowed: false,
-      status: { status: "Failure", code: 422, reason: "Invalid", message: "no" },
+      status: { status: "Failure", code: 422, reason: "Invalid", message: "no [invalid-policy]" },
     })
   })
 })

@@ -2,6 +2,7 @@
 // The envelope in which the API server asks and we answer (admission.k8s.io/v1). What is in it is a stranger's word until
 // it has been read here.
 
+import type { AdmissionErrorCode } from "../errors.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 
 /** As whom a cluster deletes what goes with its namespace. */
@@ -37,6 +38,8 @@ export interface StatusCause {
 }
 
 export interface Refused {
+  /** Of the error catalogue; the message that a person sees ends with it. */
+  readonly error: AdmissionErrorCode
   readonly code: number
   readonly reason: string
   readonly message: string
@@ -105,13 +108,17 @@ export function writeReview(uid: string, { refused, warnings = [], patch = [] }:
     response: {
       uid,
       allowed: refused === undefined,
-      ...(refused === undefined ? {} : { status: { status: "Failure", ...refused } }),
+      ...(refused === undefined ? {} : { status: statusOf(refused) }),
       ...(shown.length === 0 ? {} : { warnings: shown }),
       ...(refused !== undefined || patch.length === 0
         ? {}
         : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
     },
   })
+}
+
+function statusOf({ error, message, ...refused }: Refused): object {
+  return { status: "Failure", ...refused, message: `${message} [${error}]` }
 }
 
 /** The same thing once, in one line, and not more than anybody reads. */

@@ -17,5 +17,5 @@ export function validatePod(request: AdmissionRequest, options: InjectionOptions
   if (isOlder) return {}
   const fault = operation === "CREATE" ? injectionFault(object, options) : updateFault(oldObject, object, options)
   if (fault === undefined) return {}
-  return { refused: { code: 422, reason: "Invalid", message: unprotected(namespace, fault) } }
+  return { refused: { error: "unprotected-pod", code: 422, reason: "Invalid", message: unprotected(namespace, fault) } }
 }

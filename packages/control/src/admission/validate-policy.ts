@@ -7,7 +7,7 @@ import { type Fault, type FaultCode, KINDS, type PolicyDocument, refusal, valida
 import { meansTheSame } from "../policies/meaning.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 import { guestHosts } from "../routes/host-governance.js"
-import { type AdmissionAnswer, type AdmissionRequest, nameOf } from "./review.js"
+import { type AdmissionAnswer, type AdmissionRequest, nameOf, type Refused } from "./review.js"
 
 export interface ValidateOptions {
   readonly mesh: MeshConfig
@@ -37,7 +37,14 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
   const ours = definition?.group === "networking" ? names.networkingGroup : names.securityGroup
   if (definition === undefined || group !== ours) {
     // Nobody should ask us about it. Whoever does has installed us wrongly, and believes it to be checked.
-    return { refused: { code: 400, reason: "BadRequest", message: `\`${kind}.${group}\` is not validated here` } }
+    return {
+      refused: {
+        error: "wrong-webhook",
+        code: 400,
+        reason: "BadRequest",
+        message: `\`${kind}.${group}\` is not validated here`,
+      },
+    }
   }
   const { document, faults, warnings } = validate(named(object), names, { namespace })
   const told = warnings.map(({ message }) => message)
@@ -74,10 +81,11 @@ function isBeingDeleted(object: unknown): boolean {
   return textOf(objectOf(objectOf(object).metadata).deletionTimestamp) !== undefined
 }
 
-function invalid(request: AdmissionRequest, faults: readonly Fault[]) {
+function invalid(request: AdmissionRequest, faults: readonly Fault[]): Refused {
   const name = nameOf(request)
   const { group, kind, namespace } = request
   return {
+    error: "invalid-policy",
     code: 422,
     reason: "Invalid",
     message: refusal(name, namespace, faults),

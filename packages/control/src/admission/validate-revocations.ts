@@ -21,6 +21,7 @@ export function validateRevocations(request: AdmissionRequest, names: MeshNames)
   }
   return {
     refused: {
+      error: "invalid-revocations",
       code: 422,
       reason: "Invalid",
       message: `ConfigMap "${name}" is invalid: ${faults.map(({ message }) => message).join("; ")}`,

@@ -31,7 +31,9 @@ describe("the webhook server", () => {
       [
         "/validate",
         ({ kind }) =>
-          kind === "Pod" ? { warnings: ["w"] } : { refused: { code: 422, reason: "Invalid", message: "no" } },
+          kind === "Pod"
+            ? { warnings: ["w"] }
+            : { refused: { error: "invalid-policy", code: 422, reason: "Invalid", message: "no" } },
       ],
       [
         "/broken",

@@ -176,13 +176,14 @@ export class WebhookServer {
       observe(answer.refused === undefined ? "allowed" : "refused")
       send(reply, writeReview(request.uid, answer))
     } catch (error) {
-      // Fail closed: what we could not judge is not let through.
+      // Fail closed: an object that could not be validated is rejected.
       this.#options.log?.(`${path} failed on ${request.operation} of \`${request.kind}\``, error)
       observe("failed")
       const refused = {
+        error: "validation-failed" as const,
         code: 500,
         reason: "InternalError",
-        message: "the mesh could not judge this object; see the control plane's log",
+        message: "the control plane failed to validate this object; read its log",
       }
       send(reply, writeReview(request.uid, { refused }))
     }

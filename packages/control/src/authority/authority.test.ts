@@ -95,7 +95,7 @@ describe("signing for a workload", () => {
     const stage = new Stage()
     const authority = await stage.authority({ ttl: LONGER })
     stage.cluster.beforeWrite = () => {
-      throw new ApiError(0, "Unreachable", "secret words of the API")
+      throw new ApiError(0, "api-unreachable", "secret words of the API")
     }
     const result = await authority.sign(CALLER, REQUEST, 48 * 3600)
     expect(result).toMatchObject({ ok: false, outcome: "unavailable", code: "UNAVAILABLE" })

@@ -84,7 +84,7 @@ describe("the Secret with the root", () => {
 
   it("is not replaced on a guess while the API does not answer", async () => {
     const stage = new Stage()
-    stage.cluster.get = () => Promise.reject(new ApiError(0, "Unreachable", "no answer"))
+    stage.cluster.get = () => Promise.reject(new ApiError(0, "api-unreachable", "no answer"))
     await expect(openRootSecret(stage.rootSettings)).rejects.toThrow("no answer")
     expect(stage.cluster.writes).toEqual([])
   })

@@ -28,7 +28,7 @@ class AdminClient extends MemoryClient {
   }
 
   override async createSubresource<T>(): Promise<T> {
-    if (this.away) throw new ApiError(0, "Unreachable", "away")
+    if (this.away) throw new ApiError(0, "api-unreachable", "away")
     const expirationTimestamp = new Date(this.time.now() + 3_600_000).toISOString()
     return { status: { token: `token-${++this.tokens}`, expirationTimestamp } } as T // a TokenRequest is all that is asked for
   }

@@ -32,13 +32,13 @@ function textSaid(text: string): string {
 export function unreachable(server: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const failure = error instanceof Error ? error : new Error(String(error))
-  if (failure instanceof ConnectionError) return ApiError.unanswered("NoCredentials", failure.message)
+  if (failure instanceof ConnectionError) return ApiError.unanswered("api-no-credentials", failure.message)
   const said = (failure as { code?: unknown }).code // Node's errors have one, a DOMException's is a number
   const code = typeof said === "string" ? said : failure.name
   const timeout = /TIMEOUT|Timeout/.test(code)
   const why = timeout ? "it took too long" : short(failure.message || code)
   return ApiError.unanswered(
-    timeout ? "Timeout" : "Unreachable",
+    timeout ? "api-timeout" : "api-unreachable",
     `no answer from the API server at \`${server}\`: ${why}${hint(code)}`,
   )
 }

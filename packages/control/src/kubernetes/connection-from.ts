@@ -39,6 +39,6 @@ export function connectionFrom(choice: ConnectionChoice): Connection {
   if (found !== undefined) return found
   throw new ConnectionError(
     "no-api",
-    "no Kubernetes API to talk to; name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
+    "no cluster found: there is no local mesh here, no KUBECONFIG and no ~/.kube/config; start a local mesh with `merlonctl up`, or pass `--kubeconfig FILE`",
   )
 }

@@ -131,14 +131,14 @@ describe("failures", () => {
     await api.close()
     await expect(client.patch(PODS, "a", {}, { namespace: "foo" })).rejects.toMatchObject({
       code: 0,
-      reason: "Unreachable",
+      reason: "api-unreachable",
       message: expect.stringContaining(`no answer from the API server at \`${api.url}\``),
     })
   })
 
   it("does not wait for ever", async () => {
     const { client } = await speakingTo(() => {}, { timeoutMs: 50 })
-    await expect(client.get(PODS, "a", "foo")).rejects.toMatchObject({ code: 0, reason: "Timeout" })
+    await expect(client.get(PODS, "a", "foo")).rejects.toMatchObject({ code: 0, reason: "api-timeout" })
   })
 })
 
@@ -217,7 +217,7 @@ describe("lists", () => {
     [{ items: [null], metadata: { resourceVersion: "1" } }],
   ])("refuses %j", async body => {
     const { client } = await speakingTo((_, response) => reply(response, 200, body))
-    await expect(client.list(PODS)).rejects.toMatchObject({ reason: "BadAnswer" })
+    await expect(client.list(PODS)).rejects.toMatchObject({ reason: "api-bad-response" })
   })
 })
 

@@ -39,7 +39,7 @@ describe("choosing a connection", () => {
 
   it("says in one sentence where there is none", () => {
     expect(() => connectionFrom({ env: none })).toThrow(
-      "no Kubernetes API to talk to; name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
+      "no cluster found: there is no local mesh here, no KUBECONFIG and no ~/.kube/config; start a local mesh with `merlonctl up`, or pass `--kubeconfig FILE`",
     )
   })
 

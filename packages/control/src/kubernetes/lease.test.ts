@@ -24,10 +24,10 @@ class LeaseServer {
     const ask = async <T>(act: () => T): Promise<T> => {
       const { before, after, fault } = fate()
       if (before > 0) await pause(this.time, before)
-      if (fault === "lost") throw new ApiError(0, "Unreachable", "lost")
+      if (fault === "lost") throw new ApiError(0, "api-unreachable", "lost")
       const result = act()
       if (after > 0) await pause(this.time, after)
-      if (fault === "unanswered") throw new ApiError(0, "Timeout", "no answer")
+      if (fault === "unanswered") throw new ApiError(0, "api-timeout", "no answer")
       return result
     }
     const store = (object: KubernetesObject): KubernetesObject => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use of the client of the Kubernetes API.
 
+export { type ConnectionCode, isNoAnswerCode, type NoAnswerCode } from "../errors.js"
 export { statusError } from "./api-failure.js"
 export { ApiError } from "./client.js"
 export { type Connection, ConnectionError } from "./connection.js"

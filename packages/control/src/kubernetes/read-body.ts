@@ -12,7 +12,8 @@ export async function readBody(
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > MAX_BODY) throw ApiError.unanswered("TooLarge", `the API server answered more than ${MAX_BODY} bytes`)
+    if (size > MAX_BODY)
+      throw ApiError.unanswered("api-response-too-large", `the API server answered more than ${MAX_BODY} bytes`)
     chunks.push(chunk)
   }
   const text = Buffer.concat(chunks).toString("utf8")

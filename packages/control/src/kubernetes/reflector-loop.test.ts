@@ -151,8 +151,8 @@ describe("a reflector", () => {
     const healths: boolean[] = []
     reflector.onHealth(({ connected }) => healths.push(connected))
     expect(reflector.health.connected).toBe(true)
-    api.listFault = new ApiError(0, "Unreachable", "away")
-    api.last.end(new ApiError(0, "Unreachable", "cut"))
+    api.listFault = new ApiError(0, "api-unreachable", "away")
+    api.last.end(new ApiError(0, "api-unreachable", "cut"))
     await time.advance(120_000)
     expect(reflector.health).toMatchObject({ connected: false, since: 0, error: "away" })
     expect([...reflector.items.keys()]).toEqual(["foo/a"])

@@ -124,9 +124,9 @@ describe("a failure is told", () => {
         message: "the API server answered 502 with a page; something in front of it, or in its place, answers",
       },
     ],
-    ["where the answer is no JSON", 200, "<html>", { code: 0, reason: "BadAnswer" }],
-    ["where the answer is nothing", 200, "null", { code: 0, reason: "BadAnswer" }],
-    ["where the answer is a list", 200, "[1]", { code: 0, reason: "BadAnswer" }],
+    ["where the answer is no JSON", 200, "<html>", { code: 0, reason: "api-bad-response" }],
+    ["where the answer is nothing", 200, "null", { code: 0, reason: "api-bad-response" }],
+    ["where the answer is a list", 200, "[1]", { code: 0, reason: "api-bad-response" }],
     ["cut where it is endless", 400, status({ message: "x".repeat(9_000) }), { message: `${"x".repeat(2_000)}…` }],
   ])("%s", async (_, code, body, expected) => {
     const { api } = await serving((__, response) => response.writeHead(code).end(body))
@@ -170,7 +170,7 @@ it("takes a page for no watch, and a document that is no line for one", async ()
     for await (const line of from.lines(get, new AbortController().signal)) lines.push(line)
     return lines
   }
-  await expect(read(api)).rejects.toMatchObject({ code: 0, reason: "BadAnswer" })
+  await expect(read(api)).rejects.toMatchObject({ code: 0, reason: "api-bad-response" })
   const { api: other } = await serving((_, response) => response.end('{"error":"in"}'))
   expect(await read(other)).toEqual(['{"error":"in"}'])
 })

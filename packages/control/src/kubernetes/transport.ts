@@ -143,7 +143,7 @@ export class Transport implements Api {
     const { statusCode, headers, body } = await this.#send(request, signal, 0)
     if (statusCode === 200 && !PAGE.test(String(headers["content-type"]))) return body
     const { value, text } = await readBody(body)
-    if (statusCode === 200) throw ApiError.unanswered("BadAnswer", statusError(statusCode, value, text).message)
+    if (statusCode === 200) throw ApiError.unanswered("api-bad-response", statusError(statusCode, value, text).message)
     if (statusCode === 401) this.#connection.refused()
     throw statusError(statusCode, value, text)
   }
@@ -158,7 +158,7 @@ export class Transport implements Api {
           ? { value }
           : new Failure(
               ApiError.unanswered(
-                "BadAnswer",
+                "api-bad-response",
                 `the API server answered ${statusCode} without a JSON object; is that the right address?`,
               ),
             )
@@ -178,7 +178,7 @@ export class Transport implements Api {
     const again = undone || (stays && method === "GET" && (error.code === 503 || error.code === 0))
     // 401 once: the credentials may just have been renewed.
     const renewed = error.code === 401 && attempt === 1
-    if (error.reason === "NoCredentials" || this.#closed) return undefined
+    if (error.reason === "api-no-credentials" || this.#closed) return undefined
     if (!again && !renewed) return undefined
     if (renewed) return 0
     const asked = Number(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter)
@@ -232,7 +232,7 @@ export class Transport implements Api {
   }
 
   #poolFor({ ca, certificate, key }: Credentials): Pool {
-    if (this.#closed) throw ApiError.unanswered("Closed", "the client is closed")
+    if (this.#closed) throw ApiError.unanswered("api-client-closed", "the client is closed")
     const identity = JSON.stringify([ca, certificate, key])
     if (this.#pool?.key === identity) return this.#pool.pool
     const { serverName, insecure } = this.#connection

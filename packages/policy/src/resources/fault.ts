@@ -1,132 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with a document, or odd about it: two closed tables of codes. A fault refuses the document; a warning
-// is told and the document stands. Both say where, what is wrong and what would be right.
+// What can be wrong with a document: two closed tables of codes. An error rejects the document; a warning is reported and
+// the document is accepted. Both have a field path, the problem and its fix.
 
 /** Field names and list positions from the top of the document. */
 export type Path = readonly (string | number)[]
 
-/** What a code means, and what to do about it; the message beside a code says the same of the case at hand. */
-export type FaultTable = { readonly [code: string]: { readonly means: string; readonly next: string } }
+/** Cause and fix in general; the message beside a code has those of the case at hand. */
+export type FaultTable = { readonly [code: string]: { readonly cause: string; readonly fix: string } }
 
 export const FAULTS = {
   "unknown-kind": {
-    means: "the document is of no kind that is known here",
-    next: "check `apiVersion` and `kind`; the message names the nearest",
+    cause: "the document is not of a kind that Merlon knows",
+    fix: "check `apiVersion` and `kind`; the message suggests the nearest",
   },
   "unknown-field": {
-    means: "the field does not exist at this place",
-    next: "write the name that the message suggests, or leave the field out",
+    cause: "the field does not exist in this object",
+    fix: "use the name that the message suggests, or remove the field",
   },
   "missing-field": {
-    means: "a field that must be there is not",
-    next: "add the field; the message says what it takes",
+    cause: "a required field is missing",
+    fix: "add the field; the message describes its value",
   },
   "wrong-type": {
-    means: "the value is of another type than the field",
-    next: "write a value of the type that the message names",
+    cause: "the value has the wrong type",
+    fix: "write a value of the type that the message names",
   },
   "unknown-value": {
-    means: "the value is none of the few the field takes",
-    next: "write one of the values that the message lists",
+    cause: "the value is not one of those the field accepts",
+    fix: "use one of the values that the message lists",
   },
   "empty-value": {
-    means: "the value is empty where it must not be",
-    next: "fill the value in, or leave the field out",
+    cause: "the value is empty where one is required",
+    fix: "fill it in, or remove the field",
   },
   "bad-value": {
-    means: "the value has the right type and the wrong form",
-    next: "write it in the form that the message shows",
+    cause: "the value has the wrong format",
+    fix: "write it in the format that the message shows",
   },
   "too-large": {
-    means: "the value or the document exceeds a limit",
-    next: "make it smaller or split it; the message has size and limit",
+    cause: "the value or the document exceeds a limit",
+    fix: "shrink or split it; the message has the size and the limit",
   },
   conflict: {
-    means: "two fields exclude each other",
-    next: "keep one of the two",
+    cause: "two fields exclude each other",
+    fix: "keep one of the two",
   },
   "not-supported": {
-    means: "the field or value is known from other meshes and not supported here",
-    next: "write what the message offers in its place, or leave it out",
+    cause: "other meshes support this field or value, Merlon does not",
+    fix: "use the alternative that the message suggests, or remove it",
   },
   "never-matches": {
-    means: "the value can never match, so the policy would not do what it says",
-    next: "correct the value, or remove it with what depends on it",
+    cause: "the value can never match, so the policy would not do what it says",
+    fix: "correct the value, or remove it together with the fields that depend on it",
   },
   unreadable: {
-    means: "the text is neither YAML nor JSON, or uses what is refused for safety",
-    next: "correct the line that the message names",
+    cause: "the text is neither YAML nor JSON, or uses a feature that is disabled for safety",
+    fix: "correct the line that the message names",
   },
   "more-faults": {
-    means: "there are more faults than are listed",
-    next: "correct those that are listed and apply again",
+    cause: "there are more errors than listed",
+    fix: "correct the listed ones and apply again",
   },
 } as const satisfies FaultTable
 
 export const WARNINGS = {
   "no-spec": {
-    means: "the document has no spec and is read as if it were empty",
-    next: "write a `spec`, or `spec: {}` if that is meant",
+    cause: "the document has no spec and is treated as empty",
+    fix: "add a `spec`, or `spec: {}` if an empty one is intended",
   },
   "unknown-metadata": {
-    means: "the metadata field is not one of Kubernetes",
-    next: "check the spelling; labels and annotations go into their own maps",
+    cause: "Kubernetes has no such metadata field",
+    fix: "check the spelling; labels and annotations go into their own maps",
   },
   "empty-selector": {
-    means: "the selector selects by nothing",
-    next: "name labels, or remove the selector if all workloads are meant",
+    cause: "the selector has no labels",
+    fix: "add labels, or remove the selector to select all workloads",
   },
   "empty-list": {
-    means: "the list is empty and means the same as its absence",
-    next: "remove the list, or fill it in",
+    cause: "the list is empty, which is the same as leaving it out",
+    fix: "remove the list, or fill it in",
   },
   "label-syntax": {
-    means: "no workload can have such a label",
-    next: "correct the label as Kubernetes spells them",
+    cause: "no workload can have such a label",
+    fix: "correct the label; Kubernetes restricts its characters and length",
   },
   "never-matches": {
-    means: "the value can never match",
-    next: "correct the value, or remove it",
+    cause: "the value can never match",
+    fix: "correct the value, or remove it",
   },
   "literal-wildcard": {
-    means: "a `*` is taken literally at this place",
-    next: "write the value without `*`, or move it to a field that takes patterns",
+    cause: "this field takes `*` literally",
+    fix: "remove the `*`, or move the value to a field that accepts patterns",
   },
   "lower-case-method": {
-    means: "methods are compared with regard to case",
-    next: "write the method in capitals",
+    cause: "HTTP methods are case-sensitive",
+    fix: "write the method in capitals",
   },
   "any-issuer": {
-    means: "tokens of every issuer are accepted that these keys sign",
-    next: "name the `issuer`, unless tokens of every issuer are meant",
+    cause: "tokens of any issuer are accepted if these keys signed them",
+    fix: "set `issuer`, unless you want to accept every issuer",
   },
   "no-discovery": {
-    means: "the issuer is no URL, so its keys cannot be found",
-    next: "add `jwksUri` or `jwks`",
+    cause: "the issuer is not a URL, so its keys cannot be discovered",
+    fix: "add `jwksUri` or `jwks`",
   },
   "private-key": {
-    means: "a key set for verification contains private material",
-    next: "remove the private parts, and replace the key wherever the document was seen",
+    cause: "the key set contains private keys",
+    fix: "remove the private parts, and replace the key, because everyone who read the document knows it",
   },
   "unused-key": {
-    means: "a key of the set can never verify a signature",
-    next: "remove the key, or correct its `kty`, `use` and `alg`",
+    cause: "a key of the set can never verify a signature",
+    fix: "remove the key, or correct its `kty`, `use` and `alg`",
   },
   "denies-tcp": {
-    means: "the rule refuses all TCP traffic in scope",
-    next: "name the HTTP ports that the rule is meant for",
+    cause: "the rule denies all TCP traffic in scope",
+    fix: "list the HTTP ports that the rule is for",
   },
   "ignored-policy": {
-    means: "the policy has no effect where it stands",
-    next: "move it to where it counts; the message says where",
+    cause: "the policy has no effect in this namespace",
+    fix: "move it to the namespace that the message names",
   },
   "weight-sum": {
-    means: "the weights do not add up to 100",
-    next: "make the weights add up to 100",
+    cause: "the weights do not add up to 100",
+    fix: "make the weights add up to 100",
   },
   "more-warnings": {
-    means: "there are more warnings than are listed",
-    next: "look after those that are listed and apply again",
+    cause: "there are more warnings than listed",
+    fix: "resolve the listed ones and apply again",
   },
 } as const satisfies FaultTable
 
@@ -189,7 +189,7 @@ export function finding<Code extends FaultCode | WarningCode>(
   return { code, path, at, problem, fix, message, ...(position === undefined ? {} : { position }) }
 }
 
-/** The refusal of a whole document as one sentence, in the words other meshes use. */
+/** All errors of a document as one sentence, in the form other meshes use. */
 export function refusal(name: string, namespace: string, faults: readonly Fault[]): string {
   return `invalid policy ${shown(name)}.${shown(namespace)}: ${faults.map(fault => fault.message).join("; ")}`
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a token can be refused: code, HTTP status and the literal body that clients compare. The texts are
-// a published contract, so this table is the only place where they are written. The one status other than 401 is an
-// audience mismatch, 403.
+// Every reason to deny a token: code, HTTP status and the literal body that clients compare. The texts are a published
+// contract, so this table is the only place where they are written. The one status other than 401 is an audience mismatch,
+// 403.
 
 const TABLE = {
   JwtMissing: [401, "Jwt is missing"],
@@ -39,21 +39,21 @@ const TABLE = {
   JwksFetchFail: [401, "Jwks remote fetch is failed"],
 } as const satisfies Record<string, readonly [401 | 403, string]>
 
-/** What to do, where it is not the token's form alone that is wrong. */
+/** The fix, unless the token is simply malformed. */
 const ADVICE: { readonly [fault in keyof typeof TABLE]?: string } = {
   JwtMissing: "send a token where the rule looks, usually `Authorization: Bearer TOKEN`",
-  JwtBadFormat: "send all three parts of a signed token; other kinds of credentials are none",
-  JwtHeaderAlgNotSupported: "have the issuer sign with one of the algorithms that are supported",
+  JwtBadFormat: "send a signed token with all three parts; other credentials are not supported",
+  JwtHeaderAlgNotSupported: "make the issuer sign with a supported algorithm",
   JwtHeaderCritNotSupported: "ask the issuer for tokens without `crit`",
-  JwtUnknownIssuer: "write the issuer into a RequestAuthentication, exactly as the token has it",
-  JwtNotYetValid: "check the clocks of issuer and proxy",
+  JwtUnknownIssuer: "add the issuer to a RequestAuthentication, exactly as in the token",
+  JwtNotYetValid: "check the clocks of the issuer and the proxy",
   JwtExpired: "get a new token",
-  JwtExpRequired: "ask the issuer for tokens that end, or remove `requireExpiration`",
-  JwtAudienceNotAllowed: "ask the issuer for a token of an accepted audience, or add its audience to the rule",
-  JwksKidAlgMismatch: "see whether the issuer has rotated its keys, and whether the rule names the right ones",
-  JwtVerificationFail: "see whether the token was changed, or signed with a key of somebody else",
-  JwksNoValidKeys: "give the rule a key set with at least one public key that can verify",
-  JwksFetchFail: "see that the control plane reaches the issuer's keys; the policy's status has the cause",
+  JwtExpRequired: "ask the issuer for tokens that expire, or remove `requireExpiration`",
+  JwtAudienceNotAllowed: "ask the issuer for a token with an accepted audience, or add the audience to the rule",
+  JwksKidAlgMismatch: "check whether the issuer has rotated its keys, and whether the rule refers to the right ones",
+  JwtVerificationFail: "check whether the token was modified, or signed with another key",
+  JwksNoValidKeys: "give the rule a key set with at least one usable public key",
+  JwksFetchFail: "check that the control plane can fetch the issuer's keys; the policy's status has the reason",
 }
 
 export type TokenFault = keyof typeof TABLE
@@ -64,9 +64,9 @@ export function faultStatus(fault: TokenFault): 401 | 403 {
   return TABLE[fault][0]
 }
 
-/** For whoever sent the token or wrote the rule; `tokenHelp` says it of the token at hand. */
+/** In general; `tokenHelp` has the fix for the token at hand. */
 export function faultAdvice(fault: TokenFault): string {
-  return ADVICE[fault] ?? "the token is malformed: look at it with `merlonctl jwt inspect`, and ask its issuer"
+  return ADVICE[fault] ?? "the token is malformed: inspect it with `merlonctl jwt inspect`, and ask its issuer"
 }
 
 export function faultText(fault: TokenFault): string {

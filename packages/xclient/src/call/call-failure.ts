@@ -2,7 +2,7 @@
 // Why a call did not get an answer, by a code of the table in errors.ts.
 
 import { messageOf } from "@merlon/xds/runtime"
-import { type CallFailureCode, XCLIENT_FAULTS } from "../errors.js"
+import { type CallFailureCode, XCLIENT_ERRORS } from "../errors.js"
 
 export class CallFailure extends Error {
   override readonly name = "CallFailure"
@@ -17,7 +17,7 @@ export class CallFailure extends Error {
   }
 
   get status(): number {
-    return XCLIENT_FAULTS[this.code].status
+    return XCLIENT_ERRORS[this.code].status
   }
 
   static registryOnly(name: string): CallFailure {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a call beside the stream failed, in the control plane's words or, where it gave none, in gRPC's.
 
-import { type FaultCode, XDS_FAULTS } from "../errors.js"
+import { type FaultCode, XDS_ERRORS } from "../errors.js"
 
 export class MeshCallError extends Error {
   override readonly name = "MeshCallError"
@@ -19,5 +19,5 @@ export class MeshCallError extends Error {
 }
 
 function isFaultCode(code: string | undefined): code is FaultCode {
-  return code !== undefined && Object.hasOwn(XDS_FAULTS, code)
+  return code !== undefined && Object.hasOwn(XDS_ERRORS, code)
 }

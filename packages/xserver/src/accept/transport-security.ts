@@ -111,7 +111,7 @@ function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketSecre
     createSecureContext({ cert: certificateChain, key: privateKey, ca: trustBundle })
   } catch (error) {
     if (error instanceof MaterialError) throw error
-    throw new MaterialError("bad-material", `the certificate or its key cannot be used: ${messageOf(error)}`)
+    throw new MaterialError("bad-certificate", `the certificate or its key cannot be used: ${messageOf(error)}`)
   }
   const identity = inspectCertificate(leaf.raw)?.identity
   if (identity === undefined) throw new MaterialError("no-identity", "the certificate names no single SPIFFE identity")
@@ -145,7 +145,7 @@ function certificatesIn(pem: string, what: string): readonly X509Certificate[] {
   try {
     return blocks.map(block => new X509Certificate(block))
   } catch (error) {
-    throw new MaterialError("bad-material", `${what} cannot be read: ${messageOf(error)}`)
+    throw new MaterialError("bad-certificate", `${what} cannot be read: ${messageOf(error)}`)
   }
 }
 

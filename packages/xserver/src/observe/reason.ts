@@ -5,11 +5,11 @@ import { describeNearMiss, type PolicyRef, type RuleRef, responseDetails } from 
 import { faultText, responseDetail } from "@merlon/policy/tokens"
 import { messageOf } from "@merlon/xds/runtime"
 import type { Judged } from "../enforcement/verdict.js"
-import { XSERVER_FAULTS } from "../errors.js"
+import { XSERVER_ERRORS } from "../errors.js"
 
 /** One sentence for the log; undefined for what was simply let through. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {
-  if (judgement === undefined) return XSERVER_FAULTS.unreadable.means
+  if (judgement === undefined) return XSERVER_ERRORS.malformed.cause
   if (judgement.verdict === "allow") return undefined
   switch (judgement.stage) {
     case "transport":
@@ -17,13 +17,13 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
         ? "the port's mode is STRICT, and the caller came without mutual TLS"
         : `the port's mode is ${judgement.mode}, and the caller came with TLS`
     case "protocol":
-      return `${XSERVER_FAULTS[judgement.fault].means}; ${XSERVER_FAULTS[judgement.fault].next}`
+      return `${XSERVER_ERRORS[judgement.fault].cause}; ${XSERVER_ERRORS[judgement.fault].fix}`
     case "revoked":
-      return XSERVER_FAULTS.revoked.means
+      return XSERVER_ERRORS.revoked.cause
     case "path":
-      return XSERVER_FAULTS.path.means
+      return XSERVER_ERRORS.path.cause
     case "internal":
-      return `${XSERVER_FAULTS.internal.means}: ${messageOf(judgement.error)}`
+      return `${XSERVER_ERRORS["evaluation-failed"].cause}: ${messageOf(judgement.error)}`
     case "token": {
       const { fault, by } = judgement.authentication
       const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`

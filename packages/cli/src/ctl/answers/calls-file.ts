@@ -15,11 +15,11 @@ export async function callsIn(path: string): Promise<readonly ObservedCall[]> {
   try {
     value = JSON.parse(text)
   } catch {
-    throw new CommandError(`\`${path}\` is no JSON; recorded calls are a list of objects`)
+    throw new CommandError("unreadable-file", `\`${path}\` is no JSON; recorded calls are a list of objects`)
   }
   try {
     return readCalls(value, MAX_CALLS)
   } catch (error) {
-    throw error instanceof ShapeError ? new CommandError(`\`${path}\`: ${error.message}`) : error
+    throw error instanceof ShapeError ? new CommandError("unreadable-file", `\`${path}\`: ${error.message}`) : error
   }
 }

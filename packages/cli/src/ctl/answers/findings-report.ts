@@ -3,7 +3,8 @@
 
 import { FINDINGS } from "@merlon/policy/analysis"
 import { WARNINGS } from "@merlon/policy/resources"
-import { type PlacedFinding, PROVED_FINDINGS } from "./findings.js"
+import { PROVED_FINDINGS } from "../../errors.js"
+import type { PlacedFinding } from "./findings.js"
 import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 
 export type FindingsFormat = "text" | "json" | "sarif" | "github"
@@ -93,7 +94,7 @@ function sarif(findings: readonly PlacedFinding[], read: Inputs): object {
   }
 }
 
-const MEANINGS: Readonly<Record<string, { readonly means: string; readonly next: string } | undefined>> = {
+const MEANINGS: Readonly<Record<string, { readonly cause: string; readonly fix: string } | undefined>> = {
   ...WARNINGS,
   ...FINDINGS,
   ...PROVED_FINDINGS,
@@ -103,8 +104,8 @@ const MEANINGS: Readonly<Record<string, { readonly means: string; readonly next:
 function reportingDescriptor(id: string): object {
   const meaning = MEANINGS[id]
   if (meaning === undefined) return { id }
-  const { means, next } = meaning
-  return { id, shortDescription: { text: means }, fullDescription: { text: means }, help: { text: next } }
+  const { cause, fix } = meaning
+  return { id, shortDescription: { text: cause }, fullDescription: { text: cause }, help: { text: fix } }
 }
 
 function physical({ file, line, column }: PlacedFinding): object {

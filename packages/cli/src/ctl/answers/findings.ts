@@ -6,6 +6,7 @@ import type { RuleRef } from "@merlon/policy/authorization"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { type DeadRule, deadRules, type Limits, type ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
+import { PROVED_FINDINGS } from "../../errors.js"
 import type { PlacedPolicy } from "./policy-files.js"
 import { valueFindings } from "./value-findings.js"
 
@@ -52,7 +53,7 @@ export function findingsOf(
       "info",
       rule,
       `whether the rule does anything is not decided: ${reason}`,
-      PROVED_FINDINGS["not-decided"].next,
+      PROVED_FINDINGS["not-decided"].fix,
     ),
   )
   const others = analyze(documents, mesh, workloads.length === 0 ? undefined : workloads).filter(
@@ -80,7 +81,7 @@ function deadFinding({ rule, because, by }: DeadRule, documents: readonly Policy
     severity,
     rule,
     `${why} (proved: without it every request is decided as with it)`,
-    PROVED_FINDINGS["dead-rule"].next,
+    PROVED_FINDINGS["dead-rule"].fix,
   )
   return { ...told, patch: [{ op: "remove", path: `/spec/rules/${rule.rule}` }] }
 }
@@ -97,17 +98,6 @@ function isDenyRule({ policy }: RuleRef, documents: readonly PolicyDocument[]): 
 }
 
 /** What the codes mean that only a proof gives, in the words of the others' table. */
-export const PROVED_FINDINGS = {
-  "dead-rule": {
-    means: "without the rule every request is decided as with it, by proof",
-    next: "remove the rule",
-  },
-  "not-decided": {
-    means: "whether the rule does anything is not decided within the budget",
-    next: "ask again with a longer `--budget`",
-  },
-} as const
-
 function finding(code: string, severity: Severity, { policy, rule }: RuleRef, why: string, fix: string): PlacedFinding {
   return { code, severity, kind: "AuthorizationPolicy", ...policy, path: `spec.rules[${rule}]`, why, fix }
 }

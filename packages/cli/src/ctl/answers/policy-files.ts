@@ -70,7 +70,8 @@ export async function readPolicyFiles(path: string, reading: ReadPolicies): Prom
       }
     }
   }
-  if (faults.length > 0) throw new CommandError(`${faults.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
+  if (faults.length > 0)
+    throw new CommandError("invalid-document", `${faults.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
   const placed = [...policies.values()]
   return { policies: placed.map(({ document }) => document), placed, others, isEmpty: texts.length === 0 }
 }

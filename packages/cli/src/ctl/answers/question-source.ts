@@ -110,10 +110,12 @@ export function workloadNamed(
       .join(", ")
   if (first === undefined) {
     throw new CommandError(
+      "not-found",
       `there is no workload \`${word}\`${workloads.length === 0 ? "; name Pods or Deployments with `-f`" : `; there are ${listed(workloads)}`}`,
     )
   }
-  if (others.length > 0) throw new CommandError(`\`${word}\` may be ${listed([first, ...others])}; write which`)
+  if (others.length > 0)
+    throw new CommandError("not-found", `\`${word}\` may be ${listed([first, ...others])}; write which`)
   return first
 }
 

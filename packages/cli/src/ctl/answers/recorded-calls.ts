@@ -22,7 +22,9 @@ export async function recordedCalls(session: Session, note: (text: string) => vo
   try {
     return readCalls(items, MAX_CALLS)
   } catch (error) {
-    throw error instanceof ShapeError ? new CommandError(`${session.origin}: ${error.message}`) : error
+    throw error instanceof ShapeError
+      ? new CommandError("unreadable-file", `${session.origin}: ${error.message}`)
+      : error
   }
 }
 

@@ -36,7 +36,8 @@ export function workloadsIn(
   })
   const seen = new Set<string>()
   for (const { namespace: place, name } of workloads) {
-    if (seen.has(`${place}/${name}`)) throw new CommandError(`the workload \`${place}/${name}\` is there twice`)
+    if (seen.has(`${place}/${name}`))
+      throw new CommandError("invalid-document", `the workload \`${place}/${name}\` is there twice`)
     seen.add(`${place}/${name}`)
   }
   return workloads
@@ -59,7 +60,8 @@ function workloadOf(
 ): ProofWorkload {
   const metadata = fieldsOf(object.metadata)
   const name = textOf(metadata.name)
-  if (name === undefined) throw new CommandError(`a ${textOf(object.kind) ?? "workload"} has no \`metadata.name\``)
+  if (name === undefined)
+    throw new CommandError("invalid-document", `a ${textOf(object.kind) ?? "workload"} has no \`metadata.name\``)
   const namespace = textOf(metadata.namespace) ?? otherwise
   const labels = textsOf(template.metadata.labels)
   const serviceAccount = textOf(template.spec.serviceAccountName) ?? "default"
@@ -94,6 +96,7 @@ function checkNames(kind: string, names: { readonly [field: string]: unknown }):
     const value = names[field]
     if (typeof value !== "string" || NAME.test(value)) continue
     throw new CommandError(
+      "invalid-document",
       `a ${visible(kind)} has the ${field} \`${visible(value)}\`, which is none: write lower case letters, digits, \`-\` and \`.\``,
     )
   }
@@ -104,6 +107,7 @@ function checkLabels(workload: string, labels: { readonly [key: string]: unknown
     const label = `${key}=${String(value)}`
     if (visible(label) === label) continue
     throw new CommandError(
+      "invalid-document",
       `\`${workload}\` has the label \`${visible(label)}\`, with characters that nobody sees; type it anew`,
     )
   }

@@ -23,7 +23,7 @@ export function answerTo(request: ApiRequest, answer: unknown): unknown {
   if (kind === "Status" && fields.status === "Failure") throw statusError(0, answer)
   if (!isWhole(request, kind, fields)) {
     throw ApiError.unanswered(
-      "BadAnswer",
+      "api-bad-response",
       "the API server answered something else than it was asked for; is that the right address?",
     )
   }

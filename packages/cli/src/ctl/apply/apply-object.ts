@@ -60,6 +60,7 @@ export async function applyObject(
     if (managers.length === 0) throw error
     if (managers.every(manager => TYPED.test(manager))) return send(true)
     throw new CommandError(
+      "field-conflict",
       `${String((error as Error).message)}; let ${managers.map(manager => `\`${manager}\``).join(", ")} have these fields, or take them with \`--force-conflicts\``,
     )
   })

@@ -72,10 +72,11 @@ export async function awaitReady(session: Session, written: Written, timeoutMs: 
     const object = await session.api.request({ method: "GET", path })
     const said = readinessOf(object, written.generation, GOALS[written.resource.kind])
     if (said?.status === "True") return said.message
-    if (said !== undefined && SETTLED.has(said.reason)) throw new CommandError(`not ready: ${said.message}`)
+    if (said !== undefined && SETTLED.has(said.reason))
+      throw new CommandError("not-ready", `not ready: ${said.message}`)
     if (Date.now() > end) {
       const last = said?.message ?? "the control plane has not looked at it; is it running?"
-      throw new CommandError(`not ready within ${timeoutMs / 1000} s: ${last}`)
+      throw new CommandError("not-ready", `not ready within ${timeoutMs / 1000} s: ${last}`)
     }
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }

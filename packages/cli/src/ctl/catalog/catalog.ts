@@ -41,6 +41,7 @@ export class Catalog {
           )
         : undefined
     throw new CommandError(
+      "unserved-kind",
       `the cluster serves no \`${kind}\` under \`${apiVersion}\`; ${
         ours !== undefined
           ? `write \`apiVersion: ${ours.group}/${this.#names.version}\``
@@ -68,6 +69,7 @@ export class Catalog {
     const words = [...this.#known, ...all].flatMap(({ plural, singular }) => [plural, singular])
     const meant = nearest(word, words)
     throw new CommandError(
+      "unserved-kind",
       `the cluster serves no kind \`${word}\`; ${
         meant === undefined ? "`kubectl api-resources` lists what there is" : `did you mean \`${meant}\`?`
       }`,

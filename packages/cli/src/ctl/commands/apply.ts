@@ -60,7 +60,8 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const { manifests, faults, warnings } = readManifests(sources, session.names, session.namespace)
   for (const warning of warnings) tell(`${paintError.yellow("Warning:")} ${warning}`)
   for (const fault of faults) complain(fault)
-  if (manifests.length === 0 && faults.length === 0) throw new CommandError("there is no document in what was given")
+  if (manifests.length === 0 && faults.length === 0)
+    throw new CommandError("no-documents", "there is no document in what was given")
   const done: AnyObject[] = []
   const written: Written[] = []
   const waits = flags.wait && flags.dryRun === "none"
@@ -134,6 +135,7 @@ function betterFailure(error: unknown, resource: Resource, namespace: string | u
   if (isUnknownKind(error)) return unknownKind(resource, session.names)
   if (error instanceof ApiError && error.reason === "NotFound" && error.message.startsWith("namespaces ")) {
     return new CommandError(
+      "no-namespace",
       `there is no namespace \`${namespace}\`; \`kubectl create namespace ${namespace}\` makes it`,
     )
   }

@@ -55,9 +55,13 @@ async function run(flags: DashboardFlags): Promise<void> {
     })
   const served = await serve(flags.port ?? USUAL).catch(error => {
     if (flags.port === undefined) return serve(0)
-    throw new CommandError(`cannot listen on port ${flags.port}: ${messageOf(error)}; choose another with --port`)
+    throw new CommandError(
+      "port-unavailable",
+      `cannot listen on port ${flags.port}: ${messageOf(error)}; choose another with --port`,
+    )
   })
-  if (served === undefined) throw new CommandError("the console's page was not built; `npm run build` builds it")
+  if (served === undefined)
+    throw new CommandError("not-built", "the console's page was not built; `npm run build` builds it")
   show(link(served.port, codes), flags)
   tell(`The console of ${connection.origin} is served until this ends.`)
   await new Promise<void>(resolve => {

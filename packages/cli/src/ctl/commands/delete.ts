@@ -112,7 +112,8 @@ async function targetsOf(
 async function fromFiles(session: Session, flags: Flags): Promise<readonly Target[]> {
   const sources = await readSources(flags.filename, flags.recursive)
   const { manifests, faults } = readManifests(sources, session.names, session.namespace)
-  if (faults.length > 0) throw new CommandError(`what to remove cannot be read:\n${faults.join("")}`)
+  if (faults.length > 0)
+    throw new CommandError("invalid-document", `what to remove cannot be read:\n${faults.join("")}`)
   const targets = await Promise.all(
     manifests.map(async ({ object }): Promise<Target> => {
       const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
@@ -172,6 +173,7 @@ async function gone(session: Session, target: Removed, timeoutMs: number): Promi
           ? ` of its finalizers \`${metadata.finalizers.join(", ")}\``
           : ""
         throw new CommandError(
+          "not-ready",
           `${kindName(target.resource)} "${target.name}" is still there because${holders || " the server says so"}; \`--no-wait\` does not wait`,
         )
       }

@@ -30,7 +30,7 @@ async function run(data: string): Promise<void> {
       tell("it does not end by itself; ending it")
       process.kill(holder.pid, "SIGKILL")
       if (!(await waitForEnd(holder, GRACE_MS))) {
-        throw new CommandError(`process ${holder.pid} cannot be ended; its machine may need a look`)
+        throw new CommandError("process-stuck", `process ${holder.pid} cannot be ended; its machine may need a look`)
       }
     }
   }

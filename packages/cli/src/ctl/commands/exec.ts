@@ -63,7 +63,11 @@ async function run(word: string, program: string, args: readonly string[], flags
   }
   await new Promise<void>((resolve, reject) => {
     child.once("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "ENOENT" ? new CommandError(`there is no program \`${program}\` on this machine`) : error)
+      reject(
+        error.code === "ENOENT"
+          ? new CommandError("not-found", `there is no program \`${program}\` on this machine`)
+          : error,
+      )
     })
     child.once("exit", (code, signal) => {
       process.exitCode = signal === null ? (code ?? 1) : 128 + (constants.signals[signal] ?? 0)

@@ -140,7 +140,7 @@ async function explain(word: string, flags: Flags): Promise<void> {
     // A verdict of other policies than those in force is none.
     process.exitCode = !isComplete(read) ? EXIT.undecided : explanation.verdict === "allow" ? EXIT.ok : EXIT.found
   } catch (error) {
-    throw error instanceof AskedError ? new CommandError(error.message) : error
+    throw error instanceof AskedError ? new CommandError("unreadable-file", error.message) : error
   }
 }
 
@@ -211,6 +211,6 @@ function pairOf(text: string, separator: string, example: string): readonly [str
 async function keysOf(file: string | undefined): Promise<KeySetLookup> {
   if (file === undefined) return () => undefined
   const result = parseKeySet(await keySetText(file))
-  if (!result.ok) throw new CommandError(`\`${file}\`: ${result.error.message}`)
+  if (!result.ok) throw new CommandError("unreadable-file", `\`${file}\`: ${result.error.message}`)
   return () => result.keySet
 }

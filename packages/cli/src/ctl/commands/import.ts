@@ -46,7 +46,7 @@ async function run(flags: Flags): Promise<void> {
   const documents = sources.flatMap(({ name, text }) =>
     parseAllDocuments(text).flatMap(document => {
       const [fault] = document.errors
-      if (fault !== undefined) throw new CommandError(`${name}: ${fault.message}`)
+      if (fault !== undefined) throw new CommandError("invalid-document", `${name}: ${fault.message}`)
       const value: unknown = document.toJS()
       return value === null ? [] : listItems(value).map(item => item.value)
     }),

@@ -72,7 +72,7 @@ Example:
 function documentsOf({ name, text }: SourceText): readonly unknown[] {
   return parseAllDocuments(text).flatMap(document => {
     const [fault] = document.errors
-    if (fault !== undefined) throw new CommandError(`${name}: ${fault.message}`)
+    if (fault !== undefined) throw new CommandError("invalid-document", `${name}: ${fault.message}`)
     const value: unknown = document.toJS()
     const isList = textOf(fieldsOf(value).kind) === "List"
     return value === null ? [] : isList ? listOf(fieldsOf(value).items) : [value]
@@ -83,7 +83,8 @@ function injected(document: unknown, { name: source }: SourceText, flags: Flags)
   const { object, outcome, because, warnings } = injectTemplate(document, optionsOf(flags))
   const { kind, metadata } = fieldsOf(document)
   const label = visible(`${source}: ${textOf(kind) ?? "document"} ${textOf(fieldsOf(metadata).name) ?? ""}`)
-  if (outcome === "refused") throw new CommandError(`${label}: no xserver can be injected: ${because}`)
+  if (outcome === "refused")
+    throw new CommandError("invalid-document", `${label}: no xserver can be injected: ${because}`)
   for (const warning of [...warnings, ...(outcome === "skipped" ? [`not injected: ${because}`] : [])]) {
     tell(`${paintError.yellow("Warning:")} ${label}: ${warning}`)
   }

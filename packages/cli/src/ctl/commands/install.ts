@@ -62,7 +62,8 @@ Examples:
       withSession(flags, async session => {
         const installed = await findInstalled(session)
         refuseHelms(installed, session, "upgrade")
-        if (installed === undefined) throw new CommandError("nothing is installed; `merlonctl install` does it")
+        if (installed === undefined)
+          throw new CommandError("not-installed", "nothing is installed; `merlonctl install` does it")
         const kept = flags.resetValues === true ? {} : keptValues(session, installed)
         await run(session, flags, [kept, ...(await givenValues({ ...flags, ...wordsOf(session) }))])
       }),

@@ -56,7 +56,7 @@ async function invite(session: Session, name: string, flags: InviteFlags): Promi
   const { namespace, names } = session
   const { label, port: ports, serviceAccount, controlPlane, serverName, ttl } = flags
   if (ttl < MIN_TTL_MS || ttl > MAX_TTL_MS)
-    throw new CommandError("an invitation is good for 10m at least and 24h at most")
+    throw new CommandError("usage", "an invitation is good for 10m at least and 24h at most")
   await checkNamespace(session, namespace)
   const trustBundle = await rootCertificate(session, namespace)
   if (await ensureServiceAccount(session, namespace, serviceAccount)) tell(`serviceaccount/${serviceAccount} created`)

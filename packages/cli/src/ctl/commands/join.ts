@@ -48,7 +48,8 @@ Examples:
 To leave, stop the proxy and remove the folder; \`merlonctl workload remove NAME\` on a machine of the mesh forgets it.`
 
 async function invitationText(word: string | undefined, { file }: JoinFlags): Promise<string> {
-  if (file !== undefined && word !== undefined) throw new CommandError("pass the invitation or --file, not both")
+  if (file !== undefined && word !== undefined)
+    throw new CommandError("usage", "pass the invitation or --file, not both")
   if (file !== undefined || word === undefined || word === "-") return readText(file ?? "-", "the invitation")
   tell("other users of this machine can see arguments; next time use --file, or pass the invitation on standard input")
   return word
@@ -75,7 +76,7 @@ async function join(text: string, flags: JoinFlags): Promise<void> {
   try {
     ;({ certificateChain } = await client.signCertificate(request))
   } catch (error) {
-    throw new CommandError(`${controlPlane} does not let us in: ${visible(messageOf(error))}`)
+    throw new CommandError("invitation-rejected", `${controlPlane} does not let us in: ${visible(messageOf(error))}`)
   } finally {
     client.close()
   }

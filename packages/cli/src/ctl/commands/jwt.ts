@@ -58,7 +58,10 @@ async function keygen({ alg, kid: asked, out, format, force, output }: KeygenFla
   }
   for (const file of Object.values(files)) {
     if (!force && existsSync(file)) {
-      throw new CommandError(`\`${file}\` is there already; choose another \`--out\`, or replace it with \`--force\``)
+      throw new CommandError(
+        "file-exists",
+        `\`${file}\` is there already; choose another \`--out\`, or replace it with \`--force\``,
+      )
     }
   }
   const jwk = { ...key.export({ format: "jwk" }), kid, alg, use: "sig" }
@@ -121,7 +124,7 @@ async function mint(flags: MintFlags): Promise<void> {
   try {
     print(await new SignJWT({ ...claims }).setProtectedHeader(header).sign(key))
   } catch {
-    throw new CommandError(`the key cannot sign with \`${chosen}\`; leave out \`--alg\` to use \`${alg}\``)
+    throw new CommandError("usage", `the key cannot sign with \`${chosen}\`; leave out \`--alg\` to use \`${alg}\``)
   }
 }
 
@@ -191,7 +194,7 @@ async function inspectToken(argument: string, flags: InspectFlags): Promise<void
 
 function readKeySet(text: string, from: string) {
   const result = parseKeySet(text)
-  if (!result.ok) throw new CommandError(`\`${from}\`: ${result.error.message}`)
+  if (!result.ok) throw new CommandError("unreadable-file", `\`${from}\`: ${result.error.message}`)
   const { keySet } = result
   if (keySet.exposed.length > 0) warn(`\`${from}\` holds private keys, which belong into no key set`)
   for (const { index, reason } of keySet.skipped) warn(`\`${from}\`: key ${index} is not used: ${reason}`)

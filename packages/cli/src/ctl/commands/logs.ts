@@ -39,7 +39,8 @@ export function logsCommand(): Command {
 async function run(name: string, flags: LogsFlags): Promise<void> {
   const data = dataFolder(flags, process.cwd())
   const log = logPath(data, logName(name, data, flags))
-  if (!existsSync(log)) throw new CommandError(`there is no log \`${log}\`; it begins when the process is started`)
+  if (!existsSync(log))
+    throw new CommandError("not-found", `there is no log \`${log}\`; it begins when the process is started`)
   const taken = (bytes: Buffer): Promise<void> =>
     new Promise((resolve, reject) => process.stdout.write(bytes, error => (error ? reject(error) : resolve())))
   const end = await showLog(log, flags.tail, taken)
@@ -52,6 +53,7 @@ async function run(name: string, flags: LogsFlags): Promise<void> {
 function logName(name: string, data: string, { namespace, container }: LogsFlags): string {
   if (name === CONTROL_PLANE || name === "supervisor") return name
   const record = readRecord(data)
-  if (record === undefined) throw new CommandError(`there is no mesh in \`${data}\`; \`merlonctl up\` starts one`)
+  if (record === undefined)
+    throw new CommandError("no-mesh", `there is no mesh in \`${data}\`; \`merlonctl up\` starts one`)
   return processName(workloadNamed(record.workloads, name, namespace), container)
 }

@@ -56,7 +56,7 @@ async function run(
   const list = { items: workload === undefined ? items : items.filter(({ name }) => name === workload), notes }
   if (workload !== undefined && list.items.length === 0) {
     const known = items.map(({ name }) => name).join(", ")
-    throw new CommandError(`no workload \`${workload}\` takes calls there; there is ${known || "none"}`)
+    throw new CommandError("not-found", `no workload \`${workload}\` takes calls there; there is ${known || "none"}`)
   }
   tellScope(list, namespace)
   const skipped = gapsIn(list, namespace, "workload that takes calls")

@@ -97,7 +97,10 @@ async function run(session: Session, kind: string, name: string | undefined, fla
       throw await notFound(session, resource, target.name, namespace)
     }
     if (error instanceof ApiError && error.code === 415) {
-      throw new CommandError(`\`${kindName(resource)}\` takes no \`--type ${flags.type}\`; use \`merge\` or \`json\``)
+      throw new CommandError(
+        "usage",
+        `\`${kindName(resource)}\` takes no \`--type ${flags.type}\`; use \`merge\` or \`json\``,
+      )
     }
     throw error
   }
@@ -117,10 +120,11 @@ async function readPatch({ patch, patchFile, type }: Flags): Promise<unknown> {
   try {
     value = parse(text)
   } catch (error) {
-    throw new CommandError(`the patch is neither JSON nor YAML: ${(error as Error).message}`)
+    throw new CommandError("invalid-document", `the patch is neither JSON nor YAML: ${(error as Error).message}`)
   }
   if (type === "json" ? !Array.isArray(value) : typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new CommandError(
+      "invalid-document",
       type === "json"
         ? 'a patch of `--type json` is a list of operations, as `[{"op":"remove","path":"/spec/selector"}]`'
         : `a patch of \`--type ${type}\` is an object, as \`{"spec":{…}}\``,

@@ -57,12 +57,13 @@ async function run(session: Session, kind: string, name: string | undefined, fla
     read: inputs,
   } = await fromCluster({ ...session, askedNamespace: undefined }, flags)
   const stored = policies.find(document => isTarget(document, target))
-  if (stored === undefined) throw new CommandError(`there is no policy ${label} in namespace \`${target.namespace}\``)
+  if (stored === undefined)
+    throw new CommandError("not-found", `there is no policy ${label} in namespace \`${target.namespace}\``)
   const { spec } = stored
   const { dryRunAnnotation } = session.names
   const annotated = stored.metadata.annotations?.[dryRunAnnotation] !== undefined
   if (!annotated && !("enforcement" in spec && spec.enforcement === "Shadow")) {
-    throw new CommandError(`${label} is not in Shadow; it is enforced already`)
+    throw new CommandError("not-shadow", `${label} is not in Shadow; it is enforced already`)
   }
   const { annotations: _, ...metadata } = stored.metadata
   const enforced = { ...stored, metadata, spec: { ...spec, enforcement: "Enforce" } } as PolicyDocument // the same kind
@@ -108,7 +109,7 @@ function isTarget({ kind, metadata }: PolicyDocument, { resource, name, namespac
 
 async function isAgreed(label: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    throw new CommandError(`nobody can be asked here; add \`--yes\` to enforce ${label}`)
+    throw new CommandError("usage", `nobody can be asked here; add \`--yes\` to enforce ${label}`)
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

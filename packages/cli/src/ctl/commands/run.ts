@@ -72,7 +72,8 @@ Examples:
 async function run(name: string, command: readonly string[], flags: RunFlags): Promise<void> {
   const data = dataFolder(flags, process.cwd())
   const { phase } = recordOrThrow(data)
-  if (phase !== "ready") throw new CommandError(`the mesh is ${phase}; wait until \`merlonctl status\` says ready`)
+  if (phase !== "ready")
+    throw new CommandError("not-ready", `the mesh is ${phase}; wait until \`merlonctl status\` says ready`)
   checkRunName(name, flags.namespace)
   const { env, label, ...rest } = flags
   const spec = runSpec({
@@ -90,7 +91,7 @@ async function run(name: string, command: readonly string[], flags: RunFlags): P
   if (outcome === "failed") {
     // Nothing that does not run is tried again with every start.
     await changeRuns(data, runs => runs.filter(other => digestOf(other) !== digestOf(spec)))
-    throw new CommandError(`\`${name}\` does not run: ${visibleLines(why ?? "")}`)
+    throw new CommandError("program-failed", `\`${name}\` does not run: ${visibleLines(why ?? "")}`)
   }
   report(data, spec)
 }
@@ -121,7 +122,7 @@ function variables(texts: readonly string[]): { readonly [name: string]: string 
   return Object.fromEntries(
     texts.map(text => {
       const at = text.indexOf("=")
-      if (at < 1) throw new CommandError(`\`${text}\` is no variable; write it as NAME=value`)
+      if (at < 1) throw new CommandError("usage", `\`${text}\` is no variable; write it as NAME=value`)
       return [text.slice(0, at), text.slice(at + 1)]
     }),
   )

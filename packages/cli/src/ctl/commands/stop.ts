@@ -32,6 +32,7 @@ async function run(name: string, flags: StopFlags): Promise<void> {
   if (found === undefined) {
     const others = runs.map(spec => `${spec.name} in ${spec.namespace}`).join(", ")
     throw new CommandError(
+      "program-failed",
       `\`${name}\` does not run in \`${namespace}\`; ${others === "" ? "nothing of yours does" : `there are ${others}`}`,
     )
   }

@@ -50,6 +50,7 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
   const all = suggestPolicies(calls, policies, workloads, mesh, options)
   if (all.length === 0) {
     throw new CommandError(
+      "no-traffic",
       "no call that was let through is recorded for these workloads, so there is nothing to suggest",
     )
   }

@@ -77,7 +77,8 @@ async function writeNew(target: string, text: string): Promise<void> {
     () => true,
     () => false,
   )
-  if (exists) throw new CommandError(`\`${target}\` exists; remove it, or leave out \`--write\` to print`)
+  if (exists)
+    throw new CommandError("file-exists", `\`${target}\` exists; remove it, or leave out \`--write\` to print`)
   await writeFile(target, text)
   print(target)
 }

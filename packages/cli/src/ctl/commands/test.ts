@@ -63,10 +63,10 @@ async function once(
     const where = paths.map(path => `\`${path}\``).join(", ")
     for (const what of read.skipped) note(`skipped: ${what}`)
     throw new CommandError(
+      "no-tests",
       flags.filter === undefined || runs.length === 0
-        ? `no policy test is found in ${where}; write one into a file \`NAME.test.yaml\``
+        ? `no policy tests found in ${where}; write one in a file \`NAME.test.yaml\``
         : `no case in ${where} has \`${flags.filter}\` in its name, or in that of its file`,
-      EXIT.undecided,
     )
   }
   if (flags.output === "json") print(JSON.stringify(testReport(runs, read), undefined, 2))

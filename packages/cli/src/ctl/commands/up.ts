@@ -120,12 +120,15 @@ async function finish({ runs, apply }: MeshFile, data: string, programs: Program
   for (const { key, phase } of outcomes) if (phase === "ready") tell(`${key} ready`)
   const failed = outcomes.filter(({ phase }) => phase === "failed")
   if (failed.length > 0)
-    throw new CommandError(failed.map(({ key, why }) => `${key} does not run: ${why ?? ""}`).join("\n"))
+    throw new CommandError(
+      "program-failed",
+      failed.map(({ key, why }) => `${key} does not run: ${why ?? ""}`).join("\n"),
+    )
   if (apply.length === 0) return
   const { file, args, argv0 } = programs.merlonctl(["apply", ...apply.flatMap(path => ["-f", path])])
   const env = { ...process.env, KUBECONFIG: join(data, "kubeconfig") }
   const { status } = spawnSync(file, [...args], { argv0, env, stdio: ["ignore", "inherit", "inherit"] })
-  if (status !== 0) throw new CommandError("not everything that the file names could be applied")
+  if (status !== 0) throw new CommandError("rejected", "not everything that the file names could be applied")
 }
 
 /** A mesh keeps its name: what is stored is called by it. */
@@ -135,6 +138,7 @@ function withKnownNames(flags: UpFlags, command: Command, data: string): UpFlags
   for (const name of ["mesh", "domain"] as const) {
     if (command.getOptionValueSource(name) === "default" || flags[name] === before[name]) continue
     throw new CommandError(
+      "data-in-use",
       `\`${data}\` holds the mesh \`${before.mesh}\` of \`${before.domain}\`; choose another place with \`--data\``,
     )
   }

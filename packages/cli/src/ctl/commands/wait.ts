@@ -91,7 +91,7 @@ async function fulfilled(session: Session, target: Target, goal: Goal, timeoutMs
           ? `it has no condition \`${goal.type}\``
           : `\`${goal.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
     }
-    if (Date.now() > end) throw new CommandError(`${label}: not within ${timeoutMs / 1000} s: ${last}`)
+    if (Date.now() > end) throw new CommandError("not-ready", `${label}: not within ${timeoutMs / 1000} s: ${last}`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
 }
@@ -101,7 +101,7 @@ async function named<T>(label: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw error instanceof CommandError ? new CommandError(`${label}: ${error.message}`, error.exitCode) : error
+    throw error instanceof CommandError ? new CommandError(error.code, `${label}: ${error.message}`) : error
   }
 }
 

@@ -92,7 +92,8 @@ Example:
 async function add(session: Session, name: string, flags: AddFlags): Promise<void> {
   const { namespace } = session
   const { serviceAccount, ttl } = flags
-  if (ttl < MIN_TTL_MS) throw new CommandError("a token is good for 10 minutes at least; write `--ttl 10m` or more")
+  if (ttl < MIN_TTL_MS)
+    throw new CommandError("usage", "a token is good for 10 minutes at least; write `--ttl 10m` or more")
   const declaration = { name, namespace, labels: flags.labels, ports: flags.port, serviceAccount }
   await checkNamespace(session, namespace)
   const trustBundle =
@@ -199,6 +200,7 @@ async function remove(session: Session, name: string, flags: RemoveFlags): Promi
   // Fail closed: what an orchestrator runs is not ours to remove.
   if (!isDeclared(pod, session.names)) {
     throw new CommandError(
+      "name-taken",
       `\`${name}\` in \`${namespace}\` is a Pod that something runs; \`merlonctl delete pod ${name}\` removes it`,
     )
   }

@@ -33,7 +33,7 @@ export class GitRevision {
   constructor(asked: string, kinds: readonly string[], skip: (what: string) => void) {
     const revision = asked.slice(0, asked.indexOf(":"))
     // A revision that begins with a dash would be an option; none does.
-    if (revision.startsWith("-")) throw new CommandError(`\`${revision}\` is no revision`)
+    if (revision.startsWith("-")) throw new CommandError("usage", `\`${revision}\` is no revision`)
     this.#asked = asked
     this.#revision = revision
     this.#kinds = kinds
@@ -112,7 +112,7 @@ export class GitRevision {
     const args = ["grep", "-I", "-l", "-z", "-E", pattern, this.#revision, "--"]
     // Exit code 1: there is none.
     const found = await this.#git(...args, ...(path === "" ? [] : [path])).catch((error: unknown) => {
-      if (error instanceof GitError && error.code === 1) return ""
+      if (error instanceof GitError && error.gitExitCode === 1) return ""
       throw error
     })
     return found
@@ -149,10 +149,10 @@ interface GitFailure {
 }
 
 class GitError extends CommandError {
-  readonly code: number | undefined
-
-  constructor(message: string, code: number | undefined) {
-    super(message)
-    this.code = code
+  constructor(
+    message: string,
+    readonly gitExitCode: number | undefined,
+  ) {
+    super("git", message)
   }
 }

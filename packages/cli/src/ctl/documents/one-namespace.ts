@@ -16,6 +16,7 @@ export function namespaceOf(
   const said = metadata.namespace
   if (said !== undefined && askedNamespace !== undefined && said !== askedNamespace) {
     throw new CommandError(
+      "usage",
       `${kind} \`${metadata.name}\` says namespace \`${said}\`, \`-n\` says \`${askedNamespace}\`; leave one of them out`,
     )
   }

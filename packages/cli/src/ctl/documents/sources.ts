@@ -43,6 +43,7 @@ async function filesOf(path: string, recursive: boolean): Promise<readonly strin
   const { manifests } = await filesIn(path, { recursive })
   if (manifests.length > 0) return manifests
   throw new CommandError(
+    "no-documents",
     `\`${path}\` has no file that ends in .yaml, .yml or .json${recursive ? "" : "; `-R` looks into its folders too"}`,
   )
 }

@@ -87,7 +87,7 @@ async function ask(session: Session, resource: Resource, path: string, accept?: 
 function tableOf(value: unknown): Table {
   const table = readTable(value)
   if (table === undefined) {
-    throw new ApiError(0, "BadAnswer", "the server makes no tables of this kind; use `-o yaml` or `-o name`")
+    throw new ApiError(0, "api-bad-response", "the server makes no tables of this kind; use `-o yaml` or `-o name`")
   }
   return table
 }

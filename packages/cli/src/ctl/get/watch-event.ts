@@ -15,7 +15,10 @@ export function eventOf(line: string): Event {
   const { type: said, object } = fieldsOf(parsed(line))
   const type = TYPES.find(one => one === said)
   if (type === undefined) {
-    throw ApiError.unanswered("BadAnswer", "the API server sent what is no watch event; is that the right address?")
+    throw ApiError.unanswered(
+      "api-bad-response",
+      "the API server sent what is no watch event; is that the right address?",
+    )
   }
   return { type, object }
 }

@@ -151,7 +151,7 @@ it("says what to do next", async () => {
 
 it("fails where there is no server", async () => {
   const away = {
-    api: { request: () => Promise.reject(new ApiError(0, "Unreachable", "refused")) },
+    api: { request: () => Promise.reject(new ApiError(0, "api-unreachable", "refused")) },
     names,
   } as unknown as Session // only the API is asked
   await expect(checkMesh(away)).rejects.toThrow("refused")

@@ -41,6 +41,7 @@ export function keptValues(session: Session, installed: AnyObject): unknown {
     return text === undefined ? {} : JSON.parse(text)
   } catch {
     throw new CommandError(
+      "invalid-document",
       `the annotation \`${valuesAnnotation(session)}\` of the Deployment cannot be read; give all values with \`-f\` and \`--reset-values\``,
     )
   }
@@ -52,6 +53,7 @@ export function refuseHelms(installed: AnyObject | undefined, session: Session, 
   if (labels["app.kubernetes.io/managed-by"] !== "Helm") return
   const release = textOf(fieldsOf(installed?.metadata.annotations)["meta.helm.sh/release-name"]) ?? "RELEASE"
   throw new CommandError(
+    "installed-by-helm",
     `it was installed by Helm; use \`helm ${command} ${release} -n ${session.names.rootNamespace}\``,
   )
 }
@@ -68,6 +70,7 @@ export async function awaitRollout(session: Session, timeoutMs: number): Promise
     if (performance.now() > end) {
       const { namespace, name } = place(session)
       throw new CommandError(
+        "not-ready",
         `${Number(availableReplicas ?? 0)} of ${String(wanted)} replicas are ready after ${timeoutMs / 1000} s${reasons(found)}; look at \`kubectl get pods -n ${namespace}\` and \`kubectl logs -n ${namespace} deploy/${name}\``,
       )
     }

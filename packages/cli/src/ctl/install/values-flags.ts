@@ -34,7 +34,7 @@ export async function givenValues({ values, set, mesh, domain }: ValuesFlags): P
     const files = await Promise.all(values.map(async file => parse(await readText(file)) ?? {}))
     return [{ mesh, domain }, ...files, ...set.flatMap(text => assignments(text, parse))]
   } catch (error) {
-    throw new CommandError(messageOf(error))
+    throw new CommandError("unreadable-file", messageOf(error))
   }
 }
 
@@ -42,6 +42,6 @@ export function valuesOf(given: readonly unknown[]): InstallValues {
   try {
     return readValues(VERSION, ...given)
   } catch (error) {
-    throw new CommandError(messageOf(error))
+    throw new CommandError("unreadable-file", messageOf(error))
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key set to check against, from a file or a URL.
 
-import { CommandError, EXIT } from "../exit.js"
+import { CommandError } from "../exit.js"
 import { readText } from "../read-text.js"
 
 const TIMEOUT_MS = 10_000
@@ -28,6 +28,6 @@ async function fetched(url: string): Promise<string> {
   } catch (error) {
     const { message, cause } = error as Error // what fetch throws
     const why = cause instanceof Error ? `${message}: ${cause.message}` : message
-    throw new CommandError(`cannot fetch the key set \`${url}\`: ${why}`, EXIT.unreachable)
+    throw new CommandError("unreachable-url", `cannot fetch the key set \`${url}\`: ${why}`)
   }
 }

@@ -38,7 +38,10 @@ export function readKey(text: string, file: string): SigningKey {
   } catch (error) {
     if (error instanceof CommandError) throw error
     // The reason of the crypto library could hold a piece of the key.
-    throw new CommandError(`\`${file}\` is no private JWK that can be used; \`merlonctl jwt keygen\` makes one`)
+    throw new CommandError(
+      "unusable-key",
+      `\`${file}\` is no private JWK that can be used; \`merlonctl jwt keygen\` makes one`,
+    )
   }
 }
 
@@ -57,7 +60,10 @@ function fromPem(text: string, file: string): SigningKey {
     return { key, alg: algorithmFor(key, file), kid: undefined }
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(`\`${file}\` is no private key that can be read; an encrypted one must be decrypted first`)
+    throw new CommandError(
+      "unusable-key",
+      `\`${file}\` is no private key that can be read; an encrypted one must be decrypted first`,
+    )
   }
 }
 
@@ -66,14 +72,15 @@ function jwkOf(text: string, file: string): { readonly [field: string]: unknown 
   try {
     value = JSON.parse(text)
   } catch {
-    throw new CommandError(`\`${file}\` is neither PEM nor JSON; \`merlonctl jwt keygen\` makes a key`)
+    throw new CommandError("unusable-key", `\`${file}\` is neither PEM nor JSON; \`merlonctl jwt keygen\` makes a key`)
   }
   const { keys } = Object(value) as { keys?: unknown } // checked on the next line
   const found = (Array.isArray(keys) ? keys : [value]).filter(jwk => typeof Object(jwk).d === "string")
   const [jwk, another] = found
-  if (jwk === undefined) throw new CommandError(`\`${file}\` holds no private key; that of the key set cannot sign`)
+  if (jwk === undefined)
+    throw new CommandError("unusable-key", `\`${file}\` holds no private key; that of the key set cannot sign`)
   if (another !== undefined)
-    throw new CommandError(`\`${file}\` holds several private keys; keep one in a file of its own`)
+    throw new CommandError("unusable-key", `\`${file}\` holds several private keys; keep one in a file of its own`)
   return { ...jwk }
 }
 
@@ -86,7 +93,10 @@ function algorithmFor(key: KeyObject, file: string): TokenAlgorithm {
     if (details?.namedCurve === "secp384r1") return "ES384"
     if (details?.namedCurve === "secp521r1") return "ES512"
   }
-  throw new CommandError(`\`${file}\` is a key of another kind (${type}); use RSA, P-256, P-384, P-521 or Ed25519`)
+  throw new CommandError(
+    "unusable-key",
+    `\`${file}\` is a key of another kind (${type}); use RSA, P-256, P-384, P-521 or Ed25519`,
+  )
 }
 
 function isAlgorithm(value: unknown): value is TokenAlgorithm {

@@ -33,7 +33,7 @@ export function unknownKind(resource: Resource, names: MeshNames): UnknownKind {
   const next = ours
     ? `the mesh \`${mesh}\` (${domain}) is not installed there: \`merlonctl install\` installs it, \`--mesh\` and \`--domain\` name another`
     : "install its definition first"
-  return new UnknownKind(`the cluster serves no \`${kindName(resource)}\`; ${next}`)
+  return new UnknownKind("unserved-kind", `the cluster serves no \`${kindName(resource)}\`; ${next}`)
 }
 
 /** What is asked of several kinds is answered of those that are served; a cluster may have been installed by an older version. */
@@ -64,6 +64,7 @@ export async function notFound(
   const where = namespace === undefined ? "" : ` in namespace \`${namespace}\``
   const hint = await hintFor(session, resource, name, namespace)
   return new CommandError(
+    "not-found",
     `${pluralName(resource)} "${visible(name)}" not found${where}${hint === "" ? "" : `; ${hint}`}`,
   )
 }

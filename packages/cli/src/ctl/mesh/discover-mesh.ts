@@ -77,7 +77,8 @@ async function discovered(api: Api, path: string): Promise<unknown> {
     if (error instanceof ApiError && error.code === 404) return {}
     if (error instanceof ApiError && error.code === 403) {
       throw new CommandError(
-        `${visible(error.message)}; without API discovery, name the mesh with \`--mesh\` and \`--domain\``,
+        "forbidden",
+        `${visible(error.message)}; pass \`--mesh\` and \`--domain\`, because API discovery is forbidden`,
       )
     }
     throw error

@@ -106,11 +106,13 @@ async function nowhere({ api, names, origin }: Session): Promise<CommandError> {
   const there = await installedMeshes(api).catch(() => [])
   if (there.some(one => one.mesh === mesh && one.domain === domain)) {
     return new CommandError(
+      "control-plane-unreachable",
       `the control plane of \`${mesh}\` (${domain}) does not answer (${origin}); \`merlonctl check\` says what is wrong`,
     )
   }
   const [first] = there
   return new CommandError(
+    "not-installed",
     first === undefined
       ? `no mesh is installed in this cluster (${origin}); \`merlonctl install\` installs one`
       : `there is no mesh \`${mesh}\` (${domain}) in this cluster (${origin}), which has ${tellMeshes(there)}; pass \`--mesh ${first.mesh} --domain ${first.domain}\``,

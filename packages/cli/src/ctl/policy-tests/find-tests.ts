@@ -41,7 +41,7 @@ export async function findTests(paths: readonly string[], options: FindOptions):
 
 async function testFiles(path: string, log: InputLog): Promise<readonly string[]> {
   const found = await stat(path).catch(() => undefined)
-  if (found === undefined) throw new CommandError(`there is no \`${path}\``)
+  if (found === undefined) throw new CommandError("invalid-document", `there is no \`${path}\``)
   if (!found.isDirectory()) return [path]
   const enters = (folder: string): boolean => folder !== "node_modules" && !folder.startsWith(".")
   const files = await filesIn(path, { recursive: true, enters })
@@ -56,7 +56,8 @@ async function testFiles(path: string, log: InputLog): Promise<readonly string[]
 async function testsIn(file: string, { names, note, log, reading }: FindOptions): Promise<readonly FoundTests[]> {
   const text = await readText(file)
   const { files, faults } = readTests(text)
-  if (faults.length > 0) throw new CommandError(faults.map(fault => showFinding(file, text, fault)).join("\n"))
+  if (faults.length > 0)
+    throw new CommandError("invalid-document", faults.map(fault => showFinding(file, text, fault)).join("\n"))
   if (files.length === 0) log.skip(`${file}: it holds no PolicyTest`)
   const found: FoundTests[] = []
   for (const test of files) {
@@ -78,7 +79,10 @@ function inline({ documents }: PolicyTestFile, file: string, names: MeshNames): 
   return documents.map((value, index) => {
     const { document, faults } = validate(value, names)
     if (document !== undefined) return document
-    throw new CommandError(faults.map(({ message }) => `${file}: documents[${index}]: ${message}`).join("\n"))
+    throw new CommandError(
+      "invalid-document",
+      faults.map(({ message }) => `${file}: documents[${index}]: ${message}`).join("\n"),
+    )
   })
 }
 

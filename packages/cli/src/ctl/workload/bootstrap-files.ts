@@ -51,7 +51,7 @@ export function prepareFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new CommandError(`cannot make the folder \`${folder}\`: ${(error as Error).message}`)
+    throw new CommandError("unwritable-file", `cannot make the folder \`${folder}\`: ${(error as Error).message}`)
   }
 }
 
@@ -64,6 +64,7 @@ export function checkRoom(folder: string): void {
     if (readdirSync(state).length === 0) rmdirSync(state)
   } catch (error) {
     throw new CommandError(
+      "unwritable-file",
       `cannot write to the folder \`${folder}\`: ${(error as Error).message}; make room or choose another, then the same again`,
     )
   }

@@ -27,6 +27,7 @@ export async function checkNamespace(session: Session, namespace: string): Promi
   const found = await getOrNothing(session, NAMESPACES, namespace, undefined)
   if (found === undefined) {
     throw new CommandError(
+      "no-namespace",
       `there is no namespace \`${namespace}\`; \`kubectl create namespace ${namespace}\` makes it, \`kubectl label namespace ${namespace} ${session.names.injectionLabel}=enabled\` lets the mesh in`,
     )
   }
@@ -40,6 +41,7 @@ export async function rootCertificate(session: Session, namespace: string): Prom
   if (found !== undefined) return found
   const name = componentNames(session.names).trustBundle
   throw new CommandError(
+    "not-installed",
     `the mesh's root certificate is not there: no ConfigMap \`${name}\` with \`${ROOT_CERTIFICATE}\` in \`${namespace}\` or \`${rootNamespace}\`; start the control plane first, or give it with \`--trust-bundle FILE\``,
   )
 }
@@ -70,11 +72,15 @@ export async function ensurePod(session: Session, declaration: Declaration): Pro
   const live = await getOrNothing(session, PODS, name, namespace)
   if (live === undefined) return { change: "created", pod: await create(session, PODS, namespace, wanted) }
   if (!isDeclared(live, session.names)) {
-    throw new CommandError(`\`${name}\` in \`${namespace}\` is a Pod that something runs; choose another name`)
+    throw new CommandError(
+      "name-taken",
+      `\`${name}\` in \`${namespace}\` is a Pod that something runs; choose another name`,
+    )
   }
   const difference = frozenDifference(live, wanted)
   if (difference !== undefined) {
     throw new CommandError(
+      "name-taken",
       `\`${name}\` is declared with ${difference}; \`merlonctl workload remove ${name} -n ${namespace}\` first`,
     )
   }
@@ -117,7 +123,7 @@ export async function boundToken(
   const { status } = fieldsOf(await session.api.request({ method: "POST", path, body }))
   const { token, expirationTimestamp } = fieldsOf(status)
   if (typeof token !== "string" || token === "") {
-    throw new CommandError("the server made no token; ask its administrator")
+    throw new CommandError("rejected", "the server made no token; ask its administrator")
   }
   return { token, expires: textOf(expirationTimestamp) ?? "an unknown time" }
 }

@@ -32,20 +32,24 @@ export function writeInvitation(invitation: Invitation): string {
 export function readInvitation(text: string): Invitation {
   const word = text.trim()
   if (!word.startsWith(PREFIX) || word.length > MAX_LENGTH) {
-    throw new CommandError("that is no invitation; `merlonctl invite` on a machine of the mesh prints one, in one line")
+    throw new CommandError(
+      "invalid-invitation",
+      "that is no invitation; `merlonctl invite` on a machine of the mesh prints one, in one line",
+    )
   }
   let value: unknown
   try {
     value = JSON.parse(Buffer.from(word.slice(PREFIX.length), "base64url").toString("utf8"))
   } catch {
-    throw new CommandError("the invitation is not whole; copy all of its line")
+    throw new CommandError("invalid-invitation", "the invitation is not whole; copy all of its line")
   }
   const fields = fieldsOf(value)
   const text_ = (name: keyof Invitation, form = /./): string => {
     const found = textOf(fields[name])
     if (found === undefined || found === "")
-      throw new CommandError(`the invitation has no \`${name}\`; ask for another one`)
-    if (!form.test(found)) throw new CommandError(`the invitation's \`${name}\` is none; ask for another one`)
+      throw new CommandError("invalid-invitation", `the invitation has no \`${name}\`; ask for another one`)
+    if (!form.test(found))
+      throw new CommandError("invalid-invitation", `the invitation's \`${name}\` is none; ask for another one`)
     return found
   }
   const serverName = fields.serverName === undefined ? undefined : text_("serverName", ADDRESS)
@@ -68,6 +72,9 @@ export function fingerprints(trustBundle: string): readonly string[] {
   try {
     return certificates.map(pem => new X509Certificate(pem).fingerprint256)
   } catch {
-    throw new CommandError("the invitation holds no certificate that can be read; ask for another one")
+    throw new CommandError(
+      "invalid-invitation",
+      "the invitation holds no certificate that can be read; ask for another one",
+    )
   }
 }

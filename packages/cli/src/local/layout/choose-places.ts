@@ -38,7 +38,10 @@ export async function choosePlaces({ count, block, remembered }: PlacesRequest, 
     Array.from({ length: count }, (_, index) => ({ address: `127.${n}.0.${index + 1}`, ...USUAL }))
   if (block !== undefined) {
     if (await allFree(inBlock(block), look)) return { places: inBlock(block), note: undefined }
-    throw new CommandError(`addresses 127.${block}.0.x cannot be had; leave out \`--block\`, or choose another one`)
+    throw new CommandError(
+      "port-unavailable",
+      `addresses 127.${block}.0.x cannot be had; leave out \`--block\`, or choose another one`,
+    )
   }
   // Ports that were others for want of the usual ones are no reason to stay with them.
   const isUsual = remembered.length === count && remembered.every(hasUsualPorts)
@@ -69,7 +72,7 @@ export async function choosePlace(
 ): Promise<Place> {
   const block = String(asked ?? /^127\.(\d+)\.0\./.exec(taken[0]?.address ?? "")?.[1] ?? 1)
   if (application !== undefined && (await look("127.0.0.1", application)) === "not permitted") {
-    throw new CommandError(`port ${application} is not permitted; choose one from 1024 on`)
+    throw new CommandError("port-unavailable", `port ${application} is not permitted; choose one from 1024 on`)
   }
   for (let index = 1; index <= MOST_INSTANCES; index++) {
     const address = `127.${block}.0.${index}`
@@ -84,6 +87,7 @@ export async function choosePlace(
   if (shiftedPlace !== undefined && (application === undefined || shiftedPlace.application === application))
     return shiftedPlace
   throw new CommandError(
+    "port-unavailable",
     `port ${application} is taken at every address of this machine; give the program another one with \`--port\`, or let it listen at the address that HOST names`,
   )
 }
@@ -111,7 +115,7 @@ async function shifted(count: number, addressOf: (index: number) => string, look
       used.add(`${address}:${port}`)
       return port
     }
-    throw new CommandError(`there is no free port at ${address} from ${from} on`)
+    throw new CommandError("port-unavailable", `there is no free port at ${address} from ${from} on`)
   }
   const places: Place[] = []
   for (let index = 0; index < count; index++) {

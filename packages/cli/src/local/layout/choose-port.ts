@@ -43,7 +43,10 @@ export async function choosePort(
   if (asked !== undefined) {
     const seen = await see(asked)
     if (seen === "free") return take(asked)
-    throw new CommandError(`port ${asked} for ${what} is ${seen}; choose another one, or leave the flag out`)
+    throw new CommandError(
+      "port-unavailable",
+      `port ${asked} for ${what} is ${seen}; choose another one, or leave the flag out`,
+    )
   }
   const first = wasFallback ? usual : (remembered ?? usual)
   const seen = await see(first)
@@ -53,5 +56,5 @@ export async function choosePort(
   for (let port = otherwise; port < Math.min(otherwise + MOST_TRIES, 65_536); port++) {
     if ((await see(port)) === "free") return fallBackTo(port)
   }
-  throw new CommandError(`there is no free port for ${what} from ${otherwise} on`)
+  throw new CommandError("port-unavailable", `there is no free port for ${what} from ${otherwise} on`)
 }

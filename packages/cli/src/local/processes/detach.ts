@@ -52,15 +52,19 @@ export async function startDetached({ data, programs, args, progress }: DetachOp
       child.on("message", message => {
         const { kind, text } = reported(message)
         if (kind === "ready") resolve()
-        else if (kind === "failed") reject(new CommandError(text))
+        else if (kind === "failed") reject(new CommandError("mesh-failed", text))
         else progress({ kind, text })
       })
       child.once("error", reject)
       child.once("exit", (code, signal) => {
-        if (interrupted) reject(new CommandError("interrupted; everything that had been started is stopped"))
+        if (interrupted)
+          reject(new CommandError("mesh-failed", "interrupted; everything that had been started is stopped"))
         const tail = tailOf(log, TOLD_LINES).trimEnd()
         reject(
-          new CommandError(`the mesh ended before it was ready (${signal ?? code}); the end of \`${log}\`:\n${tail}`),
+          new CommandError(
+            "mesh-failed",
+            `the mesh ended before it was ready (${signal ?? code}); the end of \`${log}\`:\n${tail}`,
+          ),
         )
       })
     })

@@ -19,7 +19,7 @@ export class StartFailure extends CommandError {
   readonly portTaken: boolean
 
   constructor(message: string, portTaken: boolean) {
-    super(message)
+    super(portTaken ? "port-unavailable" : "mesh-failed", message)
     this.portTaken = portTaken
   }
 }

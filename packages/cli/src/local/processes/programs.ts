@@ -85,7 +85,10 @@ function packageFolder(from: string): string {
   for (let folder = dirname(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "bin", "merlond.js"))) return folder
     if (dirname(folder) === folder) {
-      throw new CommandError("`merlond` does not lie beside `merlonctl`; run `npm run build`, or install it anew")
+      throw new CommandError(
+        "not-built",
+        "`merlond` does not lie beside `merlonctl`; run `npm run build`, or install it anew",
+      )
     }
   }
 }

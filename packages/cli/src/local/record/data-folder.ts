@@ -36,5 +36,5 @@ export function recordOrThrow(data: string): MeshRecord {
   const record = readRecord(data)
   if (record !== undefined && record.phase !== "stopped") return record
   const where = existsSync(data) ? `nothing runs in \`${data}\`` : `there is no mesh in \`${data}\``
-  throw new CommandError(`${where}; \`merlonctl up\` starts it, \`--data\` names another place`)
+  throw new CommandError("no-mesh", `${where}; \`merlonctl up\` starts it, \`--data\` names another place`)
 }

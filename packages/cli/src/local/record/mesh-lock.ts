@@ -23,12 +23,16 @@ export function lockHolder(data: string): ProcessIdentity | undefined {
 }
 
 export function alreadyRunning(pid: number): CommandError {
-  return new LockHeld(`already running (pid ${pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it`)
+  return new LockHeld(
+    "already-running",
+    `already running (pid ${pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it`,
+  )
 }
 
 export function takeLock(data: string, name = NAME): MeshLock {
   const holder = identityOf(process.pid)
-  if (holder === undefined) throw new CommandError("cannot find out when this process began; is /proc there, or `ps`?")
+  if (holder === undefined)
+    throw new CommandError("data-in-use", "cannot find out when this process began; is /proc there, or `ps`?")
   const lock = join(data, name)
   const own = `${lock}.${process.pid}`
   try {
@@ -53,7 +57,7 @@ function take(lock: string, own: string): void {
     if (holder !== undefined && isRunning(holder)) throw alreadyRunning(holder.pid)
     removeStale(lock, holder)
   }
-  throw new CommandError(`cannot take \`${lock}\`; remove it if no mesh runs there`)
+  throw new CommandError("data-in-use", `cannot take \`${lock}\`; remove it if no mesh runs there`)
 }
 
 /** Two may find the same lock stale; what the slower one takes away by mistake it puts back. */

@@ -17,7 +17,10 @@ export async function awaitRun(data: string, spec: RunSpec): Promise<RunRecord> 
     const found = record.runs?.find(run => run.key === key && run.digest === digest)
     // It will never come about, and nobody would be told.
     if (found === undefined && !readRuns(data).some(run => digestOf(run) === digest)) {
-      throw new CommandError(`something else was asked for under \`${key}\` meanwhile, or that it stops`)
+      throw new CommandError(
+        "run-replaced",
+        `something else was asked for under \`${key}\` meanwhile, or that it stops`,
+      )
     }
     return found === undefined || found.phase === "starting" ? undefined : found
   })
@@ -34,7 +37,10 @@ async function look<T>(data: string, find: (record: MeshRecord) => T | undefined
     const found = record && find(record)
     if (found !== undefined) return found
     if (lockHolder(data) === undefined) {
-      throw new CommandError("the mesh has stopped meanwhile; `merlonctl up` starts it, and what was asked for with it")
+      throw new CommandError(
+        "no-mesh",
+        "the mesh has stopped meanwhile; `merlonctl up` starts it, and what was asked for with it",
+      )
     }
     await sleep(LOOK_EVERY_MS)
   }

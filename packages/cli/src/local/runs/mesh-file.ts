@@ -78,7 +78,7 @@ export function readMeshFile(path: string, searchPath: string): MeshFile {
   try {
     return meshFileOf(readUtf8File(path), dirname(resolve(path)), searchPath)
   } catch (error) {
-    throw new CommandError(`${path}: ${messageOf(error)}`)
+    throw new CommandError("unreadable-file", `${path}: ${messageOf(error)}`)
   }
 }
 

@@ -32,7 +32,10 @@ export function checkRunName(name: string, namespace: string): void {
     ["namespace", namespace],
   ] as const) {
     if (!LABEL.test(word)) {
-      throw new CommandError(`\`${word}\` cannot be a ${what}; use small letters, digits and hyphens, as \`web-v2\``)
+      throw new CommandError(
+        "usage",
+        `\`${word}\` cannot be a ${what}; use small letters, digits and hyphens, as \`web-v2\``,
+      )
     }
   }
 }
@@ -40,10 +43,13 @@ export function checkRunName(name: string, namespace: string): void {
 export function runSpec(request: RunRequest): RunSpec {
   const { namespace, name, port, protocol, replicas, command, cwd, env, probe, expose, listensOn } = request
   if (listensOn !== undefined && isIP(listensOn) === 0) {
-    throw new CommandError(`\`${listensOn}\` is no address; write one as 127.0.0.1`)
+    throw new CommandError("usage", `\`${listensOn}\` is no address; write one as 127.0.0.1`)
   }
   if (listensOn !== undefined && replicas > 1) {
-    throw new CommandError("several replicas cannot listen at one address; let them listen where HOST and PORT say")
+    throw new CommandError(
+      "usage",
+      "several replicas cannot listen at one address; let them listen where HOST and PORT say",
+    )
   }
   const app = request.labels.app ?? name
   return {

@@ -66,7 +66,10 @@ export function readRuns(data: string): readonly RunSpec[] {
     return value as readonly RunSpec[] // written by this file alone, whole or not at all
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return []
-    throw new CommandError(`cannot read \`${file}\`: ${messageOf(error)}; mend it, or remove it to run nothing of it`)
+    throw new CommandError(
+      "unreadable-file",
+      `cannot read \`${file}\`: ${messageOf(error)}; mend it, or remove it to run nothing of it`,
+    )
   }
 }
 

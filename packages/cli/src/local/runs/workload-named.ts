@@ -18,6 +18,7 @@ export function workloadNamed(
     .join(", ")
   const where = namespace === undefined ? "" : ` in \`${namespace}\``
   throw new CommandError(
+    "not-found",
     found === undefined
       ? `there is no workload \`${word}\`${where}; ${listed === "" ? "the mesh runs without samples" : `there are ${listed}`}`
       : `\`${word}\` may be ${listed}; say which`,

@@ -47,7 +47,7 @@ async function servedBy(folder: string): Promise<string> {
     await store.close()
     return found
   } catch (error) {
-    expect(error).toMatchObject({ code: expect.stringMatching(/^STORE_(DAMAGED|FORMAT)$/) })
+    expect(error).toMatchObject({ code: expect.stringMatching(/^store-(damaged|format)$/) })
     return "not opened"
   }
 }
@@ -107,7 +107,7 @@ it("names the revisions that are missing and the command that accepts the loss",
   const { folder } = await crashed()
   for (const name of readdirSync(folder)) if (name.endsWith(".log")) truncateSync(join(folder, name), 200)
   await expect(openEmbeddedStore(folder)).rejects.toMatchObject({
-    code: "STORE_DAMAGED",
+    code: "store-damaged",
     message: expect.stringMatching(/revision \d+ was acknowledged, but the newest in the store is \d+.*repair-store/),
   })
 })
@@ -133,7 +133,7 @@ it("repairs a store when the loss is accepted, keeps the damaged files and gives
 it("does not repair a store that is in use, and changes nothing of one in good order", async () => {
   const { folder, served } = await crashed()
   const store = await openEmbeddedStore(folder)
-  await expect(repairEmbeddedStore(folder, true)).rejects.toMatchObject({ code: "STORE_LOCKED" })
+  await expect(repairEmbeddedStore(folder, true)).rejects.toMatchObject({ code: "store-locked" })
   await store.close()
   expect(await repairEmbeddedStore(folder, true)).toMatchObject({ damage: [], damagedFolder: undefined })
   expect(await servedBy(folder)).toBe(served)

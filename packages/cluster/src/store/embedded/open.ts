@@ -67,7 +67,7 @@ export async function openEmbeddedStore(folder: string, makeDatabase = databaseI
     await db.open({ createIfMissing: isFirst })
   } catch (error) {
     if (!isFirst && !isLocked(error)) throw damagedStore(folder, [describe(error)])
-    throw new ClusterError("STORE_LOCKED", `cannot open the store in \`${folder}\`: ${describe(error)}`, {
+    throw new ClusterError("store-locked", `cannot open the store in \`${folder}\`: ${describe(error)}`, {
       cause: error,
     })
   }
@@ -104,7 +104,7 @@ async function readAboutStore(db: Database, folder: string): Promise<Meta> {
   if (meta === "damaged") throw damagedStore(folder, ["its record about itself is missing or damaged"])
   if (meta.format === FORMAT || meta.format === FIRST_FORMAT) return meta
   throw new ClusterError(
-    "STORE_FORMAT",
+    "store-format",
     `the store in \`${folder}\` has format ${meta.format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
   )
 }
@@ -112,7 +112,7 @@ async function readAboutStore(db: Database, folder: string): Promise<Meta> {
 function damagedStore(folder: string, damage: readonly string[]): ClusterError {
   const more = damage.length > MAX_NAMED ? `; and ${damage.length - MAX_NAMED} more` : ""
   return new ClusterError(
-    "STORE_DAMAGED",
+    "store-damaged",
     `the store in \`${folder}\` has lost acknowledged writes: ${damage.slice(0, MAX_NAMED).join("; ")}${more}. ` +
       `Restore a backup, or run \`merlond repair-store ${folder}\` to see what can be kept`,
   )
@@ -120,7 +120,7 @@ function damagedStore(folder: string, damage: readonly string[]): ClusterError {
 
 function unwritable(error: unknown): ClusterError {
   const message = `nothing can be written: ${describe(error)}`
-  return new ClusterError("STORE_UNWRITABLE", message, { cause: error })
+  return new ClusterError("store-unwritable", message, { cause: error })
 }
 
 function describe(error: unknown): string {
@@ -201,7 +201,7 @@ class EmbeddedStore implements Store {
     if (this.#failed !== undefined && !this.#closed) await this.#recovered(this.#failed)
     return new Promise((resolve, reject) => {
       if (this.#closed) {
-        reject(new ClusterError("STORE_CLOSED", "the store is closed"))
+        reject(new ClusterError("store-closed", "the store is closed"))
         return
       }
       this.#queue.push({ compares, writes, resolve, reject })

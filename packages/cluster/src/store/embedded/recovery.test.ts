@@ -52,7 +52,7 @@ it("is read while nothing can be written, and written again when there is room",
   store.watch("/", store.revision(), ({ key }) => events.push(key))
   await store.commit([], [put("/a", 1)])
   trouble("before")
-  const unwritable = { code: "STORE_UNWRITABLE", message: "nothing can be written: No space left on device" }
+  const unwritable = { code: "store-unwritable", message: "nothing can be written: No space left on device" }
   for (const n of [2, 3]) await expect(store.commit([], [put("/a", n)])).rejects.toMatchObject(unwritable)
   expect((await store.get("/a"))?.object).toEqual({ n: 1 })
 
@@ -72,7 +72,7 @@ it("tells what reached the disk although it was called lost, and gives no revisi
   store.watch("/", store.revision(), ({ key, revision }) => events.push([key, revision]))
   const first = (await store.commit([], [put("/a", 1)])) ?? 0
   trouble("after")
-  await expect(store.commit([], [put("/a", 2), put("/b", 2)])).rejects.toMatchObject({ code: "STORE_UNWRITABLE" })
+  await expect(store.commit([], [put("/a", 2), put("/b", 2)])).rejects.toMatchObject({ code: "store-unwritable" })
   expect((await store.get("/a"))?.object).toEqual({ n: 1 })
 
   trouble("none")

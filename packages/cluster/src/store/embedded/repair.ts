@@ -59,7 +59,7 @@ async function checkNotInUse(folder: string): Promise<void> {
     await db.close()
   } catch (error) {
     // Whatever else keeps it from opening is what it is repaired for.
-    if (isLocked(error)) throw new ClusterError("STORE_LOCKED", `the store in \`${folder}\` is in use; stop its server`)
+    if (isLocked(error)) throw new ClusterError("store-locked", `the store in \`${folder}\` is in use; stop its server`)
   }
 }
 

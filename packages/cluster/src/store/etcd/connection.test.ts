@@ -77,7 +77,7 @@ describe("etcd behind TLS (needs etcd)", { tags: ["needs/etcd"] }, () => {
     const { certificate, key } = await authority.issue("client")
     for (const tls of [{ ca: authority.ca }, { certificate, key }])
       await expect(openEtcdStore({ endpoints: [server.endpoint], tls, timeoutMs: 500 })).rejects.toMatchObject({
-        code: expect.stringMatching(/^STORE_UN/),
+        code: expect.stringMatching(/^store-un/),
       })
   })
 })
@@ -115,9 +115,9 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
   it("names the user whose log-in failed, and refuses without one", async () => {
     const user = { name: "root", password: "wrong" }
     await expect(openEtcdStore({ endpoints: [server.endpoint], user })).rejects.toMatchObject({
-      code: "STORE_REFUSED",
+      code: "store-rejected",
       message: expect.stringContaining("log-in of `root`"),
     })
-    await expect(openEtcdStore({ endpoints: [server.endpoint] })).rejects.toMatchObject({ code: "STORE_REFUSED" })
+    await expect(openEtcdStore({ endpoints: [server.endpoint] })).rejects.toMatchObject({ code: "store-rejected" })
   })
 })

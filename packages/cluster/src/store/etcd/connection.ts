@@ -60,7 +60,7 @@ export class Connection {
   #closed = false
 
   constructor(options: EtcdOptions) {
-    if (options.endpoints.length === 0) throw new ClusterError("FLAG_INVALID", "etcd needs at least one endpoint")
+    if (options.endpoints.length === 0) throw new ClusterError("invalid-flag", "etcd needs at least one endpoint")
     this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
     this.#user = options.user
     this.#clients = options.endpoints.map(endpoint => {
@@ -140,16 +140,16 @@ export class Connection {
   async #connected(deadline: number): Promise<Client> {
     const share = Math.max(RETRY_MS, this.timeoutMs / this.#clients.length)
     for (;;) {
-      if (this.#closed) throw new ClusterError("STORE_CLOSED", "the store is closed")
+      if (this.#closed) throw new ClusterError("store-closed", "the store is closed")
       const client = this.#clients[this.#current] ?? this.#clients[0]
-      if (client === undefined) throw new ClusterError("FLAG_INVALID", "etcd needs at least one endpoint")
+      if (client === undefined) throw new ClusterError("invalid-flag", "etcd needs at least one endpoint")
       const until = Math.min(deadline, Date.now() + share)
       const error = await new Promise<Error | undefined>(resolve => client.waitForReady(until, resolve))
       if (error === undefined) return client
       this.#leave(client)
       // A timer may be a millisecond early: the next endpoint would be left again without having had time to answer.
       if (Date.now() + RETRY_MS > deadline)
-        throw new ClusterError("STORE_UNREACHABLE", "etcd cannot be reached", { cause: error })
+        throw new ClusterError("store-unreachable", "etcd cannot be reached", { cause: error })
     }
   }
 
@@ -177,7 +177,7 @@ export class Connection {
       return await call(client, "/etcdserverpb.Auth/Authenticate", request, decodeText, new Metadata(), deadline)
     } catch (error) {
       if (!isServiceError(error) || isPassing(error)) throw error
-      throw new ClusterError("STORE_REFUSED", `etcd refused the log-in of \`${user.name}\`: ${error.details}`, {
+      throw new ClusterError("store-rejected", `etcd refused the log-in of \`${user.name}\`: ${error.details}`, {
         cause: error,
       })
     }
@@ -211,14 +211,14 @@ function call<T>(
 
 /** No endpoint took the request, so it may be sent again. */
 function isUnreachable(error: unknown): boolean {
-  return error instanceof ClusterError && error.code === "STORE_UNREACHABLE"
+  return error instanceof ClusterError && error.code === "store-unreachable"
 }
 
 export function parseEndpoint(endpoint: string): { address: string; secure: boolean } {
   const match = /^(?:(https?):\/\/)?([^/\s]+:\d+)\/?$/.exec(endpoint)
   const address = match?.[2]
   if (address === undefined)
-    throw new ClusterError("FLAG_INVALID", `\`${endpoint}\` is no etcd endpoint; write https://host:2379`)
+    throw new ClusterError("invalid-flag", `\`${endpoint}\` is no etcd endpoint; write https://host:2379`)
   return { address, secure: match?.[1] === "https" }
 }
 

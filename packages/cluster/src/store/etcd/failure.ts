@@ -61,18 +61,18 @@ function isRefusal(error: ServiceError): boolean {
 export function readFailure(error: unknown): unknown {
   if (!isServiceError(error)) return error
   if (isRefusal(error)) return refused(error)
-  return new ClusterError("STORE_UNREACHABLE", `etcd does not answer: ${error.details}`, { cause: error })
+  return new ClusterError("store-unreachable", `etcd does not answer: ${error.details}`, { cause: error })
 }
 
 export function writeFailure(error: unknown): unknown {
   if (!isServiceError(error)) return error
   if (isRefusal(error)) return refused(error)
   // Fail closed: the write may have happened. Whoever asked must look before trying again.
-  return new ClusterError("STORE_UNCERTAIN", `etcd did not say whether the write happened: ${error.details}`, {
+  return new ClusterError("store-uncertain", `etcd did not say whether the write happened: ${error.details}`, {
     cause: error,
   })
 }
 
 function refused(error: ServiceError): ClusterError {
-  return new ClusterError("STORE_REFUSED", `etcd refused: ${error.details}`, { cause: error })
+  return new ClusterError("store-rejected", `etcd refused: ${error.details}`, { cause: error })
 }

@@ -29,11 +29,11 @@ export function etcdOptions(values: Values, environment: NodeJS.ProcessEnv): Etc
   if (endpoints.length === 0) {
     const stray = (Object.keys(etcdFlags) as (keyof Values)[]).find(flag => values[flag] !== undefined)
     if (stray !== undefined)
-      throw new ClusterError("FLAG_INVALID", `\`--${stray}\` needs an etcd: add --etcd https://host:2379`)
+      throw new ClusterError("invalid-flag", `\`--${stray}\` needs an etcd: add --etcd https://host:2379`)
     return undefined
   }
   if ((values["etcd-cert"] === undefined) !== (values["etcd-key"] === undefined))
-    throw new ClusterError("FLAG_INVALID", "`--etcd-cert` and `--etcd-key` go together, give both")
+    throw new ClusterError("invalid-flag", "`--etcd-cert` and `--etcd-key` go together, give both")
   const ca = file("etcd-ca", values)
   const certificate = file("etcd-cert", values)
   const key = file("etcd-key", values)
@@ -48,7 +48,7 @@ export function etcdOptions(values: Values, environment: NodeJS.ProcessEnv): Etc
 function password(user: string, environment: NodeJS.ProcessEnv): string {
   const found = environment[PASSWORD_VARIABLE]
   if (found === undefined)
-    throw new ClusterError("FLAG_INVALID", `\`--etcd-user ${user}\` needs a password in ${PASSWORD_VARIABLE}`)
+    throw new ClusterError("invalid-flag", `\`--etcd-user ${user}\` needs a password in ${PASSWORD_VARIABLE}`)
   return found
 }
 
@@ -58,6 +58,6 @@ function file(flag: "etcd-ca" | "etcd-cert" | "etcd-key", values: Values): Buffe
   try {
     return readFileSync(path)
   } catch (error) {
-    throw new ClusterError("FLAG_INVALID", `\`--${flag} ${path}\` cannot be read`, { cause: error })
+    throw new ClusterError("invalid-flag", `\`--${flag} ${path}\` cannot be read`, { cause: error })
   }
 }

@@ -145,7 +145,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await eventually("the watch has an event", () => events.length > 0)
     gate.cut()
     gate.muteAnswers = false
-    expect(await outcome).toBe("STORE_UNCERTAIN")
+    expect(await outcome).toBe("store-uncertain")
     expect(await store.commit([{ key: "/a", modRevision: 0 }], [put("/a", 2)])).toBeUndefined()
     expect(await store.get("/a")).toMatchObject({ object: { n: 1 } })
     expect(numbers(events)).toEqual([1])
@@ -156,9 +156,9 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const gate = await gateTo(server)
     const store = await openImpatient(gate.endpoint)
     gate.silent = true
-    await expect(store.commit([], [put("/a", 1)])).rejects.toMatchObject({ code: "STORE_UNCERTAIN" })
-    await expect(store.get("/a")).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
-    await expect(store.range({ prefix: "/" })).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
+    await expect(store.commit([], [put("/a", 1)])).rejects.toMatchObject({ code: "store-uncertain" })
+    await expect(store.get("/a")).rejects.toMatchObject({ code: "store-unreachable" })
+    await expect(store.range({ prefix: "/" })).rejects.toMatchObject({ code: "store-unreachable" })
   })
 
   it("says that nothing was written where there was no connection, and works again when there is", async () => {
@@ -170,8 +170,8 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const refused = new Set<string>()
     // The first call may still find the dying connection.
     for (let n = 0; n < 3; n++) refused.add(await store.commit([], [put("/a", n)]).then(String, error => error.code))
-    expect(refused).toContain("STORE_UNREACHABLE")
-    await expect(store.get("/a")).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
+    expect(refused).toContain("store-unreachable")
+    await expect(store.get("/a")).rejects.toMatchObject({ code: "store-unreachable" })
     await server.launch()
     await eventually("a write is committed after the restart", () =>
       store.commit([], [put("/a", 7)]).then(
@@ -185,9 +185,9 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
   it("does not open without etcd, and says so", async () => {
     const server = await etcd()
     await server.kill()
-    await expect(open([server.endpoint], { timeoutMs: 300 })).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
-    await expect(open([])).rejects.toMatchObject({ code: "FLAG_INVALID" })
-    await expect(open(["etcd"])).rejects.toMatchObject({ code: "FLAG_INVALID" })
+    await expect(open([server.endpoint], { timeoutMs: 300 })).rejects.toMatchObject({ code: "store-unreachable" })
+    await expect(open([])).rejects.toMatchObject({ code: "invalid-flag" })
+    await expect(open(["etcd"])).rejects.toMatchObject({ code: "invalid-flag" })
   })
 
   it("goes over to the next endpoint, readers and watchers alike", async () => {
@@ -247,9 +247,9 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const server = await etcd()
     const store = await open([server.endpoint])
     const big = { key: "/big", value: JSON.stringify({ text: "x".repeat(3_000_000) }) }
-    await expect(store.commit([], [big])).rejects.toMatchObject({ code: "STORE_REFUSED" })
+    await expect(store.commit([], [big])).rejects.toMatchObject({ code: "store-rejected" })
     const many = Array.from({ length: 129 }, (_, n) => put(`/${n}`, n))
-    await expect(store.commit([], many)).rejects.toMatchObject({ code: "STORE_REFUSED" })
+    await expect(store.commit([], many)).rejects.toMatchObject({ code: "store-rejected" })
     expect((await store.range({ prefix: "" })).entries).toEqual([])
   })
 })

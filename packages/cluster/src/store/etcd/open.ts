@@ -58,7 +58,7 @@ async function checkFormat({ names, txn, range }: Calls): Promise<void> {
   const format = (await range({ key: names.format })).kvs[0]?.value
   if (format === FORMAT) return
   throw new ClusterError(
-    "STORE_FORMAT",
+    "store-format",
     `the store in etcd under \`${names.all.key}\` has format ${format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
   )
 }
@@ -90,7 +90,7 @@ class EtcdStore implements Store {
     const store = new EtcdStore(calls, replica, feed)
     if (await replica.reach(tick.revision, connection.timeoutMs)) return store
     await store.close()
-    throw new ClusterError("STORE_UNREACHABLE", "etcd answers but its watch does not deliver")
+    throw new ClusterError("store-unreachable", "etcd answers but its watch does not deliver")
   }
 
   recent(): Store {
@@ -225,6 +225,6 @@ class EtcdStore implements Store {
   }
 
   #mustBeOpen(): void {
-    if (this.#closed) throw new ClusterError("STORE_CLOSED", "the store is closed")
+    if (this.#closed) throw new ClusterError("store-closed", "the store is closed")
   }
 }
