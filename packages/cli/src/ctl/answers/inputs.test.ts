@@ -68,7 +68,7 @@ const COMMANDS: readonly (readonly [string, (policies: string, pods: string) => 
 type Way = readonly [name: string, write: (folder: string) => void]
 
 const SKIPPED: readonly Way[] = [
-  ["the group of another mesh", to => put(`${to}/p.yaml`, { ...DENY, apiVersion: "security.istio.io/v1" })],
+  ["the group of another mesh", to => put(`${to}/p.yaml`, { ...DENY, apiVersion: "security.dubbo.apache.org/v1" })],
   ["a mistyped group", to => put(`${to}/p.yaml`, { ...DENY, apiVersion: "security.merlon.dv/v1alpha3" })],
   [
     "a mistyped group and kind",

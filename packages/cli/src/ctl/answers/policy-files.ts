@@ -6,7 +6,7 @@
 import { stat } from "node:fs/promises"
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { PolicyDocument, Position } from "@merlon/policy/resources"
-import { isPolicyTest, readDocuments } from "@merlon/policy/resources"
+import { isPolicyTest, type ReadDocument, readDocuments, validate } from "@merlon/policy/resources"
 import { GitRevision } from "../documents/git-sources.js"
 import { showFinding } from "../documents/manifests.js"
 import { type FolderFiles, filesIn, type SourceText } from "../documents/sources.js"
@@ -14,6 +14,7 @@ import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
+import { isOurInvariant, notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
@@ -46,16 +47,26 @@ export interface ReadPolicies {
 }
 
 export async function readPolicyFiles(path: string, reading: ReadPolicies): Promise<PolicyFiles> {
+  return policiesIn(await readSource(path, reading.log), path, reading)
+}
+
+/** The policies in texts that were read from the path. */
+export function policiesIn(texts: readonly SourceText[], path: string, reading: ReadPolicies): PolicyFiles {
   const { names, namespace, note, log } = reading
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
   const faults: string[] = []
-  const texts = await textsOf(path, log)
   const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
-    for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
+    for (const document of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
+      const read = isOurInvariant(document.value, names) ? asOurs(document, names, namespace) : document
       if (read.value === null) continue
-      if (read.value !== undefined && !isOurs(read.value, names)) {
+      const absent = notModelled(read.value, names)
+      if (absent !== undefined) {
+        const what = `${name}: ${titleOf(read.value)}: ${absent.why}`
+        if (absent.matters) log.skip(what)
+        else note(what)
+      } else if (read.value !== undefined && !isOurs(read.value, names)) {
         const isBuilt = kustomizes(read.value, name, sources)
         const why = isBuilt ? KUSTOMIZE : whyItMatters(read.value, names)
         if (why !== undefined) log.skip(`${name}: ${titleOf(read.value)}: ${why}`)
@@ -104,8 +115,23 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
   return group === securityGroup || group === networkingGroup
 }
 
+/** An invariant in Merlon's group, in the words of the mesh that it is about. */
+function asOurs(document: ReadDocument, names: MeshNames, namespace: string): ReadDocument {
+  const value = { ...fieldsOf(document.value), apiVersion: `${names.securityGroup}/${names.version}` }
+  const { faults, ...validation } = validate(value, names, { namespace })
+  return {
+    ...document,
+    ...validation,
+    value,
+    faults: faults.map(fault => {
+      const position = document.locate(fault.at)
+      return position === undefined ? fault : { ...fault, position }
+    }),
+  }
+}
+
 /** Also for files that are no policies. */
-async function textsOf(path: string, log: InputLog): Promise<readonly SourceText[]> {
+export async function readSource(path: string, log: InputLog): Promise<readonly SourceText[]> {
   if (path === "-") return [{ name: "standard input", text: await standardInput() }]
   const found = await stat(path).catch(() => undefined)
   if (found === undefined && /^[^/].*:/.test(path)) {

@@ -2,25 +2,21 @@
 // What every question about policies may be told: how the mesh is set up, and how long to think. Of a cluster, its own mesh
 // says how it is set up; a flag that is given overrides that.
 
-import {
-  type MeshConfig,
-  meshConfig,
-  meshNames,
-  PATH_NORMALIZATIONS,
-  type PathNormalization,
-} from "@merlon/policy/mesh"
+import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
 import { type Limits, PATIENT } from "@merlon/policy/proof"
 import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
+import { usageError } from "../exit.js"
+import { DIALECTS, type DialectFlags, namesOf } from "./dialect.js"
 
-export interface MeshSettings {
-  readonly mesh?: string
-  readonly domain?: string
+export interface MeshSettings extends DialectFlags {
   readonly trustDomain?: string
   readonly trustDomainAlias: readonly string[]
   /** Absent: the default of the mesh's word. */
   readonly pathNormalization?: PathNormalization
   readonly trustedProxies?: number
+  /** A file with Istio's. */
+  readonly meshConfig?: string
 }
 
 export interface QuestionFlags extends MeshSettings {
@@ -36,6 +32,12 @@ export function withQuestionFlags(command: Command): Command {
 /** Those of the mesh alone, for questions that need no thinking. */
 export function withMeshSettings(command: Command): Command {
   return command
+    .addOption(
+      new Option("--dialect <name>", "whose policies the files hold (default: as their API groups tell)").choices(
+        DIALECTS,
+      ),
+    )
+    .option("--mesh-config <file>", "Istio's MeshConfig, or its ConfigMap (default: the one among the files)")
     .addOption(
       new Option("--trust-domain <domain>", `of the mesh (${otherwise("cluster.local")})`).argParser(trustDomain),
     )
@@ -69,10 +71,15 @@ export function givenSettings(flags: MeshSettings): Partial<Omit<MeshConfig, "na
   }
 }
 
-/** For files, which say nothing of how the mesh is set up. */
+/** A cluster tells its own mesh. */
+export function refuseFileFlags({ dialect, meshConfig: file }: MeshSettings): void {
+  const given = dialect !== undefined ? "--dialect" : file !== undefined ? "--mesh-config" : undefined
+  if (given !== undefined) throw usageError(`\`${given}\` is for policies in files; a cluster tells its own mesh`)
+}
 
+/** For files, which say nothing of how the mesh is set up. */
 export function meshOf(flags: MeshSettings): MeshConfig {
-  return meshConfig({ names: meshNames(flags), ...givenSettings(flags) })
+  return meshConfig({ names: namesOf(flags), ...givenSettings(flags) })
 }
 
 export function limitsOf({ budget }: Pick<QuestionFlags, "budget">): Limits {

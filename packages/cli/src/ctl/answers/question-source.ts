@@ -14,8 +14,9 @@ import type { Session } from "../session.js"
 import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
-import { logIfUseless, type PlacedPolicy, readPolicyFiles } from "./policy-files.js"
-import { type MeshSettings, meshOf, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
+import { meshOfFiles } from "./mesh-of-files.js"
+import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
+import { type MeshSettings, type QuestionFlags, refuseFileFlags, withQuestionFlags } from "./question-flags.js"
 import { workloadsIn } from "./workload-files.js"
 
 export interface SourceFlags extends ClusterFlags, QuestionFlags {
@@ -53,6 +54,7 @@ export function questionSource(
 ): Promise<QuestionSource> {
   if (flags.filename.length > 0) return fromFiles(flags, needs)
   if (flags.workloads !== undefined) throw usageError("`--workloads` goes with `-f`; the cluster knows its own")
+  refuseFileFlags(flags)
   return withSession(flags, session => fromCluster(session, flags))
 }
 
@@ -71,17 +73,20 @@ export async function fromCluster(session: Session, flags: MeshSettings): Promis
 }
 
 async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" | "workloads"): Promise<QuestionSource> {
-  const mesh = meshOf(flags)
-  const { names } = mesh
   const namespace = flags.namespace ?? "default"
   const log = new InputLog()
+  const paths = [...flags.filename, ...(flags.workloads === undefined ? [] : [flags.workloads])]
+  const texts = await Promise.all(paths.map(path => readSource(path, log)))
+  const mesh = await meshOfFiles(texts.flat(), flags, note)
+  const { names } = mesh
   const reading = { names, namespace, note, log }
-  const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, reading)))
+  const all = paths.map((path, index) => policiesIn(texts[index] ?? [], path, reading))
+  const files = all.slice(0, flags.filename.length)
   for (const [index, path] of flags.filename.entries()) {
     const read = files[index]
     if (read !== undefined) logIfUseless(path, read, log, flags.workloads === undefined ? "either" : "policy")
   }
-  const beside = flags.workloads === undefined ? files : [await readPolicyFiles(flags.workloads, reading)]
+  const beside = flags.workloads === undefined ? files : all.slice(flags.filename.length)
   const others = beside.flatMap(file => file.others.map(({ value }) => value))
   const workloads = workloadsIn(others, names, namespace)
   const policies = files.flatMap(file => file.policies)

@@ -32,7 +32,8 @@ export function whyItMatters(value: unknown, names: MeshNames): string | undefin
   if (named.endsWith("List") && !Array.isArray(fieldsOf(value).items)) return "it has no list of `items`"
   const { securityGroup, networkingGroup } = names
   if (POLICY_KINDS.includes(named)) {
-    const next = group === "security.istio.io" ? "; `merlonctl import istio` translates it" : ""
+    const next =
+      group === "security.istio.io" ? "; `--dialect istio` decides it, `merlonctl import istio` translates it" : ""
     return `its apiVersion \`${String(apiVersion)}\` is not of the mesh's group, \`${securityGroup}\`${next}`
   }
   if (!isBuiltIn(group)) {

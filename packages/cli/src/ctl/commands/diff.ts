@@ -31,8 +31,17 @@ import {
   type Touched,
 } from "../answers/diff-report.js"
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
-import { logIfUseless, noteOthers, type ReadPolicies, readPolicyFiles } from "../answers/policy-files.js"
-import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { meshOfFiles } from "../answers/mesh-of-files.js"
+import {
+  logIfUseless,
+  noteOthers,
+  type PolicyFiles,
+  policiesIn,
+  type ReadPolicies,
+  readPolicyFiles,
+  readSource,
+} from "../answers/policy-files.js"
+import { limitsOf, type QuestionFlags, refuseFileFlags, withQuestionFlags } from "../answers/question-flags.js"
 import { note } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
 import { logUnplaced } from "../answers/unplaced.js"
@@ -193,25 +202,29 @@ async function fromFiles(flags: Flags): Promise<Sets> {
     throw usageError("say `--from`, `--to` and `--workloads`, or `-f FILE` for what is to be applied to the cluster")
   }
   if ([from, to, workloads].filter(path => path === "-").length > 1) throw usageError("standard input can be read once")
-  const mesh = meshOf(flags)
   const log = new InputLog()
+  const texts = {
+    from: await readSource(from, log),
+    to: await readSource(to, log),
+    workloads: await readSource(workloads, log),
+  }
+  const mesh = await meshOfFiles([...texts.from, ...texts.to, ...texts.workloads], flags, note)
   const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log }
-  const sets = [await readPolicyFiles(from, reading), await readPolicyFiles(to, reading)] as const
-  for (const [index, files] of sets.entries()) {
+  const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]
+  for (const [path, files] of [[from, before] as const, [to, after] as const]) {
     noteOthers(files, note)
     // An empty folder is where a mesh begins, or ends; files without policies are something else than was meant.
-    if (!files.isEmpty) logIfUseless(index === 0 ? from : to, files, log, "policy")
+    if (!files.isEmpty) logIfUseless(path, files, log, "policy")
   }
-  const [{ policies: before }, { policies: after }] = sets
-  return { before, after, workloads: await workloadFiles(workloads, reading), mesh, log }
+  const read = workloadsOf(policiesIn(texts.workloads, workloads, reading), reading)
+  return { before: before.policies, after: after.policies, workloads: read, mesh, log }
 }
 
-async function workloadFiles(path: string, reading: ReadPolicies): Promise<readonly ProofWorkload[]> {
-  const { others } = await readPolicyFiles(path, reading)
+function workloadsOf({ others }: PolicyFiles, { names, namespace }: ReadPolicies): readonly ProofWorkload[] {
   return workloadsIn(
     others.map(({ value }) => value),
-    reading.names,
-    reading.namespace,
+    names,
+    namespace,
   )
 }
 
@@ -219,6 +232,7 @@ function againstCluster(flags: Flags): Promise<Sets> {
   if (flags.from !== undefined || flags.to !== undefined) {
     throw usageError("`-f` compares with the cluster; leave it out to compare `--from` with `--to`")
   }
+  refuseFileFlags(flags)
   return withSession(flags, async session => {
     const log = new InputLog()
     const before = await clusterPolicies(session, log)
@@ -233,7 +247,9 @@ function againstCluster(flags: Flags): Promise<Sets> {
       files.flatMap(({ policies }) => policies),
     )
     const workloads =
-      flags.workloads === undefined ? await clusterWorkloads(session) : await workloadFiles(flags.workloads, reading)
+      flags.workloads === undefined
+        ? await clusterWorkloads(session)
+        : workloadsOf(await readPolicyFiles(flags.workloads, reading), reading)
     return { before, after, workloads, mesh: await clusterMesh(session, flags, log, note), log }
   })
 }

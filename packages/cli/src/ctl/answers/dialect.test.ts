@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions about policies written for Istio, as they are: which mesh a set is for, how that mesh is configured, and what
+// of it is not modelled.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { typed } from "../testing/typed.js"
+
+// The first use of a command loads it, which takes a while on a busy machine.
+vi.setConfig({ testTimeout: 180_000 })
+
+const policy = (name: string, spec: object, apiVersion = "security.istio.io/v1", kind = "AuthorizationPolicy") => ({
+  ...{ apiVersion, kind, metadata: { name, namespace: "shop" }, spec },
+})
+const ALLOW_GET = policy("cart", { rules: [{ to: [{ operation: { methods: ["GET"] } }] }] })
+const ALLOW_ALL = policy("cart", { rules: [{}] })
+const OURS = policy("ours", { rules: [{}] }, "security.merlon.dev/v1alpha3")
+const DENY_ADMIN = { action: "DENY", rules: [{ to: [{ operation: { paths: ["/admin"] } }] }] }
+const CONFIG = {
+  trustDomain: "example.org",
+  rootNamespace: "mesh",
+  pathNormalization: { normalization: "MERGE_SLASHES" },
+}
+const CONFIG_MAP = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "istio", namespace: "istio-system" },
+  data: { mesh: JSON.stringify(CONFIG) },
+}
+const OPERATOR = { apiVersion: "install.istio.io/v1alpha1", kind: "IstioOperator", spec: { meshConfig: CONFIG } }
+const POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "cart", namespace: "shop", labels: { app: "cart" } },
+  spec: { containers: [{ name: "app", ports: [{ containerPort: 8080 }] }] },
+}
+
+let folder = ""
+let out = ""
+let err = ""
+const at = (name: string): string => join(folder, name)
+const put = (name: string, ...documents: readonly unknown[]): string => {
+  writeFileSync(at(name), documents.map(document => JSON.stringify(document)).join("\n---\n"))
+  return at(name)
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "merlon-dialect-"))
+})
+beforeEach(() => {
+  put("pod.yaml", POD)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function run(...args: string[]): Promise<number> {
+  let code = 0
+  ;({ code, out, err } = await typed(args))
+  return code
+}
+
+const diff = (before: string, after: string, ...more: string[]): Promise<number> =>
+  run("diff", "--from", before, "--to", after, "--workloads", at("pod.yaml"), ...more)
+const explain = (policies: string, path: string, ...more: string[]): Promise<number> =>
+  run("explain", "shop/cart", "-f", policies, "-f", at("pod.yaml"), "--path", path, ...more)
+
+describe("a set of policies for Istio", () => {
+  it.each(["v1", "v1beta1"])("is read without flags, in version %s", async version => {
+    const group = `security.istio.io/${version}`
+    const [before, after] = [
+      put("a.yaml", { ...ALLOW_GET, apiVersion: group }),
+      put("b.yaml", { ...ALLOW_ALL, apiVersion: group }),
+    ]
+    expect(await diff(before, after)).toBe(5)
+    expect(out).toContain("read: 1 policy, 1 workload")
+    expect(await diff(before, before)).toBe(0)
+    expect(err).toContain("these are Istio's policies")
+  })
+
+  it.each([
+    ["who-can", () => ["who-can", "shop/cart"]],
+    ["what-can", () => ["what-can", "shop/cart"]],
+    ["analyze", () => ["analyze", "--fail-on", "never"]],
+    ["explain", () => ["explain", "shop/cart", "--path", "/"]],
+  ])("answers %s", async (_, command) => {
+    expect(await run(...command(), "-f", put("a.yaml", ALLOW_GET), "-f", at("pod.yaml"))).toBe(0)
+    expect(out).toMatch(/read: 1 policy, 1 workload|shop\/cart\[0\] matches/)
+  })
+
+  it("may stand beside invariants in Merlon's group", async () => {
+    const spec = { never: [{ name: "no deletes", to: [{ operation: { methods: ["DELETE"] } }] }] }
+    const invariant = policy("limits", spec, "security.merlon.dev/v1alpha3", "PolicyInvariant")
+    const [before, after] = [put("a.yaml", ALLOW_GET, invariant), put("b.yaml", ALLOW_ALL, invariant)]
+    expect(await diff(before, after, "-o", "json")).toBe(5)
+    expect(JSON.parse(out).read).toMatchObject({ policies: 2, skipped: [] })
+    expect(out).toContain("no deletes")
+  })
+})
+
+describe("a set for two meshes", () => {
+  it("is an error that says how to split it", async () => {
+    expect(await run("who-can", "shop/cart", "-f", put("a.yaml", ALLOW_GET, OURS, POD))).toBe(1)
+    expect(err).toContain("a.yaml: AuthorizationPolicy cart for Istio")
+    expect(err).toContain("a.yaml: AuthorizationPolicy ours for Merlon")
+  })
+
+  it.each(["istio", "merlon"])("is read in part with --dialect %s, and what is left out is listed", async dialect => {
+    const file = put("a.yaml", ALLOW_GET, OURS, POD)
+    expect(await run("who-can", "shop/cart", "-f", file, "--dialect", dialect)).toBe(4)
+    expect(out).toMatch(/read: 1 policy.*\nskipped: .*AuthorizationPolicy/)
+  })
+
+  it("is none if one mesh is only mentioned", async () => {
+    const mention = { ...POD, metadata: { ...POD.metadata, name: "b", annotations: { was: "security.istio.io/v1" } } }
+    expect(await run("who-can", "shop/cart", "-f", put("a.yaml", OURS, POD, mention))).toBe(0)
+  })
+})
+
+describe("the configuration of the mesh", () => {
+  const DENIED = /^denied|DENIED|403/m
+
+  it.each([
+    ["the ConfigMap `istio` among the files", () => [put("p.yaml", policy("no", DENY_ADMIN), CONFIG_MAP)]],
+    ["an IstioOperator among the files", () => [put("p.yaml", policy("no", DENY_ADMIN), OPERATOR)]],
+    ["--mesh-config", () => [put("p.yaml", policy("no", DENY_ADMIN)), "--mesh-config", put("mesh.yaml", CONFIG)]],
+    [
+      "--mesh-config with the ConfigMap",
+      () => [put("p.yaml", policy("no", DENY_ADMIN)), "--mesh-config", put("mesh.yaml", CONFIG_MAP)],
+    ],
+  ] as const)("comes from %s", async (_, files) => {
+    const [policies = "", ...more] = files()
+    await explain(policies, "//admin", ...more)
+    expect(out).toMatch(DENIED)
+  })
+
+  it("is Istio's default where nothing tells: slashes are not merged", async () => {
+    await explain(put("p.yaml", policy("no", DENY_ADMIN)), "//admin")
+    expect(out).not.toMatch(DENIED)
+  })
+
+  it("names the root namespace", async () => {
+    const meshWide = { ...policy("no", { action: "DENY", rules: [{}] }), metadata: { name: "no", namespace: "mesh" } }
+    await explain(put("p.yaml", meshWide, CONFIG_MAP), "/")
+    expect(out).toMatch(DENIED)
+  })
+
+  it.each([
+    ["another kind", POD, "neither a MeshConfig nor"],
+    ["an unknown normalization", { pathNormalization: { normalization: "ALL" } }, "known are DEFAULT"],
+  ])("is refused if it is %s", async (_, config, message) => {
+    expect(await explain(put("p.yaml", ALLOW_GET), "/", "--mesh-config", put("mesh.yaml", config))).toBe(1)
+    expect(err).toContain(message)
+  })
+})
+
+describe("what is not modelled", () => {
+  it.each([
+    ["EnvoyFilter", "networking.istio.io/v1alpha3", {}],
+    ["Sidecar", "networking.istio.io/v1", {}],
+    ["WasmPlugin", "extensions.istio.io/v1alpha1", {}],
+    ["AuthorizationPolicy", "security.istio.io/v1", { action: "CUSTOM", provider: { name: "opa" }, rules: [{}] }],
+    ["AuthorizationPolicy", "security.istio.io/v1", { targetRefs: [{ kind: "Gateway", name: "g" }], rules: [{}] }],
+  ])("and could decide is listed, and nothing is claimed: %s of %s", async (kind, apiVersion, spec) => {
+    const file = put("p.yaml", ALLOW_GET, policy("other", spec, apiVersion, kind), POD)
+    expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)
+    expect(out).toContain(`skipped: ${file}: ${kind} other: not modelled`)
+  })
+
+  it.each(["VirtualService", "DestinationRule", "ServiceEntry", "Gateway"])(
+    "and decides nothing is noted: %s",
+    async kind => {
+      const file = put("p.yaml", ALLOW_GET, policy("other", {}, "networking.istio.io/v1", kind), POD)
+      expect(await run("who-can", "shop/cart", "-f", file)).toBe(0)
+      expect(err).toContain(`${kind} other: not modelled`)
+    },
+  )
+})
+
+it.each([
+  ["--dialect with --mesh", ["--dialect", "istio", "--mesh", "own"]],
+  ["--mesh-config for Merlon's own", ["--dialect", "merlon", "--mesh-config", "x"]],
+])("refuses %s", async (_, flags) => {
+  expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, POD), ...flags)).not.toBe(0)
+  expect(err).toContain(flags[0] === "--dialect" && flags[1] === "istio" ? "`--dialect`" : "`--mesh-config`")
+})

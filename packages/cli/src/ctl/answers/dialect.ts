@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mesh that policies in files are written for: Merlon's own, or Istio as it is. The API groups of the policies tell, a
+// flag overrides them, and a set for both is an error. What our model of Istio does not contain is named.
+
+import { type MeshNames, meshNames } from "@merlon/policy/mesh"
+import { readDocuments } from "@merlon/policy/resources"
+import type { SourceText } from "../documents/sources.js"
+import { CommandError, usageError } from "../exit.js"
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+
+const MERLON = meshNames()
+const ISTIO = meshNames({ mesh: "istio", domain: "istio.io" })
+const NAMES = { merlon: MERLON, istio: ISTIO } as const
+
+export const DIALECTS = ["merlon", "istio"] as const
+
+export interface DialectFlags {
+  readonly dialect?: (typeof DIALECTS)[number]
+  readonly mesh?: string
+  readonly domain?: string
+}
+
+export const isIstio = ({ domain }: MeshNames): boolean => domain === ISTIO.domain
+
+/** As the flags say; Merlon's own where they say nothing. */
+export function namesOf({ dialect, mesh, domain }: DialectFlags): MeshNames {
+  if (dialect === undefined) return meshNames({ ...(mesh && { mesh }), ...(domain && { domain }) })
+  if (mesh !== undefined || domain !== undefined)
+    throw usageError("`--dialect` goes without `--mesh` and `--domain`, which name a mesh of your own")
+  return NAMES[dialect]
+}
+
+/** As the flags say, else as the texts do. */
+export function namesIn(texts: readonly SourceText[], flags: DialectFlags): MeshNames {
+  const { dialect, mesh, domain } = flags
+  return [dialect, mesh, domain].some(flag => flag !== undefined) ? namesOf(flags) : detected(texts)
+}
+
+const MENTIONED = /\b(?:security|networking)\.(istio\.io|merlon\.dev)\//g
+
+/** By the groups of policies. Texts are parsed only if they mention both, since a mention is not yet a policy. */
+function detected(texts: readonly SourceText[]): MeshNames {
+  const mentioned = new Set(texts.flatMap(({ text }) => [...text.matchAll(MENTIONED)].map(([, domain]) => domain)))
+  if (!mentioned.has(ISTIO.domain)) return MERLON
+  if (!mentioned.has(MERLON.domain)) return ISTIO
+  const [istios, ours] = [firstOf(ISTIO, texts), firstOf(MERLON, texts)]
+  if (istios !== undefined && ours !== undefined)
+    throw new CommandError(
+      `the policies are written for two meshes: ${istios} for Istio, ${ours} for Merlon\n` +
+        "ask about each set on its own, or pass `--dialect istio` or `--dialect merlon` to read one of them",
+    )
+  return istios === undefined ? MERLON : ISTIO
+}
+
+/** A policy of the mesh, for a message. Invariants are ours alone, and may stand beside policies of Istio. */
+function firstOf({ securityGroup, networkingGroup }: MeshNames, texts: readonly SourceText[]): string | undefined {
+  for (const { name, text } of texts) {
+    for (const { apiVersion, kind, metadata } of objectsIn(text)) {
+      const group = textOf(apiVersion)?.split("/")[0]
+      if (kind === INVARIANT || (group !== securityGroup && group !== networkingGroup)) continue
+      return `${name}: ${textOf(kind) ?? "a document"} ${textOf(fieldsOf(metadata).name) ?? ""}`.trim()
+    }
+  }
+  return undefined
+}
+
+const INVARIANT = "PolicyInvariant"
+
+/** Whether it is an invariant in Merlon's group beside policies of Istio, and so one of this set. */
+export function isOurInvariant(value: unknown, names: MeshNames): boolean {
+  const { apiVersion, kind } = fieldsOf(value)
+  return isIstio(names) && kind === INVARIANT && textOf(apiVersion)?.startsWith(`${MERLON.securityGroup}/`) === true
+}
+
+/** Kinds of Istio that can change which requests a workload's proxy allows. */
+const DECIDING = ["EnvoyFilter", "WasmPlugin", "Sidecar"]
+
+export interface NotModelled {
+  readonly why: string
+  /** Whether answers depend on it, and so are not decided. */
+  readonly matters: boolean
+}
+
+/** For a document of Istio that our model does not contain. */
+export function notModelled(value: unknown, names: MeshNames): NotModelled | undefined {
+  const { apiVersion, kind, spec } = fieldsOf(value)
+  const [group = ""] = (textOf(apiVersion) ?? "").split("/")
+  if (!isIstio(names) || !/(^|\.)istio\.io$/.test(group)) return undefined
+  if (group !== names.securityGroup) {
+    const matters = DECIDING.includes(textOf(kind) ?? "")
+    const effect = matters ? "it can change" : "it does not change"
+    return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters }
+  }
+  const { action, provider, targetRef, targetRefs } = fieldsOf(spec)
+  if (action === "CUSTOM") {
+    const asked = textOf(fieldsOf(provider).name) ?? "its provider"
+    return { why: `not modelled: \`${asked}\` may deny requests that the other policies allow`, matters: true }
+  }
+  const other = [targetRef, ...listOf(targetRefs)].map(one => fieldsOf(one).kind).find(one => one && one !== "Service")
+  if (other === undefined) return undefined
+  return { why: `not modelled: it applies to a ${textOf(other) ?? "target"} and not to workloads`, matters: true }
+}
+
+export function objectsIn(text: string): readonly Fields[] {
+  return readDocuments(text, ISTIO, { maxCharacters: text.length }).map(({ value }) => fieldsOf(value))
+}
