@@ -175,6 +175,11 @@ export const CLI_ERRORS = {
     cause: "a document, patch or test file is invalid",
     fix: "correct the field or line that the message names",
   },
+  "mixed-dialects": {
+    exit: 1,
+    cause: "some policies are written for Istio and others for Merlon",
+    fix: "ask about each set on its own, or choose one with `--dialect`",
+  },
   "unreadable-file": {
     exit: 1,
     cause: "a file is missing, not readable, too large, or not in the expected format",

@@ -46,6 +46,7 @@ function detected(texts: readonly SourceText[]): MeshNames {
   const [istios, ours] = [firstOf(ISTIO, texts), firstOf(MERLON, texts)]
   if (istios !== undefined && ours !== undefined)
     throw new CommandError(
+      "mixed-dialects",
       `the policies are written for two meshes: ${istios} for Istio, ${ours} for Merlon\n` +
         "ask about each set on its own, or pass `--dialect istio` or `--dialect merlon` to read one of them",
     )

@@ -32,7 +32,7 @@ function namedConfig({ name, text }: SourceText): Fields {
   const [first = {}] = objectsIn(text)
   const found = configIn(first) ?? (first.kind === undefined ? first : undefined)
   if (found !== undefined) return found
-  throw new CommandError(`${name}: it is neither a MeshConfig nor the ConfigMap \`istio\``)
+  throw new CommandError("invalid-document", `${name}: it is neither a MeshConfig nor the ConfigMap \`istio\``)
 }
 
 function writtenIn(texts: readonly SourceText[]): Fields {
@@ -81,6 +81,7 @@ function normalizationOf(value: unknown): PathNormalization {
   const found = value === "DEFAULT" ? "BASE" : PATH_NORMALIZATIONS.find(mode => mode === value)
   if (found !== undefined) return found
   throw new CommandError(
+    "invalid-document",
     `the mesh configuration has the path normalization \`${String(value)}\`; known are DEFAULT, ${PATH_NORMALIZATIONS.join(", ")}`,
   )
 }
