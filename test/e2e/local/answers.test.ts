@@ -133,7 +133,7 @@ it("describes a workload: identity, proxy, modes, policies with their use, who c
   }, POLL)
   await vi.waitFor(async () => {
     const text = (await mesh.run("describe", "workload", "foo/httpbin-1")).stdout
-    expect(text).toMatch(/httpbin-1 +ready +\S+ +\d+ +\S+ left +up to date/)
+    expect(text).toMatch(/httpbin-1 +ready +\S+ +\d+ +\S+ left +http_proxy +up to date/)
     expect(text).toContain("and nobody else (proved)")
   }, POLL)
   expect(await mesh.run("describe", "workload", "nobody", "-n", "foo")).toMatchObject({ code: 1 })

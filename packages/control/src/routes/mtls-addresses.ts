@@ -23,6 +23,9 @@ export interface MtlsContext extends RouteContext {
   readonly directory: Pick<MeshDirectory, "services" | "workloads" | "behind" | "at" | "select">
 }
 
+/** No policy can name it: it gets the mode of the workload as a whole. */
+const UNNAMED_PORT = 0
+
 export class MtlsAddresses {
   readonly #context: MtlsContext
   /** By workload key: addresses of those that accept nothing but mutual TLS on some port. */
@@ -73,7 +76,10 @@ export class MtlsAddresses {
   }
 
   #isStrict(workload: MeshWorkload): boolean {
-    return workload.proxied && workload.ports.some(({ port }) => this.#context.modeOf(workload, port) === "STRICT")
+    const declared = workload.ports.map(({ port }) => port)
+    // Fail closed: one that declares no port can listen at any, in the mode of ports that no policy names.
+    const ports = declared.length === 0 ? [UNNAMED_PORT] : declared
+    return workload.proxied && ports.some(port => this.#context.modeOf(workload, port) === "STRICT")
   }
 
   #demandOf(host: string): Demand | undefined {

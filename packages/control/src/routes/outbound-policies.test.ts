@@ -91,6 +91,14 @@ describe("addresses that demand mutual TLS", () => {
   it.each<[string, (world: World) => void, readonly string[]]>([
     ["none by default", () => undefined, []],
     ["of a STRICT namespace", w => w.peers.set(peerAuthentication("default", STRICT)), WEB],
+    [
+      "of a STRICT workload that declares no port",
+      w => {
+        w.directory.setWorkload("app/job-1", workload("job-1", { addresses: ["10.0.0.5"], ports: [] }))
+        w.peers.set(peerAuthentication("job", { selector: { matchLabels: {} }, ...STRICT }))
+      },
+      ["10.0.0.5", ...WEB],
+    ],
     ["of a STRICT mesh", w => w.peers.set(peerAuthentication("default", STRICT, ROOT)), WEB],
     ["not of another STRICT namespace", w => w.peers.set(peerAuthentication("x", STRICT, { namespace: "y" })), []],
     [

@@ -23,6 +23,8 @@ export class VerifiedConnections {
     if (certificate === undefined || socket.destroyed) return
     this.#open.set(socket, { certificate, identities })
     socket.once("close", () => this.#open.delete(socket))
+    // Without a listener the error below would end the process, and the owner may not have one yet.
+    socket.on("error", () => undefined)
     // Trust may have changed while the connection was made.
     if (this.#trust !== undefined) endUntrusted(socket, { certificate, identities }, this.#trust)
   }

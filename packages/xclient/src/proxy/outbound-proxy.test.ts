@@ -312,6 +312,18 @@ describe("with --allow-external", () => {
     expect(await curl(port, "--data", "abc", url)).toBe("outside POST /x")
   })
 
+  it("reaches an address that nobody has spoken of while the control plane is away, unless it may demand mTLS", async () => {
+    const outside = await mesh.server("outside", { plaintext: true })
+    filled = new TestBook({ answersAbsent: false, followsPolicy: true })
+    const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
+    const call = () => curl(port, "-w", "%{http_code}", `http://127.0.0.1:${outside.endpoint.port}/x`)
+    expect(await call()).toMatch(/has not said yet[\s\S]*503$/)
+    await filled.setPolicy({ mode: "ALLOW_ANY", mtls: ["127.0.0.0/24"] })
+    expect(await call()).toMatch(/has not said yet[\s\S]*503$/)
+    await filled.setPolicy({ mode: "ALLOW_ANY", mtls: ["127.0.1.0/24"] })
+    expect(await call()).toBe("outside GET /x200")
+  })
+
   it("is told at once of a server that would rather speak something else", async () => {
     const outside = createServer(socket => {
       socket

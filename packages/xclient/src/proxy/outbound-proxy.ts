@@ -16,8 +16,8 @@ import type { RequestCalls } from "../http/request-calls.js"
 import type { RequestRouter } from "../http/routed-exchange.js"
 import { type CallObserver, UNOBSERVED } from "../observe/call-record.js"
 import { ObservedConnection } from "../observe/observed-connection.js"
-import { authorityOf } from "../routes/authority.js"
-import type { HostRouting } from "../routes/host-routing.js"
+import { addressIn, authorityOf } from "../routes/authority.js"
+import { HostRouting } from "../routes/host-routing.js"
 import type { RouteAnswer, RouteBook } from "../routes/route-book.js"
 import { ConnectExchange, type TunnellingProxy } from "./connect-exchange.js"
 import { externalRouting, tunnelExternally } from "./external.js"
@@ -201,15 +201,22 @@ export class OutboundProxy {
   /** Undefined for a host outside of the mesh that may be called. */
   #routingOf(name: string, answer: RouteAnswer): HostRouting | undefined {
     // Fail closed: as long as nobody knows whether it is a host of the mesh, it is not called as if it were none.
-    if (answer === "unknown")
+    if (answer === "unknown" && !this.#isOutside(name))
       throw new CallFailure("route-unknown", `the control plane has not said yet how to reach ${name}`)
-    if (answer !== "absent") return answer
+    if (answer instanceof HostRouting) return answer
     if (this.#options.book.policy?.isRegistryOnly === true) throw CallFailure.registryOnly(name)
     if (this.#options.allowExternal) return undefined
     throw new CallFailure(
       "not-in-mesh",
       `${name} is no host of the mesh; \`--allow-external\` lets such requests through`,
     )
+  }
+
+  /** While the control plane is away, the outbound policy decides about addresses. It knows no names. */
+  #isOutside(name: string): boolean {
+    const { policy } = this.#options.book
+    const address = addressIn(name)
+    return address !== undefined && policy?.spec !== undefined && !policy.mayDemandMtls(address)
   }
 
   #failed({ status, code, message }: CallFailure, head: RequestHead): LocalReply {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `host:port` as people and programs write it, and as the control plane is asked for it.
 
-import { isIPv6 } from "node:net"
+import { isIP, isIPv6 } from "node:net"
 
 export interface Authority {
   /** Lower case, without brackets and without a final dot. */
@@ -24,4 +24,10 @@ export function parseAuthority(text: string): Authority | undefined {
 
 export function authorityOf(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** The address of an `address:port`; undefined where a name is called. */
+export function addressIn(authority: string): string | undefined {
+  const { host = "" } = parseAuthority(authority) ?? {}
+  return isIP(host) === 0 ? undefined : host
 }

@@ -22,12 +22,14 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A process that learns of two hosts and ends. */
+/** A process that learns of four hosts and ends. */
 async function learn(): Promise<void> {
   const filled = new TestBook({ answersAbsent: false, followsPolicy: true })
   const kept = new KeptRoutes(filled.book, folder, log)
-  filled.book.ask("192.0.2.1:443")
-  await filled.remove("192.0.2.1:443")
+  for (const name of ["example.com:443", "192.0.2.1:443", "[2001:db8::1]:443"]) {
+    filled.book.ask(name)
+    await filled.remove(name)
+  }
   await filled.set("10.96.0.7:80", routes)
   await filled.setPolicy(POLICY)
   await kept.close()
@@ -40,10 +42,17 @@ it("are known after a restart without the control plane, and asked for again whe
   const answer = book.ask("10.96.0.7:80")
   expect(answer).toBeInstanceOf(HostRouting)
   expect(answer instanceof HostRouting && answer.spec).toEqual(routes)
-  expect(book.ask("192.0.2.1:443")).toBe("absent")
+  expect(book.ask("example.com:443")).toBe("absent")
   expect(book.ask("10.96.0.8:80")).toBe("unknown")
-  expect(book.subscription.names()).toEqual(["10.96.0.7:80", "192.0.2.1:443", "10.96.0.8:80"])
+  expect(book.subscription.names()).toEqual(["10.96.0.7:80", "example.com:443", "10.96.0.8:80"])
   expect(book.subscription.known().size).toBe(0)
+})
+
+it.each(["192.0.2.1:443", "[2001:db8::1]:443"])("do not say that nobody of the mesh is at %s", async name => {
+  await learn()
+  const { book } = new TestBook({ answersAbsent: false })
+  await new KeptRoutes(book, folder, log).close()
+  expect(book.ask(name)).toBe("unknown")
 })
 
 it("are private to their owner", async () => {

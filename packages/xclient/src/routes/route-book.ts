@@ -14,6 +14,7 @@ import {
 import type { Subscription } from "@merlon/xds/client"
 import { Emitter, messageOf } from "@merlon/xds/runtime"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
+import { addressIn } from "./authority.js"
 import { callMatcher } from "./call-matcher.js"
 import { HostRouting } from "./host-routing.js"
 import type { OutboundPolicy } from "./outbound-policy.js"
@@ -101,6 +102,8 @@ export class RouteBook {
   /** For a new book: answers of an earlier process, which count until the control plane says something else. */
   restore(kept: readonly KeptRoute[]): void {
     for (const { name, spec } of kept.toReversed()) {
+      // Fail closed: a workload that demands mutual TLS may have got the address since. The outbound policy decides about it.
+      if (spec === undefined && addressIn(name) !== undefined) continue
       // Without a version: the control plane sends it again, whatever it is now.
       const answer = spec === undefined ? "absent" : new HostRouting(spec, this.#options.health)
       this.#pages.set(name, { answer, version: "", askedAt: this.#now(), users: 0 })
