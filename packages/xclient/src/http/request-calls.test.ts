@@ -375,6 +375,17 @@ describe("a request that failed", () => {
     expect(down.seen.length).toBe(1)
   })
 
+  it("is sent elsewhere if the server's proxy says that its application closed the connection, and that does no harm", async () => {
+    const down = await web(failing(9, 503, { "x-merlon-failure": "reset" }))
+    const server = await web(telling("v1"))
+    await toEndpoints(down.endpoint, server.endpoint)
+    expect(await get(await start(), "/")).toMatchObject({ status: 200 })
+    expect([down.seen.length, server.seen.length]).toEqual([1, 1])
+    await toEndpoints(down.endpoint)
+    expect(await get(await start(), "/", { method: "POST", body: "x" })).toMatchObject({ status: 503 })
+    expect(down.seen.length).toBe(2)
+  })
+
   it("is not sent elsewhere if a server without a proxy says so", async () => {
     const answer: RequestListener = (_, response) => {
       response.writeHead(503, { "x-merlon-failure": "not-forwarded" })

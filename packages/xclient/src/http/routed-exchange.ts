@@ -57,6 +57,7 @@ export interface RequestRouter {
 }
 
 const NOT_FORWARDED = "not-forwarded"
+const RESET = "reset"
 const NO_CHOICE = { retries: undefined, timeoutMs: undefined, endpoints: [] }
 /** Before the same endpoint is tried again, for longer each time. */
 const BACKOFF_MS = 25
@@ -252,11 +253,13 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   #outcomeOf({ status, headers }: ResponseHead): Outcome {
-    const [reason] = headers.get(this.#router.failureHeader) ?? []
+    const [text] = headers.get(this.#router.failureHeader) ?? []
     const [grpcStatus] = headers.get("grpc-status") ?? []
     // Only of a proxy of ours: what an application says of itself proves nothing.
-    const notForwarded = reason === NOT_FORWARDED && this.#attempt?.endpoint.mtlsMode !== undefined
-    return { kind: "response", status, notForwarded, grpcStatus }
+    const reason = this.#attempt?.endpoint.mtlsMode === undefined ? undefined : text
+    // The connection from that proxy to its application is one more on the way, and ended like any other.
+    if (status === 503 && reason === RESET) return { kind: "failure", failure: "reset" }
+    return { kind: "response", status, notForwarded: reason === NOT_FORWARDED, grpcStatus }
   }
 
   /** Sends the request again, now or soon, where that is allowed. */

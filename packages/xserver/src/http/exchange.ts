@@ -33,7 +33,7 @@ import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
-import { faultReply, NOT_FORWARDED, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
+import { faultReply, NOT_FORWARDED, RESET, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
 /**
  * `received`: not judged yet. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
@@ -302,7 +302,8 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   }
 
   #failureFields(failure: UpstreamFailure): FieldPairs {
-    return neverProcessed(failure) ? [[this.#failureHeader, NOT_FORWARDED]] : []
+    if (neverProcessed(failure)) return [[this.#failureHeader, NOT_FORWARDED]]
+    return failure === "reset" ? [[this.#failureHeader, RESET]] : []
   }
 
   #record(): void {

@@ -31,6 +31,8 @@ export function faultReply(fault: HttpFault, fields: FieldPairs): LocalReply {
 
 /** Tells the caller's proxy that no application has seen the request, which may be sent to another endpoint. */
 export const NOT_FORWARDED = "not-forwarded"
+/** Tells it that the application closed the connection before it answered: a request may be sent again if that does no harm. */
+export const RESET = "reset"
 
 function unavailable(body: string): LocalReply {
   return { status: 503, body, fields: NO_FIELDS }

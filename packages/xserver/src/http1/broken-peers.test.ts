@@ -187,11 +187,11 @@ describe("an application", () => {
     expect(answer).not.toMatch(/x-merlon-failure/i)
   })
 
-  it("that closes the connection may have seen the request, and nothing else is said", async () => {
+  it("that closes the connection may have seen the request, and the caller is told", async () => {
     await start({ raw: socket => socket.on("data", () => socket.destroy()) })
     const answer = await (await rig.client()).send(GET).response()
     expect(answer).toMatch(/^HTTP\/1.1 503 /)
-    expect(answer).not.toMatch(/x-merlon-failure/)
+    expect(answer).toMatch(/\r\nx-merlon-failure: reset\r\n/)
   })
 
   it("that is down is told as 503, and found again when it is up", async () => {
