@@ -36,17 +36,18 @@ export class KubernetesNode {
     const state = `/run/merlon-node-${process.pid}`
     this.#layout = {
       folder,
+      // Pods have blocks of their own, as on most clusters: proxies count a block with many STRICT Pods as a whole.
       ipv4: {
         address: "10.88.0.1",
-        pods: "10.88.0.0/24",
-        firstPod: "10.88.0.10",
+        pods: "10.88.0.0/23",
+        firstPod: "10.88.1.10",
         services: "10.0.0.0/24",
         everywhere: "0.0.0.0/0",
       },
       ipv6: {
         address: "fd88::1",
-        pods: "fd88::/64",
-        firstPod: "fd88::10",
+        pods: "fd88::/63",
+        firstPod: "fd88:0:0:1::10",
         services: "fd10::/112",
         everywhere: "::/0",
       },

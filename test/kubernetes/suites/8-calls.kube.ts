@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unmodified programs call each other under STRICT: the calls of a Pod are captured and arrive over mutual TLS, under its identity.
+// Nothing in the Pods asks for that: it is the default.
 
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { answering, apply, kubectl, namespace, status, tryKubectl } from "../support/cluster.js"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { answering, apiServerAddress, apply, kubectl, namespace, status, tryKubectl } from "../support/cluster.js"
 import { startMesh } from "../support/mesh.js"
 
 const SERVED = "served"
 const CALLS = "calls"
 const ENABLED = { "merlon-injection": "enabled" }
-const CAPTURED = { "outbound.merlon.dev/proxy": "capture" }
 
 /** HTTP/1.1 and WebSocket, HTTP/2 in clear, and a protocol in which the server speaks first. */
 const SERVER = `
@@ -52,7 +52,7 @@ const account = (name: string) => ({ apiVersion: "v1", kind: "ServiceAccount", m
 const caller = (name: string) => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name, namespace: CALLS, labels: { app: name }, annotations: CAPTURED },
+  metadata: { name, namespace: CALLS, labels: { app: name } },
   spec: {
     serviceAccountName: name,
     terminationGracePeriodSeconds: 2,
@@ -201,7 +201,6 @@ describe("an unmodified program under STRICT", () => {
       spec: {
         backoffLimit: 0,
         template: {
-          metadata: { annotations: CAPTURED },
           spec: {
             serviceAccountName: "caller",
             restartPolicy: "Never",
@@ -237,35 +236,66 @@ describe("destinations outside the mesh", () => {
   })
 })
 
-describe("the proxy of a caller", () => {
-  it("still knows its destinations after a restart while the control plane is away", async () => {
-    const image = inject("image")
-    expect(image).not.toBe("")
-    const replicas = await kubectl("get", "deploy/merlond", "-n", "merlon-system", "-o", "jsonpath={.spec.replicas}")
-    await kubectl("scale", "deploy/merlond", "-n", "merlon-system", "--replicas=0")
-    await kubectl("wait", "pod", "-l", "app=merlond", "-n", "merlon-system", "--for=delete", "--timeout=150s")
-    try {
-      expect((await fetched(`http://server.${SERVED}/`)).status).toBe(200)
-      await tryKubectl(["exec", "-n", CALLS, "caller", "-c", "merlon-xserver", "--", "node", "-e", "process.kill(1)"])
-      await expect
-        .poll(
-          () =>
-            kubectl(
-              "get",
-              "pod",
-              "caller",
-              "-n",
-              CALLS,
-              "-o",
-              'jsonpath={.status.initContainerStatuses[?(@.name=="merlon-xserver")].restartCount}',
-            ),
-          { timeout: 60_000 },
-        )
-        .not.toBe("0")
-      await expect.poll(async () => (await fetched(`http://server.${SERVED}/`)).status, { timeout: 60_000 }).toBe(200)
-    } finally {
-      await kubectl("scale", "deploy/merlond", "-n", "merlon-system", `--replicas=${replicas}`)
-      await kubectl("rollout", "status", "deploy/merlond", "-n", "merlon-system", "--timeout=150s")
-    }
+describe("while the control plane is away", () => {
+  const CONTROL_PLANE = ["-n", "merlon-system"]
+  let replicas = ""
+  let unasked = ""
+  let apiServer = ""
+
+  const proxyLog = (...args: string[]) => kubectl("logs", "caller", "-n", CALLS, "-c", "merlon-xserver", ...args)
+  const restarts = () => {
+    const count = '{.status.initContainerStatuses[?(@.name=="merlon-xserver")].restartCount}'
+    return kubectl("get", "pod", "caller", "-n", CALLS, "-o", `jsonpath=${count}`)
+  }
+
+  beforeAll(async () => {
+    await apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "unasked", namespace: SERVED, labels: { app: "unasked" } },
+      spec: { terminationGracePeriodSeconds: 1, containers: [serving()] },
+    })
+    await kubectl("wait", "pod/unasked", "-n", SERVED, "--for=condition=Ready", "--timeout=150s")
+    // Every proxy enforces STRICT in front of it, so its address is in what the control plane pushed before.
+    await kubectl("wait", "pa/default", "-n", "merlon-system", "--for=condition=Enforced", "--timeout=150s")
+    unasked = `${await kubectl("get", "pod", "unasked", "-n", SERVED, "-o", "jsonpath={.status.podIP}")}:8080`
+    apiServer = await apiServerAddress()
+    expect((await fetched(`http://server.${SERVED}/`)).status).toBe(200)
+    replicas = await kubectl("get", "deploy/merlond", ...CONTROL_PLANE, "-o", "jsonpath={.spec.replicas}")
+  })
+
+  afterAll(async () => {
+    await kubectl("scale", "deploy/merlond", ...CONTROL_PLANE, `--replicas=${replicas}`)
+    await kubectl("rollout", "status", "deploy/merlond", ...CONTROL_PLANE, "--timeout=150s")
+  })
+
+  const reached = async (): Promise<void> => {
+    expect((await fetched(`http://server.${SERVED}/`)).status).toBe(200)
+    // It speaks TLS alone, and says so to a program that does not.
+    expect((await fetched(`http://${apiServer}/`)).status).toBe(400)
+    expect((await fetched(`http://${unasked}/`)).status).toBe(0)
+    const rejected = (line: string) => line.includes(unasked) && line.includes("mtls-unknown")
+    expect((await proxyLog()).split("\n").filter(rejected).length).toBeGreaterThan(0)
+  }
+
+  it("a proxy reaches what it knows and what does not demand mTLS, and calls nothing else in plaintext", async () => {
+    const since = `--since-time=${new Date().toISOString()}`
+    await kubectl("scale", "deploy/merlond", ...CONTROL_PLANE, "--replicas=0")
+    const left = () => kubectl("get", "pods", ...CONTROL_PLANE, "-l", "app.kubernetes.io/name=merlond", "-o", "name")
+    await expect.poll(left, { timeout: 150_000, message: "the last replica to end" }).toBe("")
+    const away = { timeout: 150_000, message: "the caller's proxy to lose the control plane" }
+    await expect.poll(() => proxyLog(since), away).toContain("the control plane is away")
+    await reached()
+  })
+
+  it("so does a proxy that is started again", async () => {
+    const before = await restarts()
+    await tryKubectl(["exec", "-n", CALLS, "caller", "-c", "merlon-xserver", "--", "node", "-e", "process.kill(1)"])
+    await expect.poll(restarts, { timeout: 60_000, message: "the proxy to start again" }).not.toBe(before)
+    // Its log begins again with it.
+    await kubectl("wait", "pod/caller", "-n", CALLS, "--for=condition=Ready", "--timeout=150s")
+    const answers = { timeout: 60_000, message: "a known host to answer" }
+    await expect.poll(async () => (await fetched(`http://server.${SERVED}/`)).status, answers).toBe(200)
+    await reached()
   })
 })

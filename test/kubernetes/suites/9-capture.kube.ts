@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls out of a Pod are captured, by its annotations and the mesh's setting, and that no application starts before
-// its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
+// Which calls out of a Pod are captured, by its annotations, its namespace's label and the mesh's setting, and that no application
+// starts before its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
 
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import {
@@ -59,10 +59,26 @@ beforeAll(async () => {
 })
 afterAll(() => install())
 
-it("captures the calls of a Pod that asks for it, and of no other", async () => {
-  await apply(pod("asking", { [PROXY]: "capture" }), pod("silent"))
+it("captures the calls of all Pods, and of none that opts out", async () => {
+  await apply(pod("silent"), pod("opting-out", { [PROXY]: "false" }))
+  expect(await called("silent")).toBe(200)
+  expect(await called("opting-out")).toBe(0)
+})
+
+it("follows the namespace's label, and a Pod that says otherwise", async () => {
+  const label = (value: string) => kubectl("label", "namespace", SPACE, `merlon-outbound${value}`)
+  const rules = (name: string) => {
+    const args = '{.spec.initContainers[?(@.name=="merlon-init")].args}'
+    const made = ["create", "--dry-run=server", "-o", `jsonpath=${args}`, "-f", "-"]
+    return tryKubectl(made, JSON.stringify(pod(name)))
+  }
+  await label("=off")
+  const turned = { timeout: 60_000, message: "the label to reach every replica" }
+  await expect.poll(async () => (await rules("any")).out, turned).not.toContain("--outbound")
+  await apply(pod("by-namespace"), pod("asking", { [PROXY]: "capture" }))
+  expect(await called("by-namespace")).toBe(0)
   expect(await called("asking")).toBe(200)
-  expect(await called("silent")).toBe(0)
+  await label("-")
 })
 
 it("leaves excluded ports alone, and what is not included", async () => {
@@ -91,7 +107,7 @@ it("rejects destinations outside the cluster in a namespace with REGISTRY_ONLY, 
 })
 
 it("starts the application after a proxy that is a plain sidecar", async () => {
-  const flags = ["-f", "-", "--sidecar", "plain", "--outbound", "capture", "--image", inject("image")]
+  const flags = ["-f", "-", "--sidecar", "plain", "--image", inject("image")]
   // The first thing that this application does is to call.
   const container = answering({ command: ["node", "-e", `${FETCH}; setInterval(() => 0, 1e6)`], ports: [] })
   const { out } = await tryMerlonctl(
@@ -107,17 +123,19 @@ it("starts the application after a proxy that is a plain sidecar", async () => {
 it("warns in a confined namespace, where calls are not captured", async () => {
   const restricted = { "merlon-injection": "enabled", "pod-security.kubernetes.io/enforce": "restricted" }
   await apply(namespace("capture-confined", restricted))
-  const document = JSON.stringify(pod("confined", { [PROXY]: "capture" }, {}, "capture-confined"))
+  const document = JSON.stringify(pod("confined", {}, {}, "capture-confined"))
   const { code, err } = await tryKubectl(["create", "--dry-run=server", "-f", "-"], document)
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("calls out of this Pod are not captured") })
 })
 
-it("captures the calls of all Pods where the mesh says so, and of none that opts out", async () => {
+it("captures only the calls of Pods that ask for it where the mesh's setting is off", async () => {
   const before = await kubectl("get", "pods", "-n", "merlon-system", "-o", "name")
-  await install("--set", "outbound=capture")
+  await install("--set", "outbound=off")
   // A replica that terminates still injects by the setting from before.
   await kubectl("wait", ...before.split("\n"), "-n", "merlon-system", "--for=delete", "--timeout=150s")
-  await apply(pod("by-mesh"), pod("opted-out", { [PROXY]: "false" }))
-  expect(await called("by-mesh")).toBe(200)
-  expect(await called("opted-out")).toBe(0)
+  await apply(pod("by-mesh"), pod("opted-in", { [PROXY]: "capture" }))
+  expect(await called("by-mesh")).toBe(0)
+  expect(await called("opted-in")).toBe(200)
+  // A Pod keeps the rules that it was created with.
+  expect(await called("silent")).toBe(200)
 })

@@ -11,11 +11,12 @@ export interface Ended {
   readonly err: string
 }
 
-/** An input that is a promise leaves standard input open until then. */
+/** An input that is a promise leaves standard input open until then. `heard` is called with each piece of output. */
 export function command(
   program: string,
   args: readonly string[],
   input: string | Promise<string> = "",
+  heard: (piece: string) => void = () => undefined,
 ): Promise<Ended> {
   const [first = "", ...before] = inject("inside")
   const env = { ...process.env, KUBECONFIG: inject("kubeconfig") }
@@ -24,12 +25,16 @@ export function command(
     const child = execFile(first, [...before, program, ...args], options, (error, out, err) =>
       resolve({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : 1, out, err }),
     )
+    child.stdout?.on("data", heard)
     void Promise.resolve(input).then(text => child.stdin?.end(text))
   })
 }
 
-export const tryKubectl = (args: readonly string[], input: string | Promise<string> = ""): Promise<Ended> =>
-  command(inject("kubectl"), args, input)
+export const tryKubectl = (
+  args: readonly string[],
+  input: string | Promise<string> = "",
+  heard?: (piece: string) => void,
+): Promise<Ended> => command(inject("kubectl"), args, input, heard)
 
 /** The output; fails with what the program said. */
 export async function kubectl(...args: string[]): Promise<string> {

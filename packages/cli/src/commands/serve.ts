@@ -143,9 +143,13 @@ export function serveCommand(): Command {
         .default("pass"),
     )
     .addOption(
-      option("--outbound <how>", "calls out of injected Pods: leave them alone or capture them in the Pod", "OUTBOUND")
-        .choices(["off", "capture"])
-        .default("off"),
+      option(
+        "--outbound <how>",
+        "calls out of injected Pods: capture them in the Pod or leave them alone; a namespace's label overrides it",
+        "OUTBOUND",
+      )
+        .choices(["capture", "off"])
+        .default("capture"),
     )
     .addOption(
       option(

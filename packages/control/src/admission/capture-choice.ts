@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How connections reach the xservers of a namespace's Pods. Rules inside a Pod need a capability that the Pod Security
-// Standards grant neither at `baseline` nor at `restricted`, so such namespaces are captured by Service (ADR 007).
+// How connections reach the xservers of a namespace's Pods, and whether calls out of these Pods are captured. Rules inside a Pod
+// need a capability that the Pod Security Standards grant neither at `baseline` nor at `restricted`, so such namespaces are
+// captured by Service (ADR 007).
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import { injectionNames } from "./injection-options.js"
+import { injectionNames, OUTBOUNDS, type Outbound } from "./injection-options.js"
 
 export type Capture = "redirect" | "service"
 
@@ -17,6 +18,20 @@ export function captureOf(namespaceLabels: Labels, fallback: Capture, names: Mes
   if (own === "redirect" || own === "service") return own
   const enforced = namespaceLabels?.[POD_SECURITY_LABEL]
   return CONFINED.some(level => level === enforced) ? "service" : fallback
+}
+
+/** For Pods without an annotation; undefined where neither the namespace nor the mesh chooses. */
+export function outboundSetting(
+  namespaceLabels: Labels,
+  fallback: Outbound | undefined,
+  names: MeshNames,
+): { readonly outbound: Outbound | undefined; readonly warnings: readonly string[] } {
+  const { namespaceOutboundLabel: label } = injectionNames(names)
+  const own = namespaceLabels?.[label]
+  const outbound = OUTBOUNDS.find(each => each === own)
+  if (own === undefined || outbound !== undefined) return { outbound: outbound ?? fallback, warnings: [] }
+  const why = `must be ${OUTBOUNDS.map(each => `\`${each}\``).join(" or ")}; \`${own}\` has no effect`
+  return { outbound: fallback, warnings: [`the label \`${label}\` of the namespace ${why}`] }
 }
 
 /** `required`: as `enabled`, and a Pod that would have no xserver is refused. */

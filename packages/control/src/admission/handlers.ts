@@ -12,7 +12,7 @@ import {
   VALIDATE_PATH,
 } from "../install/webhook-manifests.js"
 import { type AssessmentOptions, assessed } from "./assessment.js"
-import { captureOf, isOptedIn } from "./capture-choice.js"
+import { captureOf, isOptedIn, outboundSetting } from "./capture-choice.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
 import { assessedDeletion } from "./deletion.js"
 import { injectPod, type PodPlace } from "./inject-pod.js"
@@ -42,7 +42,7 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
   return new Map<string, AdmissionHandler>([
     [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, assessment)],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
-    [PODS_PATH, request => validatePod(request, withCapture(request, options))],
+    [PODS_PATH, request => validatePod(request, choicesOf(request, options).injection)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
     [INJECT_REQUIRED_PATH, request => inject(request, { namespaceOptedIn: true, required: true }, options)],
@@ -79,7 +79,7 @@ function inject(
   const { group, kind, operation, namespace, object, subresource } = request
   if (subresource !== "" || operation === "DELETE" || operation === "CONNECT") return {}
   const place = { namespace, ...optedIn }
-  const chosen = withCapture(request, options)
+  const { injection: chosen, warnings } = choicesOf(request, options)
   if (group === "" && kind === "Pod" && operation === "CREATE") {
     const result = injectPod(object, place, chosen)
     if (result.outcome === "refused") {
@@ -92,7 +92,8 @@ function inject(
         },
       }
     }
-    return result.outcome === "skipped" ? { warnings: result.warnings } : result
+    if (result.outcome === "skipped") return { warnings: result.warnings }
+    return { ...result, warnings: [...result.warnings, ...warnings] }
   }
   if (group === "" && kind === "Service" && chosen.capture === "service") {
     return captureService(object, place, options.portsBehind, chosen)
@@ -100,10 +101,13 @@ function inject(
   return {}
 }
 
-/** What is injected, with the capture of the request's namespace. */
-function withCapture(
+/** What is injected, as the request's namespace has it. */
+function choicesOf(
   { namespace }: AdmissionRequest,
-  { mesh, injection, namespaceLabels }: HandlerOptions,
-): InjectionOptions {
-  return { ...injection, capture: captureOf(namespaceLabels(namespace), injection.capture, mesh.names) }
+  { mesh: { names }, injection, namespaceLabels }: HandlerOptions,
+): { readonly injection: InjectionOptions; readonly warnings: readonly string[] } {
+  const labels = namespaceLabels(namespace)
+  const capture = captureOf(labels, injection.capture, names)
+  const { outbound, warnings } = outboundSetting(labels, injection.outbound, names)
+  return { injection: { ...injection, capture, outbound }, warnings }
 }

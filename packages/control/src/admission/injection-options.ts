@@ -29,7 +29,8 @@ export interface InjectionOptions {
 }
 
 /** `capture`: rules in the Pod redirect its TCP connections to its proxy. */
-export type Outbound = "off" | "capture"
+export const OUTBOUNDS = ["capture", "off"] as const
+export type Outbound = (typeof OUTBOUNDS)[number]
 
 /** Grows when what is injected changes; pods say which one they have. */
 export const TEMPLATE_VERSION = "3"
@@ -84,6 +85,8 @@ export interface InjectionNames {
   readonly captureLabel: string
   /** On namespaces: `service` or `redirect` instead of the mesh's own choice. */
   readonly namespaceCaptureLabel: string
+  /** On namespaces: `capture` or `off` instead of the mesh's own choice for calls out. */
+  readonly namespaceOutboundLabel: string
 }
 
 export function injectionNames(names: MeshNames): InjectionNames {
@@ -113,5 +116,6 @@ export function injectionNames(names: MeshNames): InjectionNames {
     },
     captureLabel: `${domain}/capture`,
     namespaceCaptureLabel: `${mesh}-capture`,
+    namespaceOutboundLabel: `${mesh}-outbound`,
   }
 }

@@ -2,9 +2,12 @@
 // What becomes of calls out of an injected Pod, by its annotations and by the mesh's setting.
 
 import { describe, expect, it, test } from "vitest"
+import { admissionHandlers } from "./handlers.js"
 import { injectPod } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
-import { app, ENABLED, injected, OPTIONS, pod, type TestPod } from "./testing/pods.js"
+import { patched } from "./testing/apply-patch.js"
+import { app, ENABLED, injected, names as meshNames, OPTIONS, pod, type TestPod } from "./testing/pods.js"
+import { question } from "./testing/requests.js"
 
 const PROXY = "outbound.merlon.dev/proxy"
 const annotated = (annotations: Record<string, string>, spec: object = {}): TestPod => pod(spec, { annotations })
@@ -35,6 +38,41 @@ test.each<[string, TestPod, Partial<InjectionOptions>, boolean]>([
     expect(find(after, "merlon-init")?.args).toEqual(captured ? CAPTURE_ARGS : CAPTURE_ARGS.slice(0, 3))
     expect(warnings).toEqual([])
   }
+})
+
+describe("the label of a namespace", () => {
+  const admitted = async (before: TestPod, label: string, outbound: "capture" | "off") => {
+    const handlers = admissionHandlers({
+      mesh: { names: meshNames } as never, // no policy is judged here
+      clusterDomain: "cluster.local",
+      injection: { ...OPTIONS, outbound },
+      namespaceLabels: () => ({ "merlon-injection": "required", "merlon-outbound": label }),
+      portsBehind: () => undefined,
+    })
+    const answer = await handlers.get("/inject/enabled")?.(question(before))
+    const after = patched(before, answer?.patch ?? [])
+    const refused = (await handlers.get("/validate/pods")?.(question(after)))?.refused
+    return {
+      captured: JSON.stringify(find(after, "merlon-init")).includes("--outbound"),
+      warnings: answer?.warnings,
+      refused,
+    }
+  }
+
+  test.each<[string, TestPod, string, "capture" | "off", boolean]>([
+    ["turns capture off", pod(), "off", "capture", false],
+    ["turns capture on", pod(), "capture", "off", true],
+    ["gives way to the Pod that asks for it", CAPTURED, "off", "capture", true],
+    ["gives way to the Pod that opts out", annotated({ [PROXY]: "false" }), "capture", "off", false],
+  ])("%s", async (_, before, label, outbound, captured) => {
+    expect(await admitted(before, label, outbound)).toEqual({ captured, warnings: [], refused: undefined })
+  })
+
+  it("has no effect and says so if it cannot be read", async () => {
+    const because = "the label `merlon-outbound` of the namespace must be `capture` or `off`; `of` has no effect"
+    const expected = { captured: true, warnings: [because], refused: undefined }
+    expect(await admitted(pod(), "of", "capture")).toEqual(expected)
+  })
 })
 
 it("changes nothing else of the Pod", () => {

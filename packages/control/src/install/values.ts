@@ -103,9 +103,9 @@ export function valueTable(version: string): readonly ValueEntry[] {
     ),
     value(
       "outbound",
-      'calls out of injected Pods: "off" (they leave as they are; in YAML it needs the quotes) or capture (rules in the Pod redirect its TCP connections to its proxy; needs capture: redirect). A Pod\'s annotation `outbound.<domain>/proxy` overrides it. Pods follow when they are restarted',
-      "off",
-      oneOf("off", "capture"),
+      "calls out of injected Pods: capture (rules in the Pod redirect its TCP connections to its proxy, where capture is redirect) or \"off\" (they leave as the program made them; in YAML it needs the quotes). A namespace's label `<mesh>-outbound` and a Pod's annotation `outbound.<domain>/proxy` override it. Pods follow when they are restarted",
+      "capture",
+      oneOf("capture", "off"),
     ),
     value(
       "outboundPolicy",

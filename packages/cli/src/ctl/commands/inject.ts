@@ -41,9 +41,9 @@ export function injectCommand(): Command {
       new Option("--udp <how>", "pass UDP to the Pods, or refuse it there").choices(["pass", "refuse"]).default("pass"),
     )
     .addOption(
-      new Option("--outbound <how>", "leave calls out of the Pods alone, or capture them in the Pod")
-        .choices(["off", "capture"])
-        .default("off"),
+      new Option("--outbound <how>", "capture calls out of the Pods, or leave them alone")
+        .choices(["capture", "off"])
+        .default("capture"),
     )
     .addOption(new Option("--sidecar <kind>", "kind of sidecar").choices(["native", "plain"]).default("native"))
     .option("--control-plane <host:port>", "where it joins (default: the Service)")
