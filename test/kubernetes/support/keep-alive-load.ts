@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load from outside of the mesh over connections that are kept: a program in the caller's Pod calls again and again until its
-// standard input ends, and tells how its requests ended. Half of them are POST, which no proxy may send twice.
+// Load over connections that are kept: a program in a caller's Pod calls again and again until its standard input ends, and tells
+// how its requests ended. Half of them are POST, which no proxy may send twice once an application may have seen them.
 
 import { tryKubectl } from "./cluster.js"
 
@@ -8,8 +8,12 @@ export interface LoadResult {
   readonly answered: number
   /** Answers that ended their connection: only a server that drains gives them. */
   readonly closing: number
+  /** Method, then status and reason of the caller's proxy, or the error of the connection. */
   readonly failed: readonly string[]
 }
+
+/** The caller outside of the mesh. */
+const OUTSIDE = ["-n", "outside", "deploy/caller"]
 
 const CALLERS = 8
 const PROGRAM = `
@@ -20,9 +24,9 @@ const PROGRAM = `
   const call = (agent, method) => new Promise(resolve => {
     const fail = reason => { result.failed.push(method + " " + reason); resolve() }
     const asked = request(process.argv[1], { agent, method, timeout: 15000 }, answer => {
-      answer.on("error", error => fail(error.message)).resume().on("end", () => {
-        if (answer.statusCode !== 200) return fail(answer.statusCode)
-        result.answered++
+      answer.on("error", () => fail("broken off")).resume().on("end", () => {
+        if (answer.statusCode !== 200) return fail(answer.statusCode + " " + (answer.headers["x-merlon-failure"] ?? ""))
+        if (result.answered++ === 0) console.log("begun")
         if (answer.headers.connection === "close") result.closing++
         resolve()
       })
@@ -41,16 +45,23 @@ const PROGRAM = `
   const loops = Array.from({ length: ${CALLERS} }, (_, index) => loop(index % 2 === 0 ? "GET" : "POST"))
   Promise.all(loops).then(() => console.log(JSON.stringify(result)))`
 
-/** Calls the URL for as long as something happens. */
-export async function keepAliveLoad(url: string, meanwhile: () => Promise<unknown>): Promise<LoadResult> {
-  const happened = meanwhile()
+/** Calls the URL for as long as something happens, which begins when the first request was answered. */
+export async function keepAliveLoad(
+  url: string,
+  meanwhile: () => Promise<unknown>,
+  from: readonly string[] = OUTSIDE,
+): Promise<LoadResult> {
+  let begin: () => void = () => undefined
+  const happened = new Promise<void>(resolve => {
+    begin = resolve
+  }).then(meanwhile)
   const end = happened.then(
     () => "",
     () => "",
   )
-  const called = ["exec", "-i", "-n", "outside", "deploy/caller", "--", "node", "-e", PROGRAM, url]
-  const { code, out, err } = await tryKubectl(called, end)
-  await happened
+  const called = ["exec", "-i", ...from, "--", "node", "-e", PROGRAM, url]
+  const { code, out, err } = await tryKubectl(called, end, begin)
   if (code !== 0) throw new Error(`the callers ended with ${code}:\n${err}${out}`)
-  return JSON.parse(out)
+  await happened
+  return JSON.parse(out.trim().split("\n").at(-1) ?? "")
 }
