@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU time, not wall time: machines are shared and noisy. The median over rounds is what one unlucky round cannot move.
 
+import { existsSync } from "node:fs"
+
 export interface Measured {
   readonly nanoseconds: number
 }
@@ -43,4 +45,20 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
   ]
   const widths = head.map((_, column) => Math.max(...cells.map(row => (row[column] ?? "").length)))
   return cells.map(row => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")).join("\n")
+}
+
+/** Of the command line: `--name=value`. */
+export function option(name: string): string | undefined {
+  return process.argv.find(value => value.startsWith(`--${name}=`))?.split("=")[1]
+}
+
+/** A figure as people read it. */
+export function shown(figure: number): string {
+  return String(Number(figure.toPrecision(figure < 10 ? 2 : 3)))
+}
+
+export function requireSchedstat(bench: string): void {
+  if (existsSync("/proc/self/schedstat")) return
+  console.error(`${bench} reads what processes use from /proc/PID/task/*/schedstat, which this system does not have`)
+  process.exit(2)
 }

@@ -2,21 +2,20 @@
 // What a request costs in each proxy: CPU, throughput, latency and memory, for the same work in the same run, one thread
 // each, in turns. CPU per request is the figure to compare; the rest depends on what else the machine is doing.
 
-import { spawn } from "node:child_process"
-import { existsSync, rmSync, writeFileSync } from "node:fs"
-import { createInterface } from "node:readline"
+import { rmSync, writeFileSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"
-import { table } from "./measure.js"
-import { CONNECTIONS, type Scenario } from "./proxy/call.js"
+import { option, requireSchedstat, shown, table } from "./measure.js"
+import { startApplication } from "./proxy/application.js"
+import { CONNECTIONS, callerOf, type Scenario } from "./proxy/call.js"
 import { chart } from "./proxy/chart.js"
 import { countingNanoseconds, NEW_EACH_TIME } from "./proxy/counting.js"
 import { goals, PACED_PER_SECOND } from "./proxy/goals.js"
 import { makeMaterial } from "./proxy/material.js"
 import { nodeTls, PEERS, type Peer } from "./proxy/peers.js"
 import { measureReadiness, type Readiness } from "./proxy/ready.js"
-import { type Entry, type Failure, inTurns, type Row, toPeer } from "./proxy/rounds.js"
+import { type Entry, type Failure, inTurns, type Row, type Started, toPeer } from "./proxy/rounds.js"
 import { programPath } from "./proxy/running.js"
-import type { Upstreams } from "./proxy/work.js"
+import { upstreamOf } from "./proxy/work.js"
 
 const PACED = `mTLS, JWT, ${PACED_PER_SECOND.toLocaleString("en")}/s`
 
@@ -44,20 +43,12 @@ const SCENARIOS: readonly (readonly Scenario[])[] = [
 ]
 const READY = "ready"
 
-const option = (name: string): string | undefined =>
-  process.argv.find(value => value.startsWith(`--${name}=`))?.split("=")[1]
 const SECONDS = Number(option("seconds") ?? 5)
 const only = option("only")
 
-if (!existsSync("/proc/self/schedstat")) {
-  console.error("bench:proxy reads what processes use from /proc/PID/task/*/schedstat, which this system does not have")
-  process.exit(2)
-}
+requireSchedstat("bench:proxy")
 const material = await makeMaterial()
-const upstream = spawn("node", ["--import", "tsx", "bench/proxy/upstream.ts"], {
-  stdio: ["ignore", "pipe", "inherit"],
-})
-const upstreams = await portsOf(upstream.stdout)
+const { process: upstream, upstreams } = await startApplication()
 /** HTTP/2 is asked for by a program that is not ours. */
 const h2load = programPath("h2load")
 const absent = PEERS.filter(({ program }) => program === undefined).map(({ name }) => name)
@@ -68,7 +59,7 @@ try {
   for (const group of SCENARIOS) {
     const possible = group.filter(({ work }) => work !== "h2" || h2load !== undefined)
     const wanted = possible.filter(({ name }) => only === undefined || name.includes(only))
-    const measured = await inTurns(wanted.flatMap(entriesOf), upstreams, material, SECONDS)
+    const measured = await inTurns(wanted.flatMap(entriesOf), SECONDS)
     rows.push(...measured.rows)
     failures.push(...measured.failures)
   }
@@ -91,18 +82,17 @@ function entriesOf(scenario: Scenario): readonly Entry[] {
   // It shakes hands, and forwards nothing.
   const compared = (peer: Peer): boolean => rules(peer) && (peer !== nodeTls || scenario.reconnect !== undefined)
   return PEERS.filter(peer => peer.program !== undefined && peer.can(scenario.work) && compared(peer)).map(peer => ({
-    scenario,
-    peer,
+    scenario: scenario.name,
+    proxy: peer.name,
+    start: () => start(scenario, peer),
   }))
 }
 
-async function portsOf(stream: NodeJS.ReadableStream): Promise<Upstreams> {
-  for await (const line of createInterface({ input: stream })) return JSON.parse(line)
-  throw new Error("the application did not start")
-}
-
-function shown(figure: number): string {
-  return String(Number(figure.toPrecision(figure < 10 ? 2 : 3)))
+async function start(scenario: Scenario, peer: Peer): Promise<Started> {
+  const { work, rules } = scenario
+  const { port, process: child } = await peer.start(work, upstreamOf(work, upstreams), material.folder, rules)
+  const end = (): void => void child.kill("SIGKILL")
+  return { processes: [child], caller: callerOf(scenario, port, material), end }
 }
 
 function report(all: readonly Row[]): void {

@@ -13,8 +13,8 @@ import type { LoadFigures, LoadOrder } from "./orders.js"
 import type { Work } from "./work.js"
 
 export const CONNECTIONS = 32
-const HTTP2_CONNECTIONS = 8
-const HTTP2_STREAMS = 8
+export const HTTP2_LOAD = { connections: 8, streams: 8 } as const
+const HOST = "127.0.0.1"
 
 export interface Scenario {
   readonly name: string
@@ -49,30 +49,40 @@ export function callerOf(scenario: Scenario, port: number, material: Material): 
 
 function http2Options({ work, path }: Scenario, port: number, { folder }: Material): Http2LoadOptions {
   const mtls = work === "mtls-h2" ? folder : undefined
-  const grpc = work === "grpc"
-  return { port, connections: HTTP2_CONNECTIONS, streams: HTTP2_STREAMS, path, mtls, grpc }
+  return { host: HOST, port, ...HTTP2_LOAD, path, mtls, grpc: work === "grpc", tokens: [] }
 }
 
 function optionsOf(scenario: Scenario, port: number, { folder, tokens }: Material): LoadOptions {
   const { path, tokens: count, work, reconnect, perSecond } = scenario
-  const head = `GET ${path} HTTP/1.1\r\nHost: app.bench\r\nUser-Agent: bench\r\nAccept: */*\r\n`
-  const requests =
-    count === 0 ? [`${head}\r\n`] : tokens.slice(0, count).map(token => `${head}Authorization: Bearer ${token}\r\n\r\n`)
+  const requests = requestsOf(path, tokens.slice(0, count))
   const mtls = work.includes("mtls") ? folder : undefined
   const connections = { connections: CONNECTIONS, reconnect: reconnect !== undefined, resume: reconnect === "resumed" }
-  return { port, ...connections, requests, mtls, perSecond }
+  return { host: HOST, port, ...connections, requests, mtls, perSecond }
 }
 
-class CallerProcess implements Caller {
+/** One for each token; one without where there are none. */
+export function requestsOf(target: string, tokens: readonly string[]): readonly string[] {
+  const head = `GET ${target} HTTP/1.1\r\nHost: app.bench\r\nUser-Agent: bench\r\nAccept: */*\r\n`
+  return tokens.length === 0 ? [`${head}\r\n`] : tokens.map(token => `${head}Authorization: Bearer ${token}\r\n\r\n`)
+}
+
+let callers = 0
+
+export class CallerProcess implements Caller {
   readonly #process: ChildProcess
   readonly #answers: AsyncIterator<string>
 
-  constructor(program: string, options: LoadOptions | Http2LoadOptions, folder: string) {
-    const file = join(folder, `load-${options.port}.json`)
+  /** `prefix`: the program that starts it where it is to run. */
+  constructor(
+    program: "load" | "load-http2",
+    options: LoadOptions | Http2LoadOptions,
+    folder: string,
+    prefix: readonly string[] = [],
+  ) {
+    const file = join(folder, `load-${++callers}.json`)
     writeFileSync(file, JSON.stringify(options))
-    const child = spawn("node", ["--import", "tsx", `bench/proxy/${program}.ts`, file], {
-      stdio: ["pipe", "pipe", "inherit"],
-    })
+    const [first, ...args] = [...prefix, "node", "--import", "tsx", `bench/proxy/${program}.ts`, file]
+    const child = spawn(first, args, { stdio: ["pipe", "pipe", "inherit"] })
     this.#process = child
     this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   }
@@ -102,7 +112,7 @@ class H2load implements Caller {
   readonly #log: string
 
   constructor(port: number, path: string, folder: string) {
-    this.#url = `http://127.0.0.1:${port}${path}`
+    this.#url = `http://${HOST}:${port}${path}`
     this.#log = join(folder, "h2load.log")
   }
 
@@ -112,9 +122,9 @@ class H2load implements Caller {
     writeFileSync(this.#log, "")
     const load = [
       "-c",
-      String(HTTP2_CONNECTIONS),
+      String(HTTP2_LOAD.connections),
       "-m",
-      String(HTTP2_STREAMS),
+      String(HTTP2_LOAD.streams),
       "-D",
       `${Math.round(seconds * 1_000)}ms`,
     ]

@@ -5,11 +5,11 @@
 import { ISSUER } from "./material.js"
 import { isHttp2, type Work } from "./work.js"
 
-const TYPE = "type.googleapis.com/envoy.extensions"
+export const TYPE = "type.googleapis.com/envoy.extensions"
 const REMEMBERED_TOKENS = 20_000
 
 /** The application speaks HTTP/2 in clear. */
-const HTTP2_UPSTREAM = {
+export const HTTP2_UPSTREAM = {
   "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
     "@type": `${TYPE}.upstreams.http.v3.HttpProtocolOptions`,
     explicit_http_config: { http2_protocol_options: {} },
@@ -17,7 +17,7 @@ const HTTP2_UPSTREAM = {
 }
 
 export function envoyConfiguration(work: Work, port: number, upstream: number, folder: string): unknown {
-  const filters = work.includes("jwt") ? [jwtAuthn(folder), rbac()] : []
+  const filters = work.includes("jwt") ? [jwtAuthn(folder), rbac({ token: true })] : []
   const router = { name: "router", typed_config: { "@type": `${TYPE}.filters.http.router.v3.Router` } }
   const manager = {
     "@type": `${TYPE}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
@@ -48,9 +48,11 @@ export function envoyConfiguration(work: Work, port: number, upstream: number, f
   }
 }
 
-const address = (port: number): unknown => ({ socket_address: { address: "127.0.0.1", port_value: port } })
+export const address = (port: number, host = "127.0.0.1"): unknown => ({
+  socket_address: { address: host, port_value: port },
+})
 
-function jwtAuthn(folder: string): unknown {
+export function jwtAuthn(folder: string): unknown {
   const provider = {
     issuer: ISSUER,
     local_jwks: { filename: `${folder}/jwks.json` },
@@ -67,7 +69,8 @@ function jwtAuthn(folder: string): unknown {
   }
 }
 
-function rbac(): unknown {
+/** Allows requests whose caller and token are as said; both must be, where both are asked for. */
+export function rbac({ token, caller }: { readonly token: boolean; readonly caller?: string }): unknown {
   const claim = (name: string, exact: string): unknown => ({
     metadata: {
       filter: "envoy.filters.http.jwt_authn",
@@ -75,7 +78,10 @@ function rbac(): unknown {
       value: { string_match: { exact } },
     },
   })
-  const ids = [claim("iss", ISSUER), claim("sub", "alice"), claim("role", "group1")]
+  const ids = [
+    ...(caller === undefined ? [] : [{ authenticated: { principal_name: { exact: caller } } }]),
+    ...(token ? [claim("iss", ISSUER), claim("sub", "alice"), claim("role", "group1")] : []),
+  ]
   return {
     name: "envoy.filters.http.rbac",
     typed_config: {

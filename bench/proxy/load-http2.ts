@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller for HTTP/2 with client certificates and for gRPC, which h2load cannot: some connections, each with a fixed
+// The caller for HTTP/2 with client certificates or tokens and for gRPC, which h2load cannot: some connections, each with a fixed
 // number of streams in flight.
 
 import { once } from "node:events"
@@ -8,9 +8,10 @@ import { connect, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/wire"
 import { type Load, type LoadFigures, takeOrders } from "./orders.js"
-import { RawConnection, type RawUser } from "./raw-http2.js"
+import { MESSAGE, RawConnection, type RawUser } from "./raw-http2.js"
 
 export interface Http2LoadOptions {
+  readonly host: string
   readonly port: number
   readonly connections: number
   /** At once on each connection. */
@@ -20,11 +21,19 @@ export interface Http2LoadOptions {
   readonly mtls: string | undefined
   /** A unary call with a small message instead of GET. */
   readonly grpc: boolean
+  /** Sent in turn; none where there is none. */
+  readonly tokens: readonly string[]
 }
 
 const FIRST = HTTP2_PREFACE + settingsText([[HTTP2_SETTING.enablePush, 0]])
 
 type Head = readonly (readonly [name: string, value: string])[]
+
+function headsOf(options: Http2LoadOptions): readonly Head[] {
+  const head = headOf(options)
+  const { tokens } = options
+  return tokens.length === 0 ? [head] : tokens.map(token => [...head, ["authorization", `Bearer ${token}`]])
+}
 
 function headOf({ grpc, mtls, path }: Http2LoadOptions): Head {
   const scheme = mtls === undefined ? "http" : "https"
@@ -42,7 +51,7 @@ function headOf({ grpc, mtls, path }: Http2LoadOptions): Head {
 class CallingConnection implements RawUser {
   readonly #connection: RawConnection
   readonly #grpc: boolean
-  readonly #head: Head
+  readonly #heads: readonly Head[]
   /** When each stream was begun. */
   readonly #sent = new Map<number, number>()
   readonly #good = new Set<number>()
@@ -54,7 +63,7 @@ class CallingConnection implements RawUser {
 
   constructor(socket: Socket, options: Http2LoadOptions) {
     this.#grpc = options.grpc
-    this.#head = headOf(options)
+    this.#heads = headsOf(options)
     this.#connection = new RawConnection(socket, FIRST, 0, this)
     socket.on("close", () => {
       this.errors += this.#sent.size
@@ -100,13 +109,14 @@ class CallingConnection implements RawUser {
     this.#nextStream += 2
     this.#sent.set(stream, performance.now())
     const connection = this.#connection
+    const head = this.#heads[((stream - 1) / 2) % this.#heads.length] ?? []
     if (!this.#grpc) {
-      connection.headers(stream, this.#head, true)
+      connection.headers(stream, head, true)
       return
     }
-    connection.whenWindow(() => {
-      connection.headers(stream, this.#head, false)
-      connection.message(stream, true)
+    connection.whenWindow(MESSAGE, () => {
+      connection.headers(stream, head, false)
+      connection.data(stream, MESSAGE, true)
     })
   }
 
@@ -146,8 +156,8 @@ class Http2Load implements Load {
   }
 
   async #connect(): Promise<CallingConnection> {
-    const { mtls, port } = this.#options
-    const options = { host: "127.0.0.1", port, noDelay: true }
+    const { mtls, host, port } = this.#options
+    const options = { host, port, noDelay: true }
     const file = (name: string): Buffer => readFileSync(`${mtls}/${name}`)
     const socket =
       mtls === undefined

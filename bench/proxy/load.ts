@@ -8,6 +8,7 @@ import { connect as connectTls } from "node:tls"
 import { type Load, type LoadFigures, takeOrders } from "./orders.js"
 
 export interface LoadOptions {
+  readonly host: string
   readonly port: number
   readonly connections: number
   /** Whole requests, sent in turn. */
@@ -82,7 +83,8 @@ class Http1Load implements Load {
   }
 
   async #connect(): Promise<Socket> {
-    const options = { host: "127.0.0.1", port: this.#options.port, noDelay: true }
+    const { host, port } = this.#options
+    const options = { host, port, noDelay: true }
     const credentials = this.#credentials
     if (credentials === undefined) {
       const socket = connect(options)

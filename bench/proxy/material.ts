@@ -8,6 +8,9 @@ import { join } from "node:path"
 import { SignJWT } from "jose"
 import { Authority, GOOD_ID, OWN_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
 
+/** Who calls, and who answers. */
+export const CALLER_ID = GOOD_ID
+export const SERVER_ID = OWN_ID
 export const ISSUER = "https://issuer.example"
 export const MAX_TOKENS = 10_000
 const RULES_PER_POLICY = 500
@@ -29,6 +32,7 @@ export async function makeMaterial(): Promise<Material> {
   put("server-both.pem", server.certificate + server.privateKey)
   put("client.pem", client.certificate)
   put("client.key", client.privateKey)
+  put("client-both.pem", client.certificate + client.privateKey)
 
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
   put("jwt.pub.pem", publicKey.export({ type: "spki", format: "pem" }).toString())
@@ -54,7 +58,7 @@ export async function makeMaterial(): Promise<Material> {
   return { folder, tokens }
 }
 
-const document = (kind: string, name: string, spec: unknown): unknown => ({
+export const document = (kind: string, name: string, spec: unknown): unknown => ({
   apiVersion: "security.merlon.dev/v1alpha3",
   kind,
   metadata: { name, namespace: "bench" },

@@ -104,18 +104,20 @@ const onNewest = NEWEST_NODES.map(version => {
   return xserverOn(nameOn(version), folder && join(folder, "node"))
 })
 
-export const haproxy: Peer = {
-  name: "HAProxy",
-  program: programPath("haproxy"),
-  can: () => true,
-  async start(work, upstream, folder) {
-    const port = await freePort()
-    const tls = work.includes("mtls")
-      ? ` ssl crt ${folder}/server-both.pem ca-file ${folder}/ca.pem verify required`
-      : ""
-    const h2 = work === "mtls-h2" ? " alpn h2" : isHttp2(work) ? " proto h2" : ""
-    const checks = work.includes("jwt")
-      ? `
+/** One thread, and no limit that the load would meet. */
+export const HAPROXY_GLOBAL = `global
+  nbthread 1
+  maxconn 4096
+defaults
+  mode http
+  timeout client 30s
+  timeout server 30s
+  timeout connect 5s
+`
+
+/** Lines of a frontend that allow what our rules allow. */
+export function haproxyTokenChecks(folder: string): string {
+  return `
   http-request set-var(txn.bearer) http_auth_bearer
   http-request set-var(txn.alg) var(txn.bearer),jwt_header_query('$.alg')
   http-request deny unless { var(txn.alg) -m str RS256 }
@@ -127,19 +129,23 @@ export const haproxy: Peer = {
   http-request deny if { var(txn.exp),sub(txn.now) -m int lt 0 }
   http-request deny unless { var(txn.bearer),jwt_payload_query('$.role') -m str group1 }
   http-request del-header authorization`
+}
+
+export const haproxy: Peer = {
+  name: "HAProxy",
+  program: programPath("haproxy"),
+  can: () => true,
+  async start(work, upstream, folder) {
+    const port = await freePort()
+    const tls = work.includes("mtls")
+      ? ` ssl crt ${folder}/server-both.pem ca-file ${folder}/ca.pem verify required`
       : ""
+    const h2 = work === "mtls-h2" ? " alpn h2" : isHttp2(work) ? " proto h2" : ""
+    const checks = work.includes("jwt") ? haproxyTokenChecks(folder) : ""
     const file = join(folder, `haproxy-${port}.cfg`)
     writeFileSync(
       file,
-      `global
-  nbthread 1
-  maxconn 4096
-defaults
-  mode http
-  timeout client 30s
-  timeout server 30s
-  timeout connect 5s
-frontend in
+      `${HAPROXY_GLOBAL}frontend in
   bind 127.0.0.1:${port}${tls}${h2}${checks}
   default_backend app
 backend app

@@ -26,7 +26,7 @@ const HEADER_BYTES = 64 * 1024
 const HEADER_LINES = 100
 
 /** A message of gRPC: five bytes say that twelve follow, uncompressed. */
-const MESSAGE = `\0\0\0\0\x0c${"\x01".repeat(12)}`
+export const MESSAGE = `\0\0\0\0\x0c${"\x01".repeat(12)}`
 
 export interface RawUser {
   onFields(stream: number, fields: readonly Http2Field[], ended: boolean): void
@@ -68,19 +68,19 @@ export class RawConnection {
     this.#out += headersText(stream, this.#encoder.finish(), ended)
   }
 
-  /** Calls `send`, which sends one message, once the peer takes it. */
-  whenWindow(send: () => void): void {
-    if (this.#sendWindow < MESSAGE.length) {
-      this.#waiting.push(send)
+  /** Calls `send`, which sends the content, once the peer takes it. */
+  whenWindow(content: string, send: () => void): void {
+    if (this.#sendWindow < content.length) {
+      this.#waiting.push(() => this.whenWindow(content, send))
       return
     }
-    this.#sendWindow -= MESSAGE.length
+    this.#sendWindow -= content.length
     send()
   }
 
-  message(stream: number, ended: boolean): void {
+  data(stream: number, content: string, ended: boolean): void {
     const flags = ended ? FLAG.endStream : 0
-    this.#out += frameHeader(MESSAGE.length, HTTP2_FRAME.data, flags, stream) + MESSAGE
+    this.#out += frameHeader(content.length, HTTP2_FRAME.data, flags, stream) + content
   }
 
   flush(): void {
@@ -154,6 +154,6 @@ export class RawConnection {
 
   #widen(by: number): void {
     this.#sendWindow += by
-    for (const send of this.#waiting.splice(0)) this.whenWindow(send)
+    for (const send of this.#waiting.splice(0)) send()
   }
 }

@@ -3,13 +3,11 @@
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { get } from "node:http"
 import { join } from "node:path"
-import { encodeProxyResource, type ProxyResource } from "@merlon/xds"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
-import { HeldResources } from "../../packages/xserver/src/mesh/held-resources.js"
-import { keepState } from "../../packages/xserver/src/mesh/kept-state.js"
+import { keepProxy } from "./kept.js"
 import { MERLOND } from "./peers.js"
 import { usage } from "./running.js"
 
@@ -24,22 +22,15 @@ const STARTS = 9
 const LOOK_MS = 5
 
 export async function measureReadiness(folder: string): Promise<Readiness> {
-  const state = join(folder, "state")
-  mkdirSync(state, { mode: 0o700 })
   const [listen, admin, health] = [await freePort(), await freePort(), await freePort()]
-  keep(folder, state, listen)
-  const bootstrap = join(folder, "bootstrap.yaml")
-  // Nobody listens on the discard port: the control plane is away.
-  writeFileSync(
-    bootstrap,
-    JSON.stringify({
-      controlPlane: { address: "127.0.0.1:9" },
-      workload: { namespace: "bench", name: "bench" },
-      trustBundle: "ca.pem",
-      token: "token",
-      state,
-    }),
-  )
+  const policies = ["request-authentication.json", "rules-10-0.json"]
+  const { bootstrap } = keepProxy({
+    folder,
+    name: "ready",
+    port: { application: 8080, listen, upstreamProtocol: "http/1.1" },
+    policies: policies.map(file => JSON.parse(readFileSync(join(folder, file), "utf8"))),
+    credentials: "server",
+  })
   const args = [MERLOND, "xserver", "--bootstrap", bootstrap, "--log-level", "fatal"]
   args.push("--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`)
   const starts: { wallMs: number; cpuMs: number; residentMiB: number }[] = []
@@ -78,53 +69,5 @@ function isReady(port: number): Promise<boolean> {
       answer.resume()
       resolve(answer.statusCode === 200)
     }).on("error", () => resolve(false))
-  })
-}
-
-/** What a proxy that had been told of the benchmark's policies would have kept. */
-function keep(folder: string, state: string, listen: number): void {
-  const read = (name: string): string => readFileSync(join(folder, name), "utf8")
-  const mesh = {
-    mesh: "merlon",
-    domain: "merlon.dev",
-    trustDomain: "cluster.local",
-    trustDomainAliases: [],
-    pathNormalization: "BASE" as const,
-    numTrustedProxies: 0,
-  }
-  const port = {
-    port: 8080,
-    listen,
-    protocol: "http",
-    upstreamProtocol: "http/1.1",
-    serviceNames: [],
-    upgrades: [],
-  } as const
-  const workload = {
-    mesh,
-    namespace: "bench",
-    name: "bench",
-    serviceAccount: "default",
-    labels: {},
-    services: [],
-    ports: [port],
-    probes: {},
-  }
-  const trust = { bundle: read("ca.pem"), signer: "", revokedIdentities: [], revokedSerials: [] }
-  const contents: readonly ProxyResource[] = [
-    { kind: "workload", workload },
-    { kind: "trust", trust },
-    { kind: "policy", document: JSON.parse(read("request-authentication.json")) },
-    { kind: "policy", document: JSON.parse(read("rules-10-0.json")) },
-  ]
-  const resources = contents.map((content, n) => ({
-    name: `${content.kind}-${n}`,
-    version: "1",
-    value: encodeProxyResource(content),
-  }))
-  keepState(state, {
-    held: HeldResources.none.with({ revision: 1, resources, removed: [] }),
-    since: Date.now(),
-    credentials: { certificateChain: read("server.pem"), privateKey: read("server.key") },
   })
 }

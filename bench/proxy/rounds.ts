@@ -2,17 +2,16 @@
 // Proxies that are to be compared take turns in short stretches, so that what else the machine does meets them alike.
 // Figures are medians over the rounds; a ratio is the median of each round's own.
 
+import type { ChildProcess } from "node:child_process"
 import { messageOf } from "@merlon/xds/runtime"
-import { type Caller, callerOf, type Scenario } from "./call.js"
-import type { Material } from "./material.js"
+import type { Caller } from "./call.js"
 import type { LoadFigures } from "./orders.js"
-import type { Peer } from "./peers.js"
-import { type Running, usage } from "./running.js"
-import { type Upstreams, upstreamOf } from "./work.js"
+import { usage } from "./running.js"
 
 export interface Row {
   readonly scenario: string
   readonly proxy: string
+  /** Of all processes together. */
   readonly cpuMicroseconds: number
   readonly perSecond: number
   readonly p50Ms: number
@@ -21,6 +20,8 @@ export interface Row {
   readonly errors: number
   /** CPU per request of each round. */
   readonly rounds: readonly number[]
+  /** The same of each process, in the order in which a request meets them. */
+  readonly processes: readonly { readonly cpuMicroseconds: number; readonly residentMiB: number }[]
 }
 
 const STRETCH_SECONDS = 0.5
@@ -28,11 +29,23 @@ const STRETCH_SECONDS = 0.5
 const CHEAPER = 0.97
 const STEADY_SECONDS = 5
 const WARM_UP_SECONDS = 20
+/** A busy machine answers too few in that time for a compiler to take notice; it gets longer. */
+const WARM_UP_REQUESTS = 20_000
+const LONGEST_WARM_UP_SECONDS = 60
 
-/** A proxy and the work it is to do. */
+/** What is measured, and the work it is to do. */
 export interface Entry {
-  readonly scenario: Scenario
-  readonly peer: Peer
+  readonly scenario: string
+  readonly proxy: string
+  start(): Promise<Started>
+}
+
+export interface Started {
+  /** Those whose work counts, in the order in which a request meets them. */
+  readonly processes: readonly ChildProcess[]
+  readonly caller: Caller
+  /** Ends everything but the caller. */
+  readonly end: () => void | Promise<void>
 }
 
 /** What could not be measured; the others were. */
@@ -42,30 +55,28 @@ export interface Failure {
   readonly why: string
 }
 
-interface Contender extends Entry {
-  readonly running: Running
-  readonly caller: Caller
+interface Contender extends Started {
+  readonly entry: Entry
   readonly figures: LoadFigures[]
-  readonly cpuMicroseconds: number[]
+  /** Of each process, in each round. */
+  readonly costs: (readonly number[])[]
 }
 
 export async function inTurns(
   entries: readonly Entry[],
-  upstreams: Upstreams,
-  material: Material,
   seconds: number,
 ): Promise<{ readonly rows: readonly Row[]; readonly failures: readonly Failure[] }> {
   const contenders: Contender[] = []
   const failures: Failure[] = []
+  const failed = ({ scenario, proxy }: Entry, error: unknown): void => {
+    failures.push({ scenario, proxy, why: messageOf(error) })
+  }
   try {
-    for (const { scenario, peer } of entries) {
+    for (const entry of entries) {
       try {
-        const upstream = upstreamOf(scenario.work, upstreams)
-        const running = await peer.start(scenario.work, upstream, material.folder, scenario.rules)
-        const caller = callerOf(scenario, running.port, material)
-        contenders.push({ scenario, peer, running, caller, figures: [], cpuMicroseconds: [] })
+        contenders.push({ ...(await entry.start()), entry, figures: [], costs: [] })
       } catch (error) {
-        failures.push({ scenario: scenario.name, proxy: peer.name, why: messageOf(error) })
+        failed(entry, error)
       }
     }
     let fit: readonly Contender[] = contenders
@@ -76,8 +87,7 @@ export async function inTurns(
           await act(contender)
         } catch (error) {
           fit = fit.filter(each => each !== contender)
-          const { scenario, peer } = contender
-          failures.push({ scenario: scenario.name, proxy: peer.name, why: messageOf(error) })
+          failed(contender.entry, error)
         }
       }
     }
@@ -85,9 +95,9 @@ export async function inTurns(
     for (let round = 0; round < seconds / STRETCH_SECONDS; round++) await all(stretch)
     return { rows: fit.map(rowOf), failures }
   } finally {
-    for (const { running, caller } of contenders) {
+    for (const { caller, end } of contenders) {
       caller.end()
-      running.process.kill("SIGKILL")
+      await end()
     }
   }
 }
@@ -100,47 +110,62 @@ export function toPeer(ours: Row, theirs: Row | undefined): number {
 async function warmUp(contender: Contender): Promise<void> {
   let least = Number.POSITIVE_INFINITY
   let steady = 0
-  for (let second = 0; second < WARM_UP_SECONDS && steady < STEADY_SECONDS; second++) {
-    const { cost } = await measured(contender, 1)
+  let requests = 0
+  for (let second = 0; second < LONGEST_WARM_UP_SECONDS; second++) {
+    const isSettled = second >= WARM_UP_SECONDS || steady >= STEADY_SECONDS
+    if (isSettled && requests >= WARM_UP_REQUESTS) return
+    const { told, costs } = await measured(contender, 1)
+    const cost = sum(costs)
+    requests += told.requests
     steady = cost < least * CHEAPER ? 0 : steady + 1
     least = Math.min(least, cost)
   }
 }
 
 async function stretch(contender: Contender): Promise<void> {
-  const { told, cost } = await measured(contender, STRETCH_SECONDS)
+  const { told, costs } = await measured(contender, STRETCH_SECONDS)
   contender.figures.push(told)
-  contender.cpuMicroseconds.push(cost)
+  contender.costs.push(costs)
 }
 
-/** `cost` in microseconds of CPU for each request. */
+/** `costs` in microseconds of CPU for each request, by process. */
 async function measured(
-  { running, caller }: Contender,
+  { processes, caller }: Contender,
   seconds: number,
-): Promise<{ readonly told: LoadFigures; readonly cost: number }> {
-  const pid = running.process.pid ?? 0
+): Promise<{ readonly told: LoadFigures; readonly costs: readonly number[] }> {
+  const used = (): readonly number[] => processes.map(({ pid = 0 }) => usage(pid).cpuMicroseconds)
   await caller.open()
-  const before = usage(pid)
+  const before = used()
   const told = await caller.run(seconds)
-  const after = usage(pid)
+  const after = used()
   if (told.requests === 0) throw new Error(`none of its requests was answered, ${told.errors} failed`)
-  return { told, cost: (after.cpuMicroseconds - before.cpuMicroseconds) / told.requests }
+  return { told, costs: after.map((cpu, n) => (cpu - (before[n] ?? 0)) / told.requests) }
 }
 
-function rowOf({ scenario, peer, running, figures, cpuMicroseconds }: Contender): Row {
+function rowOf({ entry: { scenario, proxy }, processes, figures, costs }: Contender): Row {
   const latencies = figures.flatMap(({ latenciesMs }) => latenciesMs).sort((a, b) => a - b)
   const at = (share: number): number => Number((latencies[Math.floor(latencies.length * share)] ?? 0).toFixed(3))
+  const rounds = costs.map(sum)
+  const each = processes.map(({ pid = 0 }, n) => ({
+    cpuMicroseconds: Number(median(costs.map(cost => cost[n] ?? Number.NaN)).toPrecision(3)),
+    residentMiB: Math.round(usage(pid).residentBytes / 1_048_576),
+  }))
   return {
-    scenario: scenario.name,
-    proxy: peer.name,
-    cpuMicroseconds: Number(median(cpuMicroseconds).toPrecision(3)),
+    scenario,
+    proxy,
+    cpuMicroseconds: Number(median(rounds).toPrecision(3)),
     perSecond: Math.round(median(figures.map(({ requests, seconds }) => requests / seconds))),
     p50Ms: at(0.5),
     p99Ms: at(0.99),
-    residentMiB: Math.round(usage(running.process.pid ?? 0).residentBytes / 1_048_576),
-    errors: figures.reduce((sum, { errors }) => sum + errors, 0),
-    rounds: cpuMicroseconds.map(cost => Number(cost.toPrecision(3))),
+    residentMiB: sum(each.map(({ residentMiB }) => residentMiB)),
+    errors: sum(figures.map(({ errors }) => errors)),
+    rounds: rounds.map(cost => Number(cost.toPrecision(3))),
+    processes: each,
   }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }
 
 function median(values: readonly number[]): number {

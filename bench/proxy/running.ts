@@ -3,7 +3,9 @@
 
 import { type ChildProcess, execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { connect } from "node:net"
+
+/** A state of TCP, as Linux prints it. */
+const LISTEN = "0A"
 
 export interface Running {
   readonly port: number
@@ -24,20 +26,23 @@ export function programPath(name: string): string | undefined {
 export async function listening(child: ChildProcess, port: number): Promise<Running> {
   for (let tries = 0; tries < 200; tries++) {
     if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}`)
-    if (await accepts(port)) return { port, process: child }
+    if (listens(child.pid ?? 0, port)) return { port, process: child }
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   throw new Error(`${child.spawnfile} does not accept connections`)
 }
 
-function accepts(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect({ host: "127.0.0.1", port }, () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.on("error", () => resolve(false))
-  })
+/** Whether something listens on the port, in the network that the process is in. */
+function listens(pid: number, port: number): boolean {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`
+  return ["tcp", "tcp6"].some(family =>
+    readFileSync(`/proc/${pid}/net/${family}`, "utf8")
+      .split("\n")
+      .some(line => {
+        const [, address, , state] = line.trim().split(/\s+/)
+        return state === LISTEN && address?.endsWith(local) === true
+      }),
+  )
 }
 
 /** Processor time of a process and its children in microseconds, and resident memory in bytes. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The application behind every proxy of the benchmark, as cheap as it can be: reads heads, answers by path, keeps alive.
-// On another port it answers gRPC calls over HTTP/2 in clear. Prints both.
+// On another port it answers gRPC calls and requests without content over HTTP/2 in clear. Prints both. Listens on the host that is
+// given, loopback by default.
 
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
-import { HTTP2_PREFACE, HTTP2_SETTING, settingsText } from "@merlon/wire"
-import { RawConnection, type RawUser } from "./raw-http2.js"
+import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/wire"
+import { MESSAGE, RawConnection, type RawUser } from "./raw-http2.js"
 import type { Upstreams } from "./work.js"
 
 const answer = (bytes: number): Buffer =>
@@ -14,6 +15,12 @@ const answer = (bytes: number): Buffer =>
   )
 
 const SMALL = answer(2)
+const SMALL_CONTENT = "xx"
+const SMALL_HEAD = [
+  [":status", "200"],
+  ["content-type", "text/plain"],
+  ["content-length", String(SMALL_CONTENT.length)],
+] as const
 const ANSWERS: readonly (readonly [string, Buffer])[] = [
   ["GET /1k", answer(1_024)],
   ["GET /100k", answer(102_400)],
@@ -41,13 +48,19 @@ class Answering implements RawUser {
     this.#connection = new RawConnection(socket, settings, HTTP2_PREFACE.length, this)
   }
 
-  onFields(): void {
-    // The call is its message.
+  /** The call is its message; a request without one is answered as HTTP/1.1 is. */
+  onFields(stream: number, _: readonly Http2Field[], ended: boolean): void {
+    const connection = this.#connection
+    if (!ended) return
+    connection.whenWindow(SMALL_CONTENT, () => {
+      connection.headers(stream, SMALL_HEAD, false)
+      connection.data(stream, SMALL_CONTENT, true)
+    })
   }
 
   onContentEnd(stream: number): void {
     const connection = this.#connection
-    connection.whenWindow(() => {
+    connection.whenWindow(MESSAGE, () => {
       connection.headers(
         stream,
         [
@@ -56,7 +69,7 @@ class Answering implements RawUser {
         ],
         false,
       )
-      connection.message(stream, false)
+      connection.data(stream, MESSAGE, false)
       connection.headers(stream, [["grpc-status", "0"]], true)
     })
   }
@@ -70,8 +83,9 @@ const calls = createServer({ noDelay: true }, socket => {
   new Answering(socket)
 })
 
+const host = process.argv[2] ?? "127.0.0.1"
 const portOf = async (listening: Server): Promise<number> => {
-  await new Promise<void>(resolve => listening.listen(0, "127.0.0.1", resolve))
+  await new Promise<void>(resolve => listening.listen(0, host, resolve))
   return (listening.address() as AddressInfo).port // TCP servers have this form
 }
 const upstreams: Upstreams = { http1: await portOf(server), grpc: await portOf(calls) }

@@ -47,6 +47,11 @@ export class PodNetwork {
     }
   }
 
+  /** What starts a program on one side; the process is the program itself. */
+  prefix(side: Side): readonly string[] {
+    return ["ip", "netns", "exec", this.#space(side)]
+  }
+
   /** The lines that a script prints on one side; Node runs it unless another program is named. */
   lines(
     side: Side,
@@ -54,8 +59,8 @@ export class PodNetwork {
     args: readonly string[],
     program = [process.execPath, "-e"],
   ): AsyncIterator<string> {
-    const command = ["netns", "exec", this.#space(side), ...program, script, ...args]
-    const child = spawn("ip", command, { stdio: ["ignore", "pipe", "inherit"] })
+    const [first = "", ...command] = [...this.prefix(side), ...program, script, ...args]
+    const child = spawn(first, command, { stdio: ["ignore", "pipe", "inherit"] })
     this.#children.push(child)
     return createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   }

@@ -89,7 +89,8 @@ export function removeNominated(headers: Fields): void {
 
 /** Whichever the program offers: the proxy of the server decides which of them pass. */
 function offeredProtocols(head: RequestHead): string | undefined {
-  const offered = (head.upgrade ?? "").split(",").map(protocol => protocol.trim())
+  if (head.upgrade === undefined) return undefined
+  const offered = head.upgrade.split(",").map(protocol => protocol.trim())
   const upgrade = upgradeOf(head, offered)
   return isRefused(upgrade) ? undefined : upgrade
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the figures of a pair are to be, so that a run says for itself where we stand.
+
+import type { Goal } from "../proxy/goals.js"
+import { type Row, toPeer } from "../proxy/rounds.js"
+import type { Scenario } from "./work.js"
+
+/** CPU per request of both proxies against a pair that does the same. */
+const TO_PEER: readonly (readonly [peer: string, atMost: number])[] = [
+  ["Envoy", 0.5],
+  ["HAProxy", 1.3],
+]
+/** Both directions in one process, on the recommended Node. */
+const TOGETHER_MIB = 95
+
+/** Those for which the run has figures. */
+export function goals(
+  scenarios: readonly Scenario[],
+  rows: readonly Row[],
+  ours: readonly string[],
+  recommended: string,
+): readonly Goal[] {
+  const found: Goal[] = []
+  const row = (scenario: string, pair: string): Row | undefined =>
+    rows.find(each => each.scenario === scenario && each.proxy === pair)
+  for (const { name: scenario, perSecond, together } of scenarios) {
+    for (const name of ours) {
+      const own = row(scenario, name)
+      for (const [peer, atMost] of TO_PEER) {
+        const theirs = row(scenario, peer)
+        // At a rate far below what it can do, a proxy's cost is mostly that of being woken.
+        if (own === undefined || theirs === undefined || perSecond !== undefined) continue
+        found.push({ name: `${scenario}: CPU of ${name} to ${peer}`, figure: toPeer(own, theirs), atMost, unit: "" })
+      }
+    }
+    const resident = together === true ? row(scenario, recommended)?.residentMiB : undefined
+    if (resident === undefined) continue
+    found.push({ name: `${scenario}: ${recommended}, resident`, figure: resident, atMost: TOGETHER_MIB, unit: "MiB" })
+  }
+  return found
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where one pair of proxies runs. With root: two network namespaces, in which the real `merlond capture` redirects what the caller
+// connects to. Without: loopback, where callers of ours use `http_proxy` and others connect to the proxy itself.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { XSERVER_UID } from "@merlon/control/registry"
+import { PodNetwork } from "../../test/e2e/support/pod-network.js"
+import { findProgram } from "../../test/runner/programs.js"
+import { type Application, startApplication } from "../proxy/application.js"
+import { listening } from "../proxy/running.js"
+
+/** Whose calls are redirected, whose are not, and what stands on the other side. */
+export type Role = "caller" | "caller's proxy" | "server"
+
+export const IS_CAPTURED =
+  process.getuid?.() === 0 && ["ip", "nft", "setpriv"].every(program => findProgram(program) !== undefined)
+
+/** As the user that the rules exempt, who has to read the files of the benchmark all the same. */
+const AS_PROXY = ["setpriv", `--reuid=${XSERVER_UID}`, "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+const NETWORKS = 254
+const LOOPBACK = "127.0.0.1"
+
+let sites = 0
+const open = new Set<Site>()
+
+/** For a run that is interrupted: namespaces outlive the process that made them. */
+export async function endSites(): Promise<void> {
+  for (const site of open) await site.end()
+}
+
+export class Site {
+  readonly #network: PodNetwork | undefined
+  readonly #isTogether: boolean
+  readonly #children: ChildProcess[] = []
+  /** Of files that no other site may write. */
+  readonly name: string
+
+  /** `together`: what is called runs where the caller does. */
+  constructor(together: boolean) {
+    const number = sites++
+    this.name = `site-${number}`
+    this.#isTogether = together
+    open.add(this)
+    this.#network = IS_CAPTURED ? new PodNetwork(`bench${number}`, (number % NETWORKS) + 1) : undefined
+  }
+
+  /** The address that the caller connects to. */
+  get service(): string {
+    return this.#network?.addresses.node.v4 ?? LOOPBACK
+  }
+
+  /** The address that the server's proxy listens on. */
+  get server(): string {
+    return this.#network?.addresses[this.#isTogether ? "pod" : "node"].v4 ?? LOOPBACK
+  }
+
+  prefix(role: Role): readonly string[] {
+    if (this.#network === undefined) return []
+    if (role === "server") return this.#network.prefix(this.#isTogether ? "pod" : "node")
+    const pod = this.#network.prefix("pod")
+    return role === "caller" ? pod : [...pod, ...AS_PROXY]
+  }
+
+  async application(): Promise<Application> {
+    const application = await startApplication(
+      this.#network === undefined ? LOOPBACK : "0.0.0.0",
+      this.prefix("server"),
+    )
+    this.#children.push(application.process)
+    return application
+  }
+
+  /** Resolves when it listens on the port. */
+  async start(role: Role, command: readonly string[], port: number): Promise<ChildProcess> {
+    const [program = "", ...args] = [...this.prefix(role), ...command]
+    const child = spawn(program, args, { stdio: ["ignore", "ignore", "inherit"] })
+    this.#children.push(child)
+    return (await listening(child, port)).process
+  }
+
+  /** Redirects what the caller connects to. */
+  capture(port: number): void {
+    this.#network?.capture("nft", "--undeclared", "pass", "--outbound", String(port))
+  }
+
+  async end(): Promise<void> {
+    if (!open.delete(this)) return
+    for (const child of this.#children.splice(0)) {
+      child.kill("SIGKILL")
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit")
+    }
+    await this.#network?.end()
+  }
+}

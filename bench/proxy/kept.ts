@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state on disk of a proxy that a control plane has told of the benchmark's workload and policies, so that none is needed.
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { encodeProxyResource, type ProxyResource, type TrustSpec } from "@merlon/xds"
+import { HeldResources } from "../../packages/xserver/src/mesh/held-resources.js"
+import { keepState } from "../../packages/xserver/src/mesh/kept-state.js"
+
+export interface KeptProxy {
+  /** Where `makeMaterial` has written. */
+  readonly folder: string
+  /** Of its files and its state; no other proxy has it. */
+  readonly name: string
+  /** Absent where it takes no requests of others. */
+  readonly port?: {
+    readonly application: number
+    readonly listen: number
+    readonly upstreamProtocol: "http/1.1" | "h2c"
+  }
+  readonly policies: readonly unknown[]
+  readonly credentials: "server" | "client"
+}
+
+/** What to start it with; the rest of its state can be written beside. */
+export interface KeptFiles {
+  readonly bootstrap: string
+  readonly state: string
+}
+
+export function keepProxy({ folder, name, port, policies, credentials }: KeptProxy): KeptFiles {
+  const read = (file: string): string => readFileSync(join(folder, file), "utf8")
+  const [state, bootstrap] = [join(folder, `${name}-state`), join(folder, `${name}.yaml`)]
+  mkdirSync(state, { mode: 0o700 })
+  const workload = {
+    mesh: {
+      mesh: "merlon",
+      domain: "merlon.dev",
+      trustDomain: "cluster.local",
+      trustDomainAliases: [],
+      pathNormalization: "BASE" as const,
+      numTrustedProxies: 0,
+    },
+    namespace: "bench",
+    name: "bench",
+    serviceAccount: "default",
+    labels: {},
+    services: [],
+    ports: port === undefined ? [] : [portSpec(port)],
+    probes: {},
+  }
+  const contents: readonly ProxyResource[] = [
+    { kind: "workload", workload },
+    { kind: "trust", trust: trustOf(folder) },
+    ...policies.map(document => ({ kind: "policy", document }) as const),
+  ]
+  const resources = contents.map((content, n) => ({
+    name: `${content.kind}-${n}`,
+    version: "1",
+    value: encodeProxyResource(content),
+  }))
+  keepState(state, {
+    held: HeldResources.none.with({ revision: 1, resources, removed: [] }),
+    since: Date.now(),
+    credentials: { certificateChain: read(`${credentials}.pem`), privateKey: read(`${credentials}.key`) },
+  })
+  // Nobody listens on the discard port: the control plane is away.
+  const controlPlane = { address: "127.0.0.1:9" }
+  const names = { workload: { namespace: "bench", name: "bench" }, trustBundle: "ca.pem", token: "token", state }
+  writeFileSync(bootstrap, JSON.stringify({ controlPlane, ...names }))
+  return { bootstrap, state }
+}
+
+export function trustOf(folder: string): TrustSpec {
+  return { bundle: readFileSync(join(folder, "ca.pem"), "utf8"), signer: "", revokedIdentities: [], revokedSerials: [] }
+}
+
+function portSpec({ application, listen, upstreamProtocol }: NonNullable<KeptProxy["port"]>) {
+  return {
+    port: application,
+    listen,
+    protocol: "http",
+    upstreamProtocol,
+    serviceNames: [],
+    upgrades: [],
+  } as const
+}
