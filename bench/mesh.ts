@@ -56,7 +56,7 @@ const only = option("only")
 const absent = PAIRS.filter(({ program }) => program === undefined).map(({ name }) => name)
 const material = await makeMaterial()
 for (const signal of ["SIGINT", "SIGTERM"]) {
-  process.once(signal, () => void endSites().finally(() => process.exit(1)))
+  process.on(signal, () => void endSites().finally(() => process.exit(1)))
 }
 const rows: Row[] = []
 const failures: Failure[] = []
