@@ -132,6 +132,20 @@ export interface Readiness {
   readonly forgottenUntil?: string
 }
 
+/** A destination that a workload called, as the caller's proxies counted it. */
+export interface Destination {
+  readonly workload: string
+  readonly destination: string
+  readonly place: "mesh" | "cluster" | "outside"
+  /** The workload that was called, where it is known. */
+  readonly to?: string
+  readonly transport: "mtls" | "plaintext" | "passthrough" | "none"
+  readonly count: number
+  readonly failures: number
+  readonly lastReason?: string
+  readonly lastSeen: string
+}
+
 export interface Witness {
   readonly protocol: "http" | "tcp"
   readonly principal?: string

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import type { ObservedCall } from "../../api/answers.js"
+import type { Destination, ObservedCall } from "../../api/answers.js"
 import type { Pod } from "../../api/objects.js"
-import { edgesOf, neighbours, placesIn } from "./edges.js"
+import { edgesOf, neighbours, placesIn, unseenByOthers } from "./edges.js"
 
 const EARLY = "2026-01-01T00:00:00.000Z"
 const LATE = "2026-01-02T00:00:00.000Z"
@@ -61,4 +61,18 @@ it("shows a namespace or one workload with whom it has to do, and no name that o
     { place: "c/z", calls: 2 },
     { place: "b/y", calls: 1 },
   ])
+})
+
+it("leaves to the caller's word what no other proxy has told of", () => {
+  const called: Destination = {
+    ...{ workload: "app/shop", destination: "httpbin.foo:80", place: "mesh", to: "foo/httpbin", transport: "mtls" },
+    ...{ count: 3, failures: 0, lastSeen: LATE },
+  }
+  const failed = { ...called, failures: 1 }
+  const bare: Destination = { ...called, place: "cluster", to: "old/db", transport: "passthrough" }
+  const outside: Destination = { ...called, workload: "app/web", place: "outside", transport: "none" }
+  const all = [called, failed, bare, outside]
+  expect(unseenByOthers(all, undefined)).toEqual([failed, bare, outside])
+  expect(unseenByOthers(all, "app/shop")).toEqual([failed, bare])
+  expect(unseenByOthers(all, "old")).toEqual([bare])
 })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who called whom, as edges, and which of them concern a place.
 
-import type { ObservedCall } from "../../api/answers.js"
+import type { Destination, ObservedCall } from "../../api/answers.js"
 import { keyOf, type Pod } from "../../api/objects.js"
 import { cellsOf } from "../matrix/seen-matrix.js"
 import { callerOf } from "../workloads/call-table.js"
@@ -47,8 +47,22 @@ function podOf(workload: string, pods: readonly Pod[]): Pod | undefined {
 
 /** Of a workload, or of all in a namespace. */
 export function neighbours(edges: readonly Edge[], place: string): readonly Edge[] {
-  const isThere = (name: string): boolean => name === place || (!place.includes("/") && name.startsWith(`${place}/`))
-  return edges.filter(({ from, to }) => isThere(from) || isThere(to))
+  return edges.filter(({ from, to }) => isAt(from, place) || isAt(to, place))
+}
+
+function isAt(name: string | undefined, place: string): boolean {
+  return name === place || (!place.includes("/") && name?.startsWith(`${place}/`) === true)
+}
+
+/** Calls that no other proxy has told of: to something without one, out of the mesh, or without an answer. */
+export function unseenByOthers(
+  destinations: readonly Destination[],
+  place: string | undefined,
+): readonly Destination[] {
+  return destinations.filter(
+    ({ workload, to, place: where, failures }) =>
+      (where !== "mesh" || failures > 0) && (place === undefined || [workload, to].some(name => isAt(name, place))),
+  )
 }
 
 /** Those called most first. */

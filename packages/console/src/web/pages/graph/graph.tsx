@@ -14,6 +14,7 @@ import { More } from "../../ui/more.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { Ago, count } from "../../ui/time.js"
 import { type Edge, edgesOf, neighbours, placesIn } from "./edges.js"
+import { OtherCalls } from "./other-calls.js"
 import { edgeKey, type History, type Rate, rateOf, remembered } from "./rates.js"
 import "./graph.css"
 
@@ -57,6 +58,7 @@ export function Graph(): ReactNode {
           />
         )}
       </Loaded>
+      <OtherCalls since={since} place={place} />
     </>
   )
 }
