@@ -116,6 +116,13 @@ describe("a plaintext caller", () => {
       /^breaks: .* enable outbound capture/,
     ],
     [
+      "of which one proxy says nothing of calls",
+      [pod("shop-1", "shop"), pod("shop-2", "shop")],
+      [proxy("foo/shop-1", "captured", 9_000), proxy("foo/shop-2", undefined, 9_000)],
+      "none",
+      /^breaks: 1 of its 2 Pods has no connected proxy/,
+    ],
+    [
       "of which one Pod is not captured",
       [pod("shop-1", "shop"), pod("shop-2", "shop")],
       [proxy("foo/shop-1", "captured", 9_000), proxy("foo/shop-2", "http_proxy", 9_000)],
