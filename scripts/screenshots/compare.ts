@@ -21,7 +21,7 @@ interface Look {
 }
 
 /** Parts that people see as one thing. */
-const PARTS = ".top, main section, .figures, .decisions, .detail, .yaml, .beside, .drawing, main table"
+const PARTS = ".top, main section, .figures, .decisions, .panel, .yaml, .beside, .drawing, main table"
 /** Besides them the picture in tiles, for what is missing altogether. */
 const TILE = { width: 320, height: 200 }
 /** Of one channel, of 255. */

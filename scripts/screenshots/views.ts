@@ -21,12 +21,19 @@ export const VIEWS: readonly View[] = [
   {
     name: "overview",
     place: "/",
-    shows: ["Problems", "proxies connected", "enforces all", "28 allowed", "1 still called in plaintext", "Invariants"],
+    shows: [
+      "Needs attention",
+      "of 4 proxies",
+      "in sync",
+      "28 allowed",
+      "1 workload still gets plaintext",
+      "Invariants",
+    ],
   },
   {
-    name: "decisions",
-    place: "/decisions?verdict=deny",
-    shows: ["refused", "Why, with the policies of now", "no DENY policy applies"],
+    name: "traffic",
+    place: "/traffic?verdict=deny",
+    shows: ["denied", "Why (current policies)", "no DENY policy applies"],
     before: async page => {
       await page.getByRole("row").nth(1).click()
     },
@@ -34,7 +41,7 @@ export const VIEWS: readonly View[] = [
   {
     name: "policy",
     place: "/policies/new?template=deny-path&namespace=app",
-    shows: ["What this would change", "newly refused (403)", "Nothing else changes (proved)."],
+    shows: ["Effect of this change", "newly denied (403)", "Nothing else changes (proved)."],
     before: async page => {
       await page.locator(".warning").first().waitFor()
       // A busy machine warns of more, and of other things.
@@ -44,15 +51,15 @@ export const VIEWS: readonly View[] = [
   {
     name: "access",
     place: "/access?proved",
-    shows: ["Who may call whom", "may not"],
+    shows: ["Access", "none"],
     before: async page => {
-      await page.getByRole("button", { name: "calls of app/web to app/web-v1-1" }).getByText("may not").waitFor()
+      await page.getByRole("button", { name: "calls of app/web to app/web-v1-1" }).getByText("none").waitFor()
     },
   },
   {
-    name: "graph",
-    place: "/graph",
-    shows: ["Graph", "in plaintext"],
+    name: "map",
+    place: "/map",
+    shows: ["Map", "in plaintext"],
     before: async page => {
       await page.locator(".react-flow__edge").first().waitFor()
     },

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => kubectl("delete", "authorizationpolicy", "-n", "foo", "readers", "--ignore-not-found"))
 
 it("shows a refused call at once, why it was refused, and the smallest change that would allow it", async () => {
-  const page = await asOwner("/decisions?verdict=deny&workload=httpbin*")
+  const page = await asOwner("/traffic?verdict=deny&workload=httpbin*")
   await page.getByText("· live").waitFor()
   const before = await page.getByRole("row").count()
   expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/refused"), { method: "DELETE" })).status).toBe(403)
@@ -45,7 +45,7 @@ it("shows a refused call at once, why it was refused, and the smallest change th
   await page.keyboard.press("Enter")
   const detail = page.getByRole("region", { name: "Decision" })
   await detail.getByText("wants one of GET, the request has DELETE").or(detail.getByText("wants GET")).first().waitFor()
-  await detail.getByText("The smallest change that would allow it, tried").waitFor()
+  await detail.getByText("Smallest change that would allow it").waitFor()
 
   await page.getByRole("grid").focus()
   await page.keyboard.press("x")
@@ -60,7 +60,7 @@ it("misses no call that is refused while the page begins to follow", async () =>
     await fetch(mesh.wayIn("httpbin.foo", "/anything/in-between"), { method: "DELETE" })
     await route.continue()
   })
-  await page.goto(address("/#/decisions?verdict=deny&workload=httpbin*"))
+  await page.goto(address("/#/traffic?verdict=deny&workload=httpbin*"))
   await page.getByRole("row").filter({ hasText: "/anything/in-between" }).first().waitFor()
 })
 
@@ -80,7 +80,7 @@ it("shows what a change would change, proved, while it is written", async () => 
   await page.keyboard.press("ControlOrMeta+a")
   const narrower = { ...readers, spec: { ...readers.spec, rules: [{ to: [{ operation: { methods: ["PUT"] } }] }] } }
   await page.keyboard.insertText(JSON.stringify(narrower))
-  const seen = page.getByRole("region", { name: "Calls that were seen" })
+  const seen = page.getByRole("region", { name: "Recorded calls" })
   await seen.getByText("GET /anything/touched").waitFor()
 })
 
@@ -97,15 +97,17 @@ it("refuses a change that breaks what must stay true, with the request that show
   await page.keyboard.press("ControlOrMeta+a")
   await page.keyboard.insertText(JSON.stringify({ ...readers, spec: { selector: readers.spec.selector, rules: [{}] } }))
   await page.getByText("nobody deletes").first().waitFor()
+  await page.getByText("Breaks an invariant").or(page.getByText("An invariant could not be decided")).first().waitFor()
+  expect(await page.getByText("Your account lacks this right").count()).toBe(0)
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
   await kubectl("delete", "policyinvariant", "-n", "foo", "no-deletes")
 })
 
 it("judges a request that nobody sent, from a curl line, and keeps it as a test that `merlonctl test` runs", async () => {
-  const page = await asOwner(`/try?workload=foo/httpbin-1&from=${CONSUMER}`)
-  await page.getByLabel("A curl line").fill("curl -X PUT http://httpbin.foo:8000/anything/1")
-  await page.getByLabel("A curl line").blur()
-  await page.getByText("refused with 403").or(page.getByText("with 403: RBAC")).first().waitFor()
+  const page = await asOwner(`/playground?workload=foo/httpbin-1&from=${CONSUMER}`)
+  await page.getByLabel("curl command").fill("curl -X PUT http://httpbin.foo:8000/anything/1")
+  await page.getByLabel("curl command").blur()
+  await page.getByText("denied with 403").or(page.getByText("with 403: RBAC")).first().waitFor()
   await page.getByText("Save as a policy test").click()
   const downloading = page.waitForEvent("download")
   await page.getByRole("button", { name: "Download" }).click()
@@ -122,23 +124,23 @@ it("judges a request that nobody sent, from a curl line, and keeps it as a test 
 
 it("tells who still calls in plaintext, and leads to STRICT with a warning of it", async () => {
   await fetch(mesh.wayIn("httpbin.foo", "/get"))
-  const page = await asOwner("/plaintext")
+  const page = await asOwner("/mtls")
   const section = page.getByRole("region", { name: "foo" })
-  await section.getByText("still called in plaintext").waitFor()
-  await section.getByText("would be refused").waitFor()
-  await section.getByRole("link", { name: "Insist on mutual TLS in foo" }).click()
-  await page.getByRole("heading", { name: "New policy: insist on mutual TLS" }).waitFor()
+  await section.getByText("receives plaintext").waitFor()
+  await section.getByText("would be blocked").waitFor()
+  await section.getByRole("link", { name: "Require mTLS in foo" }).click()
+  await page.getByRole("heading", { name: "New policy: require mTLS" }).waitFor()
   await page.getByText("namespace: foo").waitFor()
 })
 
 it("draws who calls whom, and says the same in a table", async () => {
   await fetch(mesh.wayIn("httpbin.foo", "/get"))
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
-  const page = await asOwner("/graph/foo/httpbin-1")
-  const table = page.getByRole("table", { name: "The same as a table" })
+  const page = await asOwner("/map/foo/httpbin-1")
+  const table = page.getByRole("table", { name: "Map as a table" })
   await table.getByRole("row").filter({ hasText: "app/consumer" }).getByText("mTLS").waitFor()
   await table.getByRole("row").filter({ hasText: "in plaintext" }).first().waitFor()
-  await page.locator(".react-flow__node").filter({ hasText: "app/consumer" }).waitFor()
+  await page.locator(".react-flow__node.service").filter({ hasText: "consumer" }).waitFor()
 })
 
 it("lists the policies in force for a workload in the order a request meets them, also those that name a Service", async () => {
@@ -150,7 +152,7 @@ it("lists the policies in force for a workload in the order a request meets them
   await apply({ apiVersion: GROUP, kind: "AuthorizationPolicy", metadata: { name: "named", namespace: "foo" }, spec })
   try {
     const page = await asOwner("/workloads/foo/httpbin-1")
-    const order = page.getByRole("region", { name: "Policies, in the order a request meets them" })
+    const order = page.getByRole("region", { name: "Policies in evaluation order" })
     await order.getByRole("listitem").filter({ hasText: "deny" }).getByRole("link", { name: "foo/named" }).waitFor()
     await order.getByRole("listitem").filter({ hasText: "allow" }).getByRole("link", { name: "foo/readers" }).waitFor()
     await order.getByRole("listitem").filter({ hasText: "token" }).getByText("none").waitFor()
@@ -161,7 +163,7 @@ it("lists the policies in force for a workload in the order a request meets them
 
 it("tells of a workload who can call it, by proof, and who did", async () => {
   const page = await asOwner("/workloads/foo/httpbin-1")
-  await page.getByText("And nobody else (proved).").waitFor()
+  await page.getByText("No other access (proved).").waitFor()
   await page.getByRole("link", { name: "rule 0 of foo/readers" }).first().waitFor()
 })
 
@@ -176,17 +178,17 @@ it("tells of a port whose word its mode is, and who spoke too", async () => {
   await apply(peer("a-first"))
   await apply(peer("b-second"))
   const page = await asOwner("/workloads/foo/httpbin-1")
-  const modes = page.getByRole("region", { name: "Mode of its ports" })
+  const modes = page.getByRole("region", { name: "mTLS mode of each port" })
   await modes.getByText("foo/a-first says so for the workload").first().waitFor()
   await modes.getByText("foo/b-second: an older policy of the same workload scope wins").first().waitFor()
-  const order = page.getByRole("region", { name: "Policies, in the order a request meets them" })
+  const order = page.getByRole("region", { name: "Policies in evaluation order" })
   await order
     .getByRole("listitem")
     .filter({ hasText: "transport" })
     .getByRole("link", { name: "foo/a-first" })
     .waitFor()
   await order.getByRole("listitem").filter({ hasText: "allow" }).getByRole("link", { name: "foo/readers" }).waitFor()
-  await page.getByText(/^ends in \d+ hr/).waitFor()
+  await page.getByText(/^expires in \d+ hr/).waitFor()
   await kubectl("delete", "peerauthentication", "-n", "foo", "a-first", "b-second")
   await modes.getByText("no policy says anything, so the default holds").first().waitFor()
 })
@@ -194,7 +196,7 @@ it("tells of a port whose word its mode is, and who spoke too", async () => {
 it("suggests a policy from what was seen, with its proofs, in the editor", async () => {
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
   const page = await asOwner("/workloads/foo/httpbin-1")
-  await page.getByRole("button", { name: "Suggest a policy from what was seen" }).click()
+  await page.getByRole("button", { name: "Suggest a policy from recorded calls" }).click()
   await page.getByText("recorded calls stay allowed").waitFor()
   await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("enforcement: Shadow").waitFor()
 })
@@ -203,24 +205,98 @@ it("counts the calls of the last hour, and looks for what is wrong with valid po
   await fetch(mesh.wayIn("httpbin.foo", "/get"))
   await fetch(mesh.wayIn("httpbin.foo", "/anything/x"), { method: "DELETE" })
   const page = await asOwner("/")
-  const calls = page.getByRole("region", { name: "Calls of the last hour" })
+  const calls = page.getByRole("region", { name: "Requests per minute" })
   await calls.getByText(/[1-9]\d* allowed/).waitFor()
-  await calls.getByText(/[1-9]\d* refused/).waitFor()
-  await page.getByRole("button", { name: "Look for dead rules and traps" }).click()
+  await calls.getByText(/[1-9]\d* denied/).waitFor()
+  await page.getByRole("link", { name: "Invariants", exact: true }).click()
   const found = page.getByRole("region", { name: "Findings" })
-  await found.getByRole("listitem").or(found.getByText("None: no rule is dead")).first().waitFor()
+  await found.getByRole("listitem").or(found.getByText("No dead rule")).first().waitFor()
 })
 
 it("proves who may call whom, also of whoever never called, and a cell opens the rules", async () => {
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
   const page = await asOwner("/access")
-  await page.getByRole("button", { name: "Prove who may" }).click()
+  await page.getByRole("button", { name: "Prove who can" }).click()
   const cell = page.getByRole("button", { name: "calls of app/consumer to foo/httpbin-1" })
-  await cell.getByText(/^✓ may$/).waitFor()
+  await cell.getByText(/^(?:all|some)$/).waitFor()
   await cell.click()
   const rules = page.getByRole("region", { name: "Rules" })
   await rules.getByText("rule 0 of foo/readers").first().waitFor()
-  await rules.getByText("And nobody else (proved).").waitFor()
+  await rules.getByText("No other access (proved).").waitFor()
+})
+
+it("leads from a denied call to an applied fix: row, Allow this…, Apply, enforced by every proxy", async () => {
+  await apply({
+    apiVersion: GROUP,
+    kind: "AuthorizationPolicy",
+    metadata: { name: "writers", namespace: "app" },
+    spec: { selector: { matchLabels: { app: "web" } }, rules: [{ to: [{ operation: { methods: ["GET"] } }] }] },
+  })
+  try {
+    await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "app", "authorizationpolicy/writers")
+    expect((await fetch(mesh.wayIn("web.app", "/fix/me"), { method: "PUT" })).status).toBe(403)
+    const page = await asOwner("/traffic?verdict=deny&path=/fix/me")
+    await page.getByRole("row").filter({ hasText: "/fix/me" }).first().click()
+    const panel = page.getByRole("region", { name: "Decision" })
+    await panel.getByRole("button", { name: "Allow this…" }).click()
+    await panel.getByText("newly allowed").waitFor()
+    await panel.locator("button:enabled", { hasText: "Apply" }).click()
+    await panel.getByText(/^enforced by (\d+) of \1 prox/).waitFor()
+    expect((await fetch(mesh.wayIn("web.app", "/fix/me"), { method: "PUT" })).status).not.toBe(403)
+  } finally {
+    await kubectl("delete", "authorizationpolicy", "-n", "app", "writers")
+  }
+})
+
+it("counts denied calls as what needs attention, and filters every page by namespace", async () => {
+  await fetch(mesh.wayIn("httpbin.foo", "/anything/attention"), { method: "DELETE" })
+  const page = await asOwner("/")
+  const attention = page.getByRole("region", { name: "Needs attention" })
+  await attention.getByText("is denied by foo/httpbin-1").first().waitFor()
+  await page.getByLabel("Namespace").selectOption("app")
+  await attention.getByText("is denied by foo/httpbin-1").first().waitFor({ state: "detached" })
+  await page.getByRole("link", { name: "Workloads", exact: true }).click()
+  await page.getByRole("link", { name: "app/web-v1-1" }).waitFor()
+  expect(page.url()).toContain("ns=app")
+  expect(await page.getByText("foo/httpbin-1").count()).toBe(0)
+})
+
+it("finds workloads, pages and decisions by Ctrl K, and answers questions", async () => {
+  const reply = await fetch(mesh.wayIn("httpbin.foo", "/anything/asked"), { method: "DELETE" })
+  const id = reply.headers.get("x-merlon-decision") ?? ""
+  const page = await asOwner("/")
+  const ask = async (text: string): Promise<void> => {
+    await page.keyboard.press("ControlOrMeta+k")
+    await page.getByRole("combobox", { name: "Search or ask" }).fill(text)
+    await page.getByRole("listbox").getByRole("option", { selected: true }).waitFor()
+    await page.keyboard.press("Enter")
+  }
+  await ask("who can reach foo/httpbin")
+  await page.getByText("No other access (proved).").waitFor()
+  await ask("what can app/consumer reach")
+  await page.getByRole("heading", { level: 1, name: "Access" }).waitFor()
+  expect(decodeURIComponent(page.url())).toContain(`as=${CONSUMER}`)
+  await ask(`why was ${id} denied`)
+  await page.getByRole("region", { name: "Decision" }).getByText("/anything/asked").first().waitFor()
+  await ask("certificates")
+  await page.getByRole("heading", { level: 1, name: "Certificates" }).waitFor()
+})
+
+it("offers the nearest labels where a policy selects nothing", async () => {
+  const page = await asOwner("/policies/new?template=deny-path&namespace=foo")
+  await page.getByRole("textbox", { name: "Policy as YAML" }).click()
+  await page.keyboard.press("ControlOrMeta+a")
+  const spec = { selector: { matchLabels: { app: "httpbim" } }, action: "DENY", rules: [{}] }
+  const metadata = { name: "typo", namespace: "foo" }
+  await page.keyboard.insertText(JSON.stringify({ apiVersion: GROUP, kind: "AuthorizationPolicy", metadata, spec }))
+  await page.getByRole("button", { name: "Use app=httpbin" }).click()
+  await page
+    .getByRole("textbox", { name: "Policy as YAML" })
+    .getByText('"app": "httpbin"')
+    .or(page.getByRole("textbox", { name: "Policy as YAML" }).getByText('httpbin"'))
+    .first()
+    .waitFor()
+  await page.locator("button:enabled", { hasText: /^Apply$/ }).waitFor()
 })
 
 it("makes no page complain", () => {

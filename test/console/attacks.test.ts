@@ -97,7 +97,7 @@ it("asks no other host for anything, and lets no script in that is not its own",
   expect(policy).toContain("script-src 'self'")
   expect(policy).toContain("frame-ancestors 'none'")
   expect(policy).not.toMatch(/unsafe-(?:inline|eval)/)
-  await page.getByRole("heading", { name: "Problems" }).waitFor()
+  await page.getByRole("heading", { level: 2, name: "Needs attention" }).waitFor()
   expect([...hosts]).toEqual([new URL(address()).host])
   const ran = await page.evaluate<string>(`(() => {
     const script = document.createElement("script")
@@ -179,10 +179,10 @@ describe("text that would be markup", () => {
   }
 
   test.each([
-    ["/", "Overview"],
-    [`/decisions?path=*${encoded}*&not-caller=${encoded}`, "Decisions"],
-    ["/decisions", "Decisions"],
-    ["/decisions?path=*img*", "Decisions"],
+    ["/", "attention"],
+    [`/traffic?path=*${encoded}*&not-caller=${encoded}`, "Traffic"],
+    ["/traffic", "Traffic"],
+    ["/traffic?path=*img*", "Traffic"],
     ["/workloads", "Workloads"],
     [`/workloads?text=${encoded}`, "Workloads"],
     ["/workloads/hostile/pod", "Workload hostile/pod"],
@@ -192,20 +192,24 @@ describe("text that would be markup", () => {
     ["/policies/AuthorizationPolicy/hostile/markup", "AuthorizationPolicy hostile/markup"],
     ["/policies/PolicyInvariant/hostile/statement", "PolicyInvariant hostile/statement"],
     ["/policies/RequestAuthentication/hostile/issuer", "RequestAuthentication hostile/issuer"],
-    [`/policies/${encoded}/a/b`, "There is no such page"],
+    [`/policies/${encoded}/a/b`, "Page not found"],
     [`/policies/new?template=strict&namespace=${encoded}`, "New policy"],
-    ["/access", "Who may call whom"],
-    [`/access?as=${encoded}`, "Who may call whom"],
-    ["/plaintext", "Plaintext"],
-    ["/graph", "Graph"],
-    [`/graph/${encoded}`, "Graph of"],
-    [`/graph?since=${encoded}`, "Graph"],
+    ["/access", "Access"],
+    [`/access?as=${encoded}`, "Access"],
+    ["/mtls", "mTLS"],
+    ["/map", "Map"],
+    [`/map/${encoded}`, "Map of"],
+    [`/map?since=${encoded}`, "Map"],
+    [`/map?ns=${encoded}&text=${encoded}`, "Map"],
+    [`/mtls?ns=${encoded}`, "mTLS"],
+    ["/invariants", "Invariants"],
+    ["/certificates", "Certificates"],
     [
-      `/try?workload=${encoded}&from=${encoded}&method=${encoded}&path=${encoded}&headers=${encoded}&claims=${encoded}`,
-      "Try a request",
+      `/playground?workload=${encoded}&from=${encoded}&method=${encoded}&path=${encoded}&headers=${encoded}&claims=${encoded}`,
+      "Playground",
     ],
-    [`/try?workload=app/web-v1-1&path=/${encoded}&headers=x-evil:${encoded}`, "Try a request"],
-    [`/${encoded}`, "There is no such page"],
+    [`/playground?workload=app/web-v1-1&path=/${encoded}&headers=x-evil:${encoded}`, "Playground"],
+    [`/${encoded}`, "Page not found"],
   ])("stays text on %s", async (place, heading) => {
     // By way of nowhere: nothing that the page before has loaded is taken for what this one loads.
     await page.goto(address("/#/nowhere"))
@@ -213,7 +217,7 @@ describe("text that would be markup", () => {
     await page.getByRole("heading", { level: 1, name: heading }).waitFor()
     await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
     // Decisions come by a stream, which loads nothing.
-    if (heading === "Decisions") await page.getByText("· live").waitFor()
+    if (heading === "Traffic") await page.getByText("· live").waitFor()
     if (place.endsWith("*img*")) await page.getByRole("row").nth(1).waitFor()
     // The policy of content would keep it from running; that it is no element at all is what holds without it.
     expect(await page.locator("img, body script, [onerror]").count()).toBe(0)
@@ -228,7 +232,7 @@ describe("text that would be markup", () => {
       await page.getByRole("heading", { level: 1, name: place.replace("/", " ") }).waitFor()
       await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
     }
-    await page.goto(address("/#/decisions?path=*onerror*"))
+    await page.goto(address("/#/traffic?path=*onerror*"))
     await page.getByRole("row").filter({ hasText: "onerror" }).first().waitFor()
   })
 })

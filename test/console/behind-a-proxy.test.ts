@@ -38,26 +38,26 @@ it("signs in, follows decisions, writes and signs out below another path, and as
   const home = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${BELOW}/`
   const page = await (await newContext()).newPage()
   await page.goto(home)
-  await page.getByLabel("Token of the cluster").fill(await tokenOf("below", "cluster-admin"))
+  await page.getByLabel("Cluster token").fill(await tokenOf("below", "cluster-admin"))
   await page.getByRole("button", { name: "Sign in" }).click()
-  await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+  await page.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
   expect((await page.context().cookies()).map(({ path }) => path)).toEqual([BELOW])
 
-  await page.getByRole("link", { name: "Decisions", exact: true }).click()
+  await page.getByRole("link", { name: "Traffic", exact: true }).click()
   await page.getByText("· live").waitFor()
   await fetch(mesh.wayIn("web.app", "/seen-below"))
   await page.getByText("/seen-below").first().waitFor()
 
   // What is loaded when it is asked for is found there too.
-  await page.getByRole("link", { name: "Graph", exact: true }).click()
+  await page.getByRole("link", { name: "Map", exact: true }).click()
   await page.locator(".react-flow__edge").first().waitFor()
   await page.goto(`${home}#/policies/new?template=strict&namespace=app`)
-  await page.getByText("What this would change").waitFor()
+  await page.getByText("Effect of this change").waitFor()
   await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
 
   await page.reload()
   await page.getByRole("button", { name: "Sign out" }).click()
-  await page.getByLabel("Token of the cluster").waitFor()
+  await page.getByLabel("Cluster token").waitFor()
   expect(asked.filter(url => !url.startsWith(`${BELOW}/`))).toEqual([])
 })
 

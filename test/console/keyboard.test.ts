@@ -48,15 +48,15 @@ describe("by keyboard alone", () => {
   /** As somebody does it who knows where the pages are: back to the top, then on. */
   async function open(title: string, heading: string): Promise<void> {
     await page.goto(address("/#/nowhere"))
-    await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "Page not found" }).waitFor()
     await tabTo(page, title)
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { level: 1, name: heading }).waitFor()
   }
 
   it("a decision is found, opened, closed, and what is like it is left out", async () => {
-    await open("Decisions", "Decisions")
-    await tabTo(page, "Value, * for any text")
+    await open("Traffic", "Traffic")
+    await tabTo(page, "Value (* matches any text)")
     await page.keyboard.type("/by-keyboard")
     await page.keyboard.press("Enter")
     await page.getByRole("button", { name: "path is /by-keyboard" }).waitFor()
@@ -82,20 +82,20 @@ describe("by keyboard alone", () => {
     await tabTo(page, "app/web-v1-1")
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { level: 1, name: "Workload app/web-v1-1" }).waitFor()
-    await tabTo(page, "Its neighbours")
+    await tabTo(page, "Map")
     await page.keyboard.press("Enter")
-    await page.getByRole("heading", { level: 1, name: "Graph of app/web-v1-1" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "Map of app/web" }).waitFor()
   })
 
   it("a policy is begun, written and left, and its fault is read", async () => {
     await open("Policies", "Policies")
-    await tabTo(page, "Insist on mutual TLS")
+    await tabTo(page, "Require mTLS")
     await page.keyboard.press("Enter")
-    await page.getByRole("heading", { level: 1, name: "New policy: insist on mutual TLS" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "New policy: require mTLS" }).waitFor()
     await tabTo(page, "Policy as YAML")
     await page.keyboard.press("ControlOrMeta+End")
     await page.keyboard.type("nonsense: 1")
-    await page.getByRole("list", { name: "Faults" }).getByText("nonsense").first().waitFor()
+    await page.getByRole("list", { name: "Errors" }).getByText("nonsense").first().waitFor()
     await page.keyboard.press("Shift+Home")
     await page.keyboard.press("Delete")
     await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
@@ -104,12 +104,12 @@ describe("by keyboard alone", () => {
   })
 
   it("what an identity may call is asked, and the field keeps the focus", async () => {
-    await open("Who may call whom", "Who may call whom")
+    await open("Access", "Access")
     await tabTo(page, "Identity")
     await page.keyboard.press("ControlOrMeta+a")
     await page.keyboard.type("cluster.local/ns/app/sa/consumer")
     await page.keyboard.press("Enter")
-    await page.getByText("nobody else (proved)").or(page.getByText("There may be others")).first().waitFor()
+    await page.getByText("No other access (proved)").or(page.getByText("There may be more")).first().waitFor()
     expect(await page.evaluate<string>("document.activeElement.tagName")).toBe("INPUT")
     expect(decodeURIComponent(page.url())).toContain("as=cluster.local/ns/app/sa/consumer")
     await tabTo(page, /calls of .* to app\/web/)
@@ -118,27 +118,27 @@ describe("by keyboard alone", () => {
   })
 
   it("the way to mutual TLS is taken", async () => {
-    await open("Plaintext", "Plaintext")
-    await page.getByRole("link", { name: "Insist on mutual TLS in app" }).waitFor()
-    await tabTo(page, "Insist on mutual TLS in app")
+    await open("mTLS", "mTLS")
+    await page.getByRole("link", { name: "Require mTLS in app" }).waitFor()
+    await tabTo(page, "Require mTLS in app")
     await page.keyboard.press("Enter")
-    await page.getByRole("heading", { level: 1, name: "New policy: insist on mutual TLS" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "New policy: require mTLS" }).waitFor()
   })
 
   it("the graph is read as a table, of another time, and followed", async () => {
-    await open("Graph", "Graph")
-    await tabTo(page, "Seen within")
+    await open("Map", "Map")
+    await tabTo(page, "Time range")
     await page.keyboard.type("7d")
     await expect.poll(() => page.url()).toContain("since=7d")
-    await page.getByRole("table").getByRole("link", { name: "app/web-v1-1" }).first().waitFor()
-    await tabTo(page, "app/web-v1-1")
+    await page.getByRole("table").getByRole("link", { name: "app/web" }).first().waitFor()
+    await tabTo(page, "app/web")
     await page.keyboard.press("Enter")
-    await page.getByRole("heading", { level: 1, name: "Graph of app/web-v1-1" }).waitFor()
+    await page.getByRole("heading", { level: 1, name: "Map of app/web" }).waitFor()
   })
 
   it("a request is tried from a curl line and kept as a test, and nothing that was written is lost", async () => {
-    await open("Try it", "Try a request")
-    await tabTo(page, "Workload, as namespace/name")
+    await open("Playground", "Playground")
+    await tabTo(page, "Workload (namespace/name)")
     await page.keyboard.type("app/web-v1-1")
     await page.keyboard.press("Shift+Tab")
     await page.keyboard.type("curl -X PUT http://web.app/items/1")
@@ -146,8 +146,8 @@ describe("by keyboard alone", () => {
     // From the line into the next field, and it stays there.
     expect(await page.evaluate<string>("document.activeElement.name")).toBe("workload")
     await expect.poll(() => page.getByLabel("Method").inputValue()).toBe("PUT")
-    expect(await page.getByLabel("Workload, as").inputValue()).toBe("app/web-v1-1")
-    await tabTo(page, "Judge")
+    expect(await page.getByLabel("Workload (").inputValue()).toBe("app/web-v1-1")
+    await tabTo(page, "Evaluate")
     await page.keyboard.press("Enter")
     await page.getByRole("list", { name: "Stages" }).waitFor()
     await tabTo(page, "Save as a policy test")
@@ -159,10 +159,10 @@ describe("by keyboard alone", () => {
   it("signing out is reached", async () => {
     await page.goto(address("/#/nowhere"))
     // The page before it is there until then, and what has the focus goes with it.
-    await page.getByRole("heading", { name: "There is no such page" }).waitFor()
+    await page.getByRole("heading", { name: "Page not found" }).waitFor()
     await tabTo(page, "Sign out")
     await page.keyboard.press("Enter")
-    await page.getByLabel("Token of the cluster").waitFor()
+    await page.getByLabel("Cluster token").waitFor()
   })
 })
 

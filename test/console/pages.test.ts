@@ -9,18 +9,20 @@ import { findings } from "./support/axe.js"
 import { address, apply, asOwner, complaints, kubectl, mesh, newContext } from "./support/visit.js"
 
 const PAGES = [
-  ["Overview", "/", "Overview of merlon"],
-  ["Decisions", "/decisions", "Decisions"],
+  ["Overview", "/", "attention"],
+  ["Traffic", "/traffic", "Traffic"],
   ["Workloads", "/workloads", "Workloads"],
   ["a workload", "/workloads/app/web-v1-1", "Workload app/web-v1-1"],
   ["Policies", "/policies", "Policies"],
   ["a new policy", "/policies/new?template=invariant", "New policy"],
-  ["Who may call whom", "/access", "Who may call whom"],
-  ["Who may call whom, proved of all that run", "/access?proved=", "Who may call whom"],
-  ["Plaintext", "/plaintext", "Plaintext"],
-  ["Graph", "/graph", "Graph"],
-  ["Try it", "/try?workload=app/web-v1-1", "Try a request"],
-  ["nowhere", "/nowhere", "There is no such page"],
+  ["Access", "/access", "Access"],
+  ["Who may call whom, proved of all that run", "/access?proved=", "Access"],
+  ["mTLS", "/mtls", "mTLS"],
+  ["Map", "/map", "Map"],
+  ["Invariants", "/invariants", "Invariants"],
+  ["Certificates", "/certificates", "Certificates"],
+  ["Playground", "/playground?workload=app/web-v1-1", "Playground"],
+  ["nowhere", "/nowhere", "Page not found"],
 ] as const
 
 async function visit(page: Page, place: string, heading: string): Promise<void> {
@@ -84,7 +86,7 @@ describe("what opens on a page, for everybody:", () => {
     await page.keyboard.press("ControlOrMeta+a")
     const faulty = { ...policy, spec: { ...policy.spec, rulez: [] } }
     await page.keyboard.insertText(JSON.stringify(faulty, null, 2))
-    await page.getByRole("list", { name: "Faults" }).getByText("rulez").first().waitFor()
+    await page.getByRole("list", { name: "Errors" }).getByText("rulez").first().waitFor()
     await page.locator(".cm-lint-marker-error").first().waitFor()
     expect(await findings(page)).toEqual([])
     await page.locator(".cm-lint-marker-error").first().hover()
@@ -94,24 +96,24 @@ describe("what opens on a page, for everybody:", () => {
 
   it("a decision and why it was decided so, with filters", async () => {
     await fetch(mesh.wayIn("web.app", "/reading"))
-    await visit(page, "/decisions?path=/reading&not-verdict=nothing", "Decisions")
+    await visit(page, "/traffic?path=/reading&not-verdict=nothing", "Traffic")
     await page.getByRole("row").filter({ hasText: "/reading" }).first().click()
     await page.getByRole("list", { name: "Stages" }).waitFor()
     expect(await findings(page)).toEqual([])
   })
 
   it("an answer that was tried, as a policy test, and what is wrong with a curl line", async () => {
-    await visit(page, "/try?workload=app/web-v1-1&path=/", "Try a request")
+    await visit(page, "/playground?workload=app/web-v1-1&path=/", "Playground")
     await page.getByText("Save as a policy test").click()
-    await page.getByLabel("A curl line").fill("curl")
-    await page.getByLabel("A curl line").blur()
+    await page.getByLabel("curl command").fill("curl")
+    await page.getByLabel("curl command").blur()
     await page.getByRole("alert").waitFor()
     expect(await findings(page)).toEqual([])
   })
 
   it("who may call whom, with the rules of a cell", async () => {
     await fetch(mesh.wayIn("web.app", "/reading"))
-    await visit(page, "/access", "Who may call whom")
+    await visit(page, "/access", "Access")
     await page.locator(".matrix button").first().click()
     await page.getByRole("region", { name: "Rules" }).waitFor()
     expect(await findings(page)).toEqual([])
@@ -120,7 +122,7 @@ describe("what opens on a page, for everybody:", () => {
   it("signing in, and that it failed", async () => {
     const stranger = await (await newContext()).newPage()
     await stranger.goto(address())
-    await stranger.getByLabel("Token of the cluster").fill("no token")
+    await stranger.getByLabel("Cluster token").fill("no token")
     await stranger.keyboard.press("Enter")
     await stranger.getByRole("alert").waitFor()
     expect(await findings(stranger)).toEqual([])
@@ -129,7 +131,7 @@ describe("what opens on a page, for everybody:", () => {
   it("that the control plane does not answer", async () => {
     await visit(page, "/policies", "Policies")
     await page.context().setOffline(true)
-    await page.getByText("The control plane does not answer since").waitFor()
+    await page.getByText("The control plane has not answered since").waitFor()
     expect(await findings(page)).toEqual([])
     await page.context().setOffline(false)
   })
@@ -158,11 +160,11 @@ it("says that the control plane does not answer, and when it does again", async 
   const page = await asOwner("/policies")
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
   await page.context().setOffline(true)
-  await page.getByText("The control plane does not answer since").waitFor()
+  await page.getByText("The control plane has not answered since").waitFor()
   // What was known stays.
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
   await page.context().setOffline(false)
-  await page.getByText("The control plane does not answer since").waitFor({ state: "detached" })
+  await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
 })
 
 it("makes no page complain", () => {

@@ -48,7 +48,7 @@ it("shows a fault at its line, with what would be right, and lets nobody apply i
   await page.locator(".cm-lint-marker-error").waitFor()
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
   await write(page, "kind: [")
-  await page.getByRole("list", { name: "Faults" }).getByText("line 1").first().waitFor()
+  await page.getByRole("list", { name: "Errors" }).getByText("line 1").first().waitFor()
 })
 
 it("applies what is right, and shows how proxies come to enforce it", async () => {
@@ -92,12 +92,12 @@ it("completes fields from the schema of the kind", async () => {
 it("does not overwrite what somebody else has changed meanwhile", async () => {
   await apply(strict("writers", "shared"))
   const page = await asOwner("/policies/PeerAuthentication/writers/shared")
-  await page.getByText("Nothing yet: this is what is stored.").waitFor()
+  await page.getByText("No changes: this is the stored version.").waitFor()
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+End")
   await page.keyboard.type("# mine")
   await apply({ ...strict("writers", "shared"), spec: { mtls: { mode: "PERMISSIVE" } } })
-  await page.getByText("Somebody has changed it meanwhile.").waitFor()
+  await page.getByText("This policy changed on the server while you edited it.").waitFor()
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
 })
 
@@ -117,7 +117,7 @@ it("keeps what is typed before the cluster has said who may write", async () => 
   await editor.click()
   await page.keyboard.press("ControlOrMeta+End")
   await page.keyboard.type("# mine")
-  expect(await page.getByText("You may read this").count()).toBe(0)
+  expect(await page.getByText("You can read this").count()).toBe(0)
   answered()
   await page.getByRole("button", { name: "Apply" }).waitFor()
   await editor.getByText("# mine").waitFor()
@@ -126,7 +126,7 @@ it("keeps what is typed before the cluster has said who may write", async () => 
 it("keeps what is typed while a change is on its way", async () => {
   await apply(strict("writers", "busy"))
   const page = await asOwner("/policies/PeerAuthentication/writers/busy")
-  await page.getByText("Nothing yet: this is what is stored.").waitFor()
+  await page.getByText("No changes: this is the stored version.").waitFor()
   let typed = (): void => undefined
   const done = new Promise<void>(resolve => {
     typed = resolve
@@ -150,7 +150,7 @@ it("keeps what is typed while a change is on its way", async () => {
   await page.getByText("enforced").or(page.getByText("DISABLE")).first().waitFor()
   await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
   await editor.getByText("# and this").waitFor()
-  expect(await page.getByText("Somebody has changed it meanwhile.").count()).toBe(0)
+  expect(await page.getByText("This policy changed on the server while you edited it.").count()).toBe(0)
 })
 
 it("notices a label that somebody else put on it", async () => {
@@ -160,7 +160,7 @@ it("notices a label that somebody else put on it", async () => {
   await page.keyboard.press("ControlOrMeta+End")
   await page.keyboard.type("# mine")
   await kubectl("label", "peerauthentication", "-n", "writers", "labelled", "team=theirs")
-  await page.getByRole("button", { name: "Take what is stored, drop mine" }).click()
+  await page.getByRole("button", { name: "Load the stored version, discard mine" }).click()
   await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("team: theirs").waitFor()
   expect(await page.getByText("# mine").count()).toBe(0)
 })
@@ -178,11 +178,11 @@ it("offers new policies to whoever may write in one namespace alone, there", asy
   )
   const page = await withToken(token)
   await page.getByRole("link", { name: "Policies" }).click()
-  await page.getByRole("link", { name: "Insist on mutual TLS" }).click()
+  await page.getByRole("link", { name: "Require mTLS" }).click()
   await page.getByText("namespace: writers").waitFor()
   await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
   await page.goto(address("/#/policies/new?template=strict&namespace=app"))
-  await page.getByText("You may read this and not change it.").waitFor()
+  await page.getByText("You can read this policy but not change it.").waitFor()
 })
 
 it("shows a viewer everything and no button that would fail", async () => {
@@ -190,7 +190,7 @@ it("shows a viewer everything and no button that would fail", async () => {
   const page = await withToken(await tokenOf("reader", "view"))
   await page.getByRole("link", { name: "Policies" }).click()
   await page.getByRole("link", { name: "writers/seen" }).click()
-  await page.getByText("You may read this and not change it.").waitFor()
+  await page.getByText("You can read this policy but not change it.").waitFor()
   await page.locator(".cm-content[contenteditable=false]").waitFor()
   expect(await page.locator("main").getByRole("button").count()).toBe(0)
   // What somebody else writes is shown, and is no way to write.
@@ -203,7 +203,7 @@ it("says to whom nothing is shown what is missing", async () => {
   const page = await withToken(await tokenOf("nobody"))
   await page.getByRole("link", { name: "Policies" }).click()
   await page.getByRole("alert").filter({ hasText: "is forbidden" }).first().waitFor()
-  await page.getByText("Ask whoever gives rights in this cluster").first().waitFor()
+  await page.getByText("Your account lacks this right").first().waitFor()
 })
 
 it("makes no page complain", () => {

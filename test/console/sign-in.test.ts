@@ -14,7 +14,7 @@ it("opens signed in by the link of `merlonctl dashboard`, which works once and l
   const link = stdout.trim()
   const page = await (await newContext()).newPage()
   await page.goto(link)
-  await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+  await page.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
   expect(page.url()).toBe(address("/#/"))
   expect(await page.evaluate<string>(STORED)).not.toContain("Bearer")
 
@@ -48,7 +48,7 @@ it("signs out for good: the cookie and the page's half of the session are worth 
   const cookies = await page.context().cookies()
   const half = await page.evaluate<string>(`localStorage.getItem("merlon-page") ?? ""`)
   await page.getByRole("button", { name: "Sign out" }).click()
-  await page.getByLabel("Token of the cluster").waitFor()
+  await page.getByLabel("Cluster token").waitFor()
   const answer = await fetch(address("/api/api/v1/pods"), {
     headers: {
       cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
@@ -62,7 +62,17 @@ it("gives a stolen address of a page to nobody: whoever opens it signs in first"
   const page = await asOwner("/policies")
   const stranger = await (await newContext()).newPage()
   await stranger.goto(page.url())
-  await stranger.getByLabel("Token of the cluster").waitFor()
+  await stranger.getByLabel("Cluster token").waitFor()
+})
+
+it("signs in at once when a link is pasted into a tab that is signed out", async () => {
+  const page = await (await newContext()).newPage()
+  await page.goto(address())
+  await page.getByLabel("Cluster token").waitFor()
+  // The page is loaded already: only what is behind the `#` changes.
+  await page.evaluate<void>(`window.location.href = ${JSON.stringify(signInLink())}`)
+  await page.getByRole("button", { name: "Sign out" }).waitFor()
+  expect(page.url()).toBe(address("/#/"))
 })
 
 it("keeps a link whose code was guessed out", async () => {

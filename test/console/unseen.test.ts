@@ -26,7 +26,7 @@ async function nextMillisecond(): Promise<void> {
 const LONG = 120_000
 
 it("follows decisions no more while nobody looks, and then tells what was decided meanwhile, each once and in order", async () => {
-  const page = await asOwner("/decisions?path=/unseen/*")
+  const page = await asOwner("/traffic?path=/unseen/*")
   await page.getByText("· live").waitFor()
   await fetch(mesh.wayIn("web.app", "/unseen/before"))
   await page.getByRole("row").filter({ hasText: "/unseen/before" }).waitFor()
@@ -58,7 +58,7 @@ it("asks nothing again and again while nobody looks, and at once when somebody d
   const page = await asOwner()
   await page.clock.install()
   await page.reload()
-  await page.getByRole("heading", { name: "Problems" }).waitFor()
+  await page.getByRole("heading", { level: 2, name: "Needs attention" }).waitFor()
   const asked: string[] = []
   page.on("request", request => asked.push(request.url()))
   // As long as somebody looks it does, or the rest would prove nothing.

@@ -21,7 +21,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         const first = await context.newPage()
         await first.goto(link)
         await first.getByRole("button", { name: "Sign out" }).waitFor()
-        const places = ["/", "/decisions", "/policies", "/graph"]
+        const places = ["/", "/traffic", "/policies", "/map"]
         const pages = await Promise.all(
           places.map(async place => {
             const page = await context.newPage()
@@ -36,14 +36,14 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
 
         await mesh.run("down")
         for (const page of [...pages, own]) {
-          await page.getByText("The control plane does not answer since").waitFor()
+          await page.getByText("The control plane has not answered since").waitFor()
           // What was known stays.
           await page.getByRole("heading", { level: 1 }).waitFor()
         }
 
         await mesh.run("up", "--detach", ...flags())
         for (const page of pages) {
-          await page.getByText("The control plane does not answer since").waitFor({ state: "detached" })
+          await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
         }
         await api().put({
           apiVersion: "security.merlon.dev/v1alpha3",
@@ -58,7 +58,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         // Its own console began anew with it, and knows nobody any more.
         await own.getByText("You are signed out").waitFor()
         await own.goto(signInLink(mesh))
-        await own.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+        await own.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
       } finally {
         beside.child.kill("SIGTERM")
         await beside.ended

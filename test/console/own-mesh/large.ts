@@ -44,7 +44,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
 
     it("are found by name, one among all, by keyboard", async () => {
       const page = await asOwner("/workloads", { of: mesh })
-      await page.getByText(/^1,0\d\d of 1,0\d\d; the first 300 are shown$/).waitFor()
+      await page.getByText(/^1,0\d\d of 1,0\d\d, first 300 shown$/).waitFor()
       expect(await rowsIn(page)).toBeLessThan(MOST_ROWS)
       await page.getByLabel("Search by name").focus()
       await page.keyboard.type("crowd-7/worker-77")
@@ -58,19 +58,19 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     it("do not fill any page, and each leads on by click and by keyboard", async () => {
       const page = await asOwner("/", { of: mesh })
       for (const [place, heading] of [
-        ["/", "Overview of merlon"],
+        ["/", /attention/],
         ["/policies", "Policies"],
-        ["/access", "Who may call whom"],
-        ["/plaintext", "Plaintext"],
-        ["/graph", "Graph"],
-        ["/try", "Try a request"],
+        ["/access", "Access"],
+        ["/mtls", "mTLS"],
+        ["/map", "Map"],
+        ["/playground", "Playground"],
       ] as const) {
         await page.goto(address(`/#${place}`, mesh))
         await page.getByRole("heading", { level: 1, name: heading }).waitFor()
         await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
         expect(await rowsIn(page), place).toBeLessThan(MOST_ROWS * 2)
-        await page.getByRole("link", { name: "Decisions", exact: true }).click()
-        await page.getByRole("heading", { level: 1, name: "Decisions" }).waitFor()
+        await page.getByRole("link", { name: "Traffic", exact: true }).click()
+        await page.getByRole("heading", { level: 1, name: "Traffic" }).waitFor()
         await page.getByRole("link", { name: "Workloads", exact: true }).focus()
         await page.keyboard.press("Enter")
         await page.getByRole("heading", { level: 1, name: "Workloads" }).waitFor()
@@ -79,8 +79,8 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
 
     it("are asked about one by one: who waits comes first, the others are searched for", async () => {
       await fetch(mesh.wayIn("httpbin.foo", "/get"))
-      const page = await asOwner("/plaintext", { of: mesh })
-      await page.getByText("still called in plaintext").first().waitFor()
+      const page = await asOwner("/mtls", { of: mesh })
+      await page.getByText("receives plaintext").first().waitFor()
       await expect.poll(() => page.getByRole("heading", { level: 2 }).first().textContent()).toBe("foo")
       await page.getByLabel("Search by namespace or name").fill("crowd-3/worker-42")
       await page.getByRole("link", { name: "worker-42", exact: true }).waitFor()
@@ -94,7 +94,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
 
     it("are shown as they come, while rows are few, and the row in hand stays in hand", async () => {
       load.start()
-      const page = await asOwner("/decisions?path=/anything/load/*", { of: mesh })
+      const page = await asOwner("/traffic?path=/anything/load/*", { of: mesh })
       await page.getByText("· live").waitFor()
       await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(20)
       expect(await page.getByRole("row").count()).toBeLessThan(100)
@@ -114,13 +114,13 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       expect(await page.locator(".row.focused").textContent()).toBe(held)
       await page.keyboard.press("Enter")
       const detail = page.getByRole("region", { name: "Decision" })
-      await detail.getByText("Why, with the policies of now").waitFor()
+      await detail.getByText("Why (current policies)").waitFor()
       expect(held).toContain((await detail.getByRole("heading", { level: 2 }).textContent())?.replace("GET ", ""))
 
       await page.getByRole("button", { name: "Pause" }).click()
       await page.getByRole("button", { name: "Pause", pressed: true }).waitFor()
       await page.getByRole("link", { name: "Overview", exact: true }).click()
-      await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+      await page.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
     })
 
     it("fill a table of ten thousand and no more, of which the end is reached", async () => {
@@ -135,7 +135,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
         })
         await route.fulfill({ response: answer, json: { ...list, items } })
       })
-      await page.goto(address("/#/decisions?path=/anything/load/*", mesh))
+      await page.goto(address("/#/traffic?path=/anything/load/*", mesh))
       await page.getByText("10,000 shown").waitFor()
       expect(await page.getByRole("row").count()).toBeLessThan(100)
       await page.getByRole("button", { name: "Pause" }).click()

@@ -17,7 +17,7 @@ const named = (name: string): View => {
   if (view === undefined) throw new Error(`there is no view ${name}`)
   return view
 }
-const SOME = [named("overview"), named("graph")]
+const SOME = [named("overview"), named("map")]
 
 /** What is below the heading of a panel is gone, and its place is left. */
 const EMPTIED = (panel: string): string => `(() => {
@@ -69,10 +69,10 @@ export function pictures(mesh: Merlonctl): void {
 
     it.each([
       ["overview", "Proxies"],
-      ["overview", "Calls of the last hour"],
-      ["overview", "Mutual TLS"],
-      ["decisions", "Decision"],
-      ["access", "Callers by workloads"],
+      ["overview", "Requests per minute"],
+      ["overview", "Needs attention"],
+      ["traffic", "Decision"],
+      ["access", "Callers by workload"],
     ])("an empty panel of %s: %s", async (name, panel) => {
       await see(page, named(name))
       await page.getByRole("region", { name: panel, exact: true }).waitFor()

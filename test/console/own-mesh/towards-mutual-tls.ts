@@ -30,17 +30,17 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
     // Who comes next calls in plaintext again.
     afterAll(() => api().delete("PeerAuthentication", "my-policy", "foo"))
 
-    it("insists from the page that tells who would be refused, with a warning, and an edge becomes mutual TLS", async () => {
+    it("insists from the page that tells who would be blocked, with a warning, and an edge becomes mutual TLS", async () => {
       await callInPlaintext()
-      const page = await asOwner("/graph/foo/httpbin-1?since=15m", { of: mesh })
+      const page = await asOwner("/map/foo/httpbin-1?since=15m", { of: mesh })
       const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
       await row.getByText("in plaintext").waitFor()
       await page.locator(".react-flow__edge.plaintext").first().waitFor()
 
-      await page.getByRole("link", { name: "Plaintext", exact: true }).click()
+      await page.getByRole("link", { name: "mTLS", exact: true }).click()
       const section = page.getByRole("region", { name: "foo" })
-      await section.getByText("would be refused").waitFor()
-      await section.getByRole("link", { name: "Insist on mutual TLS in foo" }).click()
+      await section.getByText("would be blocked").waitFor()
+      await section.getByRole("link", { name: "Require mTLS in foo" }).click()
       await page
         .getByText(/cuts off who calls .*app\/consumer-1/)
         .first()
@@ -65,7 +65,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
         "/get",
         "1",
       )
-      await page.goto(address("/#/graph/foo/httpbin-1?since=15m", mesh))
+      await page.goto(address("/#/map/foo/httpbin-1?since=15m", mesh))
       await row.getByText("mTLS").waitFor()
       await row.getByText("plaintext until").waitFor()
     })

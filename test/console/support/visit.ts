@@ -108,7 +108,7 @@ export async function tokenOf(name: string, role?: string): Promise<string> {
 export async function withToken(token: string, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await (await newContext(options)).newPage()
   await page.goto(address())
-  await page.getByLabel("Token of the cluster").fill(token)
+  await page.getByLabel("Cluster token").fill(token)
   await page.getByRole("button", { name: "Sign in" }).click()
   return page
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the page begins.
+// Starts the page.
 
 import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { StrictMode } from "react"
@@ -7,7 +7,11 @@ import { createRoot } from "react-dom/client"
 import { ApiError } from "./api/client.js"
 import { App } from "./shell/app.js"
 import { noteAnswer, noteFailure, partOf } from "./shell/connection.js"
+import { showTheme, storedTheme } from "./shell/theme.js"
+import "./shell/tokens.css"
 import "./shell/base.css"
+import "./ui/controls.css"
+import "./ui/table.css"
 
 const SESSION = ["session"]
 
@@ -21,7 +25,7 @@ const queries = new QueryClient({
     onSuccess: (_, { queryKey: [word] }) => noteAnswer(partOf(word)),
     onError: (error, { queryKey: [word] }) => {
       noteFailure(partOf(word), error)
-      // The session has ended, or the console's server began anew: ask who one is.
+      // The session expired, or the console's server restarted: ask again who is signed in.
       if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: SESSION })
     },
   }),
@@ -30,13 +34,14 @@ const queries = new QueryClient({
       staleTime: 2_000,
       // The mesh may be on this machine, which needs no network.
       networkMode: "always",
-      // What was refused stays refused; silence is worth another try, and who asked too much waits for a turn.
+      // A rejection is final. Silence is worth a retry, and a rate limit passes.
       retry: (tries, error) => error instanceof ApiError && tries < triesFor(error.status),
       retryDelay: tries => Math.min(1_000 * 2 ** tries, 5_000),
     },
   },
 })
 
+showTheme(storedTheme())
 const root = document.getElementById("root")
 if (root !== null) {
   createRoot(root).render(

@@ -18,21 +18,21 @@ export const KINDS: readonly [KindEntry, ...KindEntry[]] = [
     kind: "AuthorizationPolicy",
     plural: "authorizationpolicies",
     group: "securityGroup",
-    purpose: "who may do what at a workload",
+    purpose: "who can call a workload, and what for",
   },
   {
     kind: "PeerAuthentication",
     plural: "peerauthentications",
     group: "securityGroup",
-    purpose: "whether a workload insists on mutual TLS",
+    purpose: "whether a workload requires mTLS",
   },
   {
     kind: "RequestAuthentication",
     plural: "requestauthentications",
     group: "securityGroup",
-    purpose: "whose tokens are believed",
+    purpose: "which token issuers are trusted",
   },
-  { kind: "PolicyInvariant", plural: "policyinvariants", group: "securityGroup", purpose: "what must stay true" },
+  { kind: "PolicyInvariant", plural: "policyinvariants", group: "securityGroup", purpose: "what no change may break" },
   { kind: "MeshService", plural: "meshservices", group: "networkingGroup", purpose: "how callers reach a service" },
 ]
 

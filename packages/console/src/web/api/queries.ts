@@ -7,7 +7,7 @@ import { trustDomainOf } from "../ui/names.js"
 import { type Answer, isCutShort, type WorkloadReport } from "./answers.js"
 import { api, type Names } from "./client.js"
 import { KINDS, type KindEntry, kindNamed, pathOf } from "./kinds.js"
-import type { List, Pod, Policy } from "./objects.js"
+import type { ApiObject, List, Pod, Policy } from "./objects.js"
 
 const SOON_MS = 3_000
 /** Of what is large and changes seldom. */
@@ -54,6 +54,18 @@ export function usePods(): UseQueryResult<readonly Pod[], Error> {
     queryFn: async () => (await api<List<Pod>>(`/api/v1/pods?limit=${MOST}`)).items,
     refetchInterval: LATER_MS,
   })
+}
+
+/** Names of namespaces, as far as the person may list them; else of those with Pods. */
+export function useNamespaces(): readonly string[] {
+  const { data } = useQuery({
+    queryKey: ["namespaces"],
+    queryFn: async () => (await api<List<ApiObject>>(`/api/v1/namespaces?limit=${MOST}`)).items,
+    refetchInterval: LATER_MS,
+  })
+  const pods = usePods()
+  const found = data?.map(({ metadata }) => metadata.name) ?? pods.data?.map(({ metadata }) => metadata.namespace ?? "")
+  return [...new Set(found ?? [])].sort()
 }
 
 export function answersPath({ answersGroup }: Names, resource: string, namespace?: string): string {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ReactNode } from "react"
 import { Link } from "wouter"
+import { PageHead } from "../ui/card.js"
 
 export function NotFound(): ReactNode {
   return (
     <>
-      <h1>There is no such page</h1>
+      <PageHead title="Page not found" />
       <p>
         <Link href="/">Go to the overview</Link>
       </p>

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages, in the order in which people need them.
+// The pages, in the groups and the order of the sidebar.
 
+import {
+  Clock3,
+  FileText,
+  Grid3x3,
+  House,
+  Lock,
+  type LucideIcon,
+  Play,
+  Server,
+  ShieldCheck,
+  TextSearch,
+  Waypoints,
+} from "lucide-react"
 import type { ComponentType } from "react"
+import { Certificates } from "./certificates/certificates.js"
 import { Decisions } from "./decisions/decisions.js"
 import { Graph } from "./graph/graph.js"
+import { Invariants } from "./invariants/invariants.js"
 import { Matrix } from "./matrix/matrix.js"
 import { Overview } from "./overview/overview.js"
 import { Plaintext } from "./plaintext/plaintext.js"
@@ -14,16 +29,36 @@ import { Workloads } from "./workloads/workloads.js"
 export interface PageEntry {
   readonly path: string
   readonly title: string
+  readonly Icon: LucideIcon
   readonly Page: ComponentType
 }
 
-export const PAGES: readonly PageEntry[] = [
-  { path: "/", title: "Overview", Page: Overview },
-  { path: "/decisions", title: "Decisions", Page: Decisions },
-  { path: "/workloads", title: "Workloads", Page: Workloads },
-  { path: "/policies", title: "Policies", Page: Policies },
-  { path: "/access", title: "Who may call whom", Page: Matrix },
-  { path: "/plaintext", title: "Plaintext", Page: Plaintext },
-  { path: "/graph", title: "Graph", Page: Graph },
-  { path: "/try", title: "Try it", Page: TryIt },
+export const GROUPS: readonly { readonly title: string; readonly pages: readonly PageEntry[] }[] = [
+  {
+    title: "",
+    pages: [
+      { path: "/", title: "Overview", Icon: House, Page: Overview },
+      { path: "/map", title: "Map", Icon: Waypoints, Page: Graph },
+      { path: "/traffic", title: "Traffic", Icon: TextSearch, Page: Decisions },
+      { path: "/access", title: "Access", Icon: Grid3x3, Page: Matrix },
+    ],
+  },
+  {
+    title: "Policy",
+    pages: [
+      { path: "/policies", title: "Policies", Icon: FileText, Page: Policies },
+      { path: "/invariants", title: "Invariants", Icon: ShieldCheck, Page: Invariants },
+      { path: "/playground", title: "Playground", Icon: Play, Page: TryIt },
+    ],
+  },
+  {
+    title: "Mesh",
+    pages: [
+      { path: "/workloads", title: "Workloads", Icon: Server, Page: Workloads },
+      { path: "/mtls", title: "mTLS", Icon: Lock, Page: Plaintext },
+      { path: "/certificates", title: "Certificates", Icon: Clock3, Page: Certificates },
+    ],
+  },
 ]
+
+export const PAGES: readonly PageEntry[] = GROUPS.flatMap(({ pages }) => pages)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who looks: the pages for whoever has signed in, else the way to do so.
+// The pages for a person who is signed in, and the sign-in form for everybody else.
 
 import { useQuery } from "@tanstack/react-query"
 import { type ReactNode, useRef } from "react"

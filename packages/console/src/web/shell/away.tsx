@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says that the control plane does not answer, for as long as it does not: what is shown is then what was known last.
+// A banner for as long as the control plane does not answer: what is shown is then the last known state.
 
 import type { ReactNode } from "react"
 import { Clock } from "../ui/time.js"
@@ -11,8 +11,8 @@ export function Away(): ReactNode {
     <div aria-live="assertive">
       {since !== undefined && (
         <p className="away">
-          The control plane does not answer since <Clock at={new Date(since).toISOString()} />. Proxies go on enforcing
-          what they have; what is shown here is what was known then. The console tries again by itself.
+          The control plane has not answered since <Clock at={new Date(since).toISOString()} />. Proxies keep enforcing
+          their policies. This page shows the last known state and retries.
         </p>
       )}
     </div>

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's frame: who has signed in, where one is, and the way to everywhere else.
+// The page's frame: sidebar, top bar, and the page that the location names.
 
-import { useQueryClient } from "@tanstack/react-query"
-import { type ReactNode, Suspense, useEffect, useRef } from "react"
-import { Link, Route, Switch, useLocation } from "wouter"
-import { type About, signOut } from "../api/client.js"
+import { type ReactNode, Suspense, useEffect, useRef, useState } from "react"
+import { Route, Switch, useLocation } from "wouter"
+import type { About } from "../api/client.js"
 import { NotFound } from "../pages/not-found.js"
 import { PAGES } from "../pages/pages.js"
+import { Skeleton } from "../ui/loaded.js"
 import { Away } from "./away.js"
 import { Caught } from "./caught.js"
+import { useNamespace } from "./namespace.js"
+import { Sidebar } from "./sidebar.js"
+import { TopBar } from "./top-bar.js"
 import "./frame.css"
 
 export function Frame({ session }: { readonly session: About }): ReactNode {
   const [location] = useLocation()
-  const queries = useQueryClient()
+  // Read here so that every link is drawn again with the namespace it keeps.
+  useNamespace()
+  const [open, setOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
   const here = PAGES.find(({ path }) => path === `/${location.split("/")[1] ?? ""}`)
   useEffect(() => {
@@ -21,54 +26,36 @@ export function Frame({ session }: { readonly session: About }): ReactNode {
   }, [here, session])
   const shown = useRef(here)
   useEffect(() => {
-    // Who goes to another page by keyboard or ear begins at its beginning.
+    // Keyboard and screen reader users start at the beginning of the page they went to.
     if (shown.current !== here) main.current?.focus()
     shown.current = here
   }, [here])
-  const leave = async (): Promise<void> => {
-    await signOut().catch(() => undefined)
-    queries.clear()
-    window.location.replace("#/")
-    window.location.reload()
-  }
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <header className="top">
-        <span className="brand">{session.names.mesh}</span>
-        <nav aria-label="Pages">
-          {PAGES.map(({ path, title }) => (
-            <Link key={path} href={path} aria-current={path === here?.path ? "page" : undefined}>
-              {title}
-            </Link>
-          ))}
-        </nav>
-        <span className="who">
-          <span title={session.user?.groups.join(", ")}>{session.user?.name}</span>
-          <button type="button" onClick={() => void leave()}>
-            Sign out
-          </button>
-        </span>
-      </header>
-      <Away />
-      <main id="main" tabIndex={-1} ref={main}>
-        <Caught key={location}>
-          <Suspense fallback={<p role="status">Loading…</p>}>
-            <Switch>
-              {PAGES.map(({ path, Page }) => (
-                <Route key={path} path={path === "/" ? "/" : `${path}/*?`}>
-                  <Page />
+      <Sidebar mesh={session.names.mesh} here={here} open={open} close={() => setOpen(false)} />
+      <TopBar session={session} openMenu={() => setOpen(!open)} />
+      <div>
+        <Away />
+        <main id="main" tabIndex={-1} ref={main}>
+          <Caught key={location}>
+            <Suspense fallback={<Skeleton />}>
+              <Switch>
+                {PAGES.map(({ path, Page }) => (
+                  <Route key={path} path={path === "/" ? "/" : `${path}/*?`}>
+                    <Page />
+                  </Route>
+                ))}
+                <Route>
+                  <NotFound />
                 </Route>
-              ))}
-              <Route>
-                <NotFound />
-              </Route>
-            </Switch>
-          </Suspense>
-        </Caught>
-      </main>
+              </Switch>
+            </Suspense>
+          </Caught>
+        </main>
+      </div>
     </div>
   )
 }

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one is, all of it behind the `#`: a page below any path needs no server that knows its places, and what people
-// filter by stands in no log. `#/decisions?verdict=deny` is the path `/decisions` and the search `verdict=deny`.
+// The location is all behind the `#`: the page works below any path without a server that knows its routes, and filters are
+// in no log. `#/traffic?verdict=deny` is the path `/traffic` and the search `verdict=deny`.
 
 import { useSyncExternalStore } from "react"
+
+/** The namespace filter, which stays when the path changes. */
+export const NAMESPACE = "ns"
+
+/** Pages that had another path in earlier versions: links to them keep working. */
+const RENAMED: Readonly<Record<string, string>> = {
+  "/decisions": "/traffic",
+  "/graph": "/map",
+  "/plaintext": "/mtls",
+  "/try": "/playground",
+}
 
 function subscribe(changed: () => void): () => void {
   window.addEventListener("hashchange", changed)
@@ -12,15 +23,28 @@ function subscribe(changed: () => void): () => void {
 function parts(): readonly [path: string, search: string] {
   const whole = window.location.hash.replace(/^#?\/?/, "/")
   const at = whole.indexOf("?")
-  return at < 0 ? [whole, ""] : [whole.slice(0, at), whole.slice(at + 1)]
+  const [path, search] = at < 0 ? [whole, ""] : [whole.slice(0, at), whole.slice(at + 1)]
+  return [path.replace(/^\/\w+(?=\/|$)/, first => RENAMED[first] ?? first), search]
+}
+
+/** The address with the namespace filter as it is now, unless it names one. */
+function withNamespace(to: string): string {
+  const namespace = new URLSearchParams(parts()[1]).get(NAMESPACE)
+  const [path = "", search = ""] = to.split(/\?(.*)/s)
+  const next = new URLSearchParams(search)
+  if (namespace === null || next.has(NAMESPACE)) return to
+  next.set(NAMESPACE, namespace)
+  return `${path}?${next.toString()}`
 }
 
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
-  if (!replace) {
-    window.location.hash = to
-    return
-  }
-  window.history.replaceState(null, "", `#${to}`)
+  const whole = withNamespace(to)
+  if (replace) replaceLocation(whole)
+  else window.location.hash = whole
+}
+
+function replaceLocation(whole: string): void {
+  window.history.replaceState(null, "", `#${whole}`)
   window.dispatchEvent(new HashChangeEvent("hashchange"))
 }
 
@@ -28,7 +52,7 @@ export function useHashLocation(): [string, typeof navigate] {
   return [useSyncExternalStore(subscribe, () => parts()[0]), navigate]
 }
 
-useHashLocation.hrefs = (to: string): string => `#${to}`
+useHashLocation.hrefs = (to: string): string => `#${withNamespace(to)}`
 
 export function useHashSearch(): string {
   return useSyncExternalStore(subscribe, () => parts()[1])
@@ -44,7 +68,7 @@ export function useSearchParameters(): [URLSearchParams, (change: (to: URLSearch
       const next = new URLSearchParams(now)
       change(next)
       const text = next.toString()
-      navigate(text === "" ? path : `${path}?${text}`, { replace: true })
+      replaceLocation(text === "" ? path : `${path}?${text}`)
     },
   ]
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in at an issuer or with a token that somebody pastes; a link's code has been tried before this is shown.
+// Signing in at an issuer or with a pasted token. A link's code has been tried before this is shown, and again when a link
+// is pasted into the address bar of this tab, which loads nothing.
 
 import { useQueryClient } from "@tanstack/react-query"
-import { type FormEvent, type ReactNode, useState } from "react"
-import { type About, issuerAddress, signIn } from "../api/client.js"
+import { type FormEvent, type ReactNode, useEffect, useState } from "react"
+import { type About, issuerAddress, openSession, signIn } from "../api/client.js"
+import { Brand } from "./brand.js"
+import "./frame.css"
+import "../ui/card.css"
 
 interface SignInProps {
   readonly about: About | undefined
@@ -16,6 +20,14 @@ export function SignIn({ about, failure, ended }: SignInProps): ReactNode {
   const queries = useQueryClient()
   const [trouble, setTrouble] = useState("")
   const said = trouble || (about?.linkTrouble ?? "")
+  useEffect(() => {
+    const pasted = async (): Promise<void> => {
+      if (window.location.hash.startsWith("#/sign-in?")) queries.setQueryData(["session"], await openSession())
+    }
+    const changed = (): void => void pasted().catch((error: unknown) => setTrouble(String(error)))
+    window.addEventListener("hashchange", changed)
+    return () => window.removeEventListener("hashchange", changed)
+  }, [queries])
   const enter = async (token: string): Promise<void> => {
     try {
       queries.setQueryData(["session"], await signIn({ token }))
@@ -30,34 +42,39 @@ export function SignIn({ about, failure, ended }: SignInProps): ReactNode {
   }
   return (
     <main className="sign-in">
-      <h1>Merlon</h1>
-      {ended && <p role="status">You are signed out: the session has ended, or the console was started anew.</p>}
-      {failure !== null && <p role="alert">{failure.message}</p>}
-      {said !== "" && <p role="alert">{said}</p>}
-      {about?.signIn.link === true && (
-        <p>
-          <code>merlonctl dashboard</code> opens this page signed in.
-        </p>
-      )}
-      {about?.signIn.oidc !== undefined && (
-        <p>
-          <a href={issuerAddress()}>Sign in at {about.signIn.oidc}</a>
-        </p>
-      )}
-      {about?.signIn.token === true && (
-        <form onSubmit={submit}>
-          <label>
-            Token of the cluster
-            <input name="token" type="password" autoComplete="off" required />
-          </label>
-          <p className="hint">
-            For instance from <code>kubectl create token NAME -n NAMESPACE</code>. Its rights are yours here.
+      <div className="card">
+        <Brand mesh={about?.names.mesh} />
+        <h1>Sign in</h1>
+        {ended && <p role="status">You are signed out: the session expired, or the console restarted.</p>}
+        {failure !== null && <p role="alert">{failure.message}</p>}
+        {said !== "" && <p role="alert">{said}</p>}
+        {about?.signIn.link === true && (
+          <p>
+            <code>merlonctl dashboard</code> opens this page signed in.
           </p>
-          <button type="submit" className="primary">
-            Sign in
-          </button>
-        </form>
-      )}
+        )}
+        {about?.signIn.oidc !== undefined && (
+          <p>
+            <a className="button primary" href={issuerAddress()}>
+              Sign in at {about.signIn.oidc}
+            </a>
+          </p>
+        )}
+        {about?.signIn.token === true && (
+          <form onSubmit={submit}>
+            <label>
+              Cluster token
+              <input name="token" type="password" autoComplete="off" required />
+            </label>
+            <p className="hint">
+              For example from <code>kubectl create token NAME -n NAMESPACE</code>. You get the rights of that account.
+            </p>
+            <button type="submit" className="primary">
+              Sign in
+            </button>
+          </form>
+        )}
+      </div>
     </main>
   )
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a request is allowed or refused: the way through the stages, and the smallest change that would allow it.
+// Why a request is allowed or denied: every stage, and the smallest change that would allow it.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -16,7 +16,7 @@ export function ExplanationView({ of }: { readonly of: Explanation }): ReactNode
       <p>
         <Verdict of={verdict} />
         {verdict === "refuse" &&
-          (status === undefined ? " without a reply" : ` with ${status}${body ? `: ${body}` : ""}`)}
+          (status === undefined ? " without a response" : ` with ${status}${body ? `: ${body}` : ""}`)}
       </p>
       <ol className="stages" aria-label="Stages">
         {stages.map(({ stage, outcome, why }) => (
@@ -27,11 +27,11 @@ export function ExplanationView({ of }: { readonly of: Explanation }): ReactNode
         ))}
       </ol>
       {shadow !== undefined && (
-        <p>With Shadow policies enforced it would be {shadow === "allow" ? "allowed" : "refused"}.</p>
+        <p>With shadow policies enforced, it would be {shadow === "allow" ? "allowed" : "denied"}.</p>
       )}
       {change !== undefined && change.length > 0 && (
         <>
-          <h3>The smallest change that would allow it, tried</h3>
+          <h3>Smallest change that would allow it</h3>
           <ul className="plain">
             {change.map(({ at, change: what, value, policy }) => (
               <li key={`${policy} ${at} ${value}`}>

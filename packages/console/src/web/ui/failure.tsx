@@ -3,27 +3,44 @@
 
 import type { ReactNode } from "react"
 import { ApiError } from "../api/client.js"
+import { Worded } from "./worded.js"
 
 export function Failure({ error }: { readonly error: Error }): ReactNode {
   return (
     <div role="alert">
-      <p>{isUnserved(error) ? "The control plane does not answer this question." : error.message}</p>
+      <p>{isUnserved(error) ? "The control plane does not serve this query." : <Worded text={messageOf(error)} />}</p>
       <p className="hint">{adviceFor(error)}</p>
     </div>
   )
 }
 
-/** As a path of which the API knows nothing is answered. */
+/** The API answers unknown paths without a reason. */
 function isUnserved(error: Error): boolean {
   return error instanceof ApiError && error.status === 404 && error.reason === ""
 }
 
+const WEBHOOK = /^admission webhook .*? denied the request: /
+
+/**
+ * Whether the change itself was rejected, as by an invariant, and not the person: both are 403, but only admission names its
+ * webhook, and only missing rights name the user who lacks them.
+ */
+export function isRejectedChange(error: Error): boolean {
+  return error instanceof ApiError && error.status === 403 && WEBHOOK.test(error.message)
+}
+
+function messageOf(error: Error): string {
+  return isRejectedChange(error) ? error.message.replace(WEBHOOK, "") : error.message
+}
+
 function adviceFor(error: Error): string {
-  if (!(error instanceof ApiError)) return "Reload the page; if it stays, this is a fault of the console."
+  if (!(error instanceof ApiError)) return "Reload the page. If this stays, it is a bug in the console."
+  if (isRejectedChange(error)) return "Your rights are sufficient: the change itself was rejected."
   if (error.status === 401) return "Sign in again."
-  if (error.status === 403) return "Ask whoever gives rights in this cluster for it; `view` is enough to read."
-  if (error.status === 404) return "It is not there, or this control plane is older than the console: update it."
-  if (error.status === 429) return "Wait a moment; the console asks again."
-  if (error.status >= 500) return "The console asks again by itself until there is an answer."
-  return "Change what was asked and try again."
+  if (error.status === 403)
+    return "Your account lacks this right. Ask a cluster admin; the role `view` is enough to read."
+  if (error.status === 404) return "It does not exist, or this control plane is older than the console."
+  if (error.status === 429) return "Too many concurrent queries. The console retries in a few seconds."
+  if (error.status >= 500) return "The console retries until the control plane answers."
+  return "Change the request and try again."
 }

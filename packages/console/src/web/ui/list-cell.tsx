@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cell of a table with several things in it, one below the other.
+// A table cell with a list in it.
 
 import type { ReactNode } from "react"
 

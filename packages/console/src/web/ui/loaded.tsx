@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question's answer, or that it is awaited, or why there is none. What was known stays while it cannot be asked again.
+// The result of a query, a skeleton while it loads, or the error. The last known result stays while it cannot be refreshed.
 
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Failure } from "./failure.js"
+import "./card.css"
 
 interface LoadedProps<T> {
   readonly query: UseQueryResult<T, Error>
@@ -13,9 +14,16 @@ interface LoadedProps<T> {
 export function Loaded<T>({ query, children }: LoadedProps<T>): ReactNode {
   if (query.data !== undefined) return children(query.data)
   if (query.error !== null) return <Failure error={query.error} />
+  return <Skeleton />
+}
+
+export function Skeleton(): ReactNode {
   return (
-    <p className="hint" role="status">
-      Loading…
-    </p>
+    <div className="skeleton" role="status">
+      <span className="unseen">Loading…</span>
+      <i />
+      <i />
+      <i />
+    </div>
   )
 }

@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word with its colour and sign: nobody has to tell colours apart.
+// A state in words with a sign and a colour, so that colour is never the only difference. `Badge` is the same as a pill.
 
-import type { ReactNode } from "react"
+import { Check, ChevronsDownUp, CircleDot, TriangleAlert, X } from "lucide-react"
+import type { ComponentType, ReactNode } from "react"
 import "./mark.css"
 
-export type Tone = "good" | "bad" | "warn" | "quiet"
+/** `good` allows, `bad` denies, `warn` widens or is in plaintext, `info` narrows. */
+export type Tone = "good" | "bad" | "warn" | "info" | "quiet"
 
-const SIGNS: Readonly<Record<Tone, string>> = { good: "✓", bad: "✗", warn: "!", quiet: "·" }
+interface MarkProps {
+  readonly tone: Tone
+  readonly children: ReactNode
+}
 
-export function Mark({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }): ReactNode {
+const SIGNS: Readonly<Record<Tone, ComponentType<{ readonly "aria-hidden": true }>>> = {
+  good: Check,
+  bad: X,
+  warn: TriangleAlert,
+  info: ChevronsDownUp,
+  quiet: CircleDot,
+}
+
+export function Mark({ tone, children }: MarkProps): ReactNode {
+  const Sign = SIGNS[tone]
   return (
     <span className={`mark ${tone}`}>
-      <span aria-hidden="true">{SIGNS[tone]}</span> {children}
+      <Sign aria-hidden={true} />
+      {children}
+    </span>
+  )
+}
+
+export function Badge({ tone, children }: MarkProps): ReactNode {
+  const Sign = SIGNS[tone]
+  return (
+    <span className={`badge ${tone}`}>
+      {tone !== "quiet" && <Sign aria-hidden={true} />}
+      {children}
     </span>
   )
 }
 
 export function Verdict({ of }: { readonly of: "allow" | "deny" | "refuse" }): ReactNode {
-  return of === "allow" ? <Mark tone="good">allowed</Mark> : <Mark tone="bad">refused</Mark>
+  return of === "allow" ? <Badge tone="good">allowed</Badge> : <Badge tone="bad">denied</Badge>
 }

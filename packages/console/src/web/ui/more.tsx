@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That there is more than is shown: nobody reads a thousand rows, and a page that draws them answers nobody.
+// Says that a list is longer than what is shown, and where to find the rest.
 
 import type { ReactNode } from "react"
 import { count } from "./time.js"
@@ -11,11 +11,11 @@ interface MoreProps {
   readonly hint?: string
 }
 
-export function More({ shown, of, hint = "search for them" }: MoreProps): ReactNode {
+export function More({ shown, of, hint = "use the search" }: MoreProps): ReactNode {
   if (of <= shown) return null
   return (
     <p className="hint">
-      and {count(of - shown)} more; {hint}
+      {count(of - shown)} more: {hint}
     </p>
   )
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short names for people; the whole name stands behind each.
+// Short names for identities, callers and causes.
+
+import type { ObservedCall } from "../api/answers.js"
 
 /** `spiffe://cluster.local/ns/app/sa/web` as `app/web`. */
 export function callerName(uri: string | undefined): string {
@@ -7,7 +9,12 @@ export function callerName(uri: string | undefined): string {
   return namespace === undefined ? (uri ?? "") : `${namespace}/${account}`
 }
 
-/** Of an identity as `spiffe://cluster.local/ns/app/sa/web`. */
+/** The caller of a call by its identity, or in plaintext by what is known of it. */
+export function callerOf({ caller, from, address }: Pick<ObservedCall, "caller" | "from" | "address">): string {
+  return caller === undefined ? (from ?? address ?? "unknown") : callerName(caller)
+}
+
+/** `spiffe://cluster.local/ns/app/sa/web` has the trust domain `cluster.local`. */
 export function trustDomainOf(identity: string | undefined): string | undefined {
   return /^spiffe:\/\/([^/]+)\//.exec(identity ?? "")?.[1]
 }
@@ -18,19 +25,24 @@ export function principalOf(identity: string): string {
 }
 
 const STAGES: Readonly<Record<string, string>> = {
-  transport: "the mode of the port",
+  transport: "the mTLS mode of the port",
   path: "a path without a canonical form",
   token: "its token",
-  allow: "no rule that allows it",
-  default: "no policy that refuses it",
+  allow: "no ALLOW rule matched",
+  default: "no policy applies",
   protocol: "its protocol",
   revoked: "a revoked identity",
-  message: "no readable request",
+  message: "an unreadable request",
 }
 
-/** What settled it where no rule did. */
+/** What decided a call where no rule did. */
 export function stageWords(stage: string | undefined): string {
   return STAGES[stage ?? ""] ?? stage ?? ""
+}
+
+/** The rule that decided a call, else the stage. */
+export function causeOf({ rule, stage }: Pick<ObservedCall, "rule" | "stage">): string {
+  return rule === undefined ? stageWords(stage) : `rule ${rule.rule} of ${rule.policy}`
 }
 
 /** `app/readers[0]` as the policy and the position of its rule. */

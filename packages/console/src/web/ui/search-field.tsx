@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a list is searched for; it stands in the address.
+// The search text of a list; it is in the address.
 
 import type { ReactNode } from "react"
 import { useSearchParameters } from "../shell/hash-location.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times as the browser's people write them: how long ago, and exactly when on a closer look.
+// Relative times in the browser's language, with the absolute time on hover.
 
 import type { ReactNode } from "react"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that shows something, in one line.
+// An example request in one line.
 
 import type { Witness } from "../api/answers.js"
 
@@ -19,7 +19,7 @@ export function witnessText({
   const named = Object.entries(headers ?? {}).map(([name, values]) => `${name}: ${values.join(", ")}`)
   const further = [
     ...(named.length > 0 ? [`with ${named.join("; ")}`] : []),
-    ...(token === undefined ? [] : [`with a token that says ${JSON.stringify(token.claims)}`]),
+    ...(token === undefined ? [] : [`with the token claims ${JSON.stringify(token.claims)}`]),
   ]
   return [`${what} from ${who} to port ${port}`, ...further].join(" ")
 }

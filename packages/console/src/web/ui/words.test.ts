@@ -22,7 +22,7 @@ test.each([
 })
 
 test.each([
-  ["transport", "the mode of the port"],
+  ["transport", "the mTLS mode of the port"],
   ["unheard of", "unheard of"],
   [undefined, ""],
 ])("%s is said as %s", (stage, words) => {
@@ -43,7 +43,7 @@ test.each([
       ...{ protocol: "http" as const, principal: "p", sourceIp: "10.0.0.1", port: 80 },
       ...{ headers: { a: ["1", "2"] }, token: { claims: { iss: "i" } } },
     },
-    'GET / from p to port 80 with a: 1, 2 with a token that says {"iss":"i"}',
+    'GET / from p to port 80 with a: 1, 2 with the token claims {"iss":"i"}',
   ],
 ])("a request in one line: %#", (witness, text) => {
   expect(witnessText(witness)).toBe(text)

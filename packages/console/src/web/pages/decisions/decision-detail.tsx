@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// One decision: what was seen, and why it was decided so, tried again on the policies that are in force now.
+// One decision: what was observed, and why, evaluated again with the current policies.
 
-import { type ReactNode, useMemo } from "react"
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react"
 import { Link } from "wouter"
 import type { Answer, Decision, Explanation } from "../../api/answers.js"
 import { useAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { ExplanationView } from "../../ui/explanation.js"
-import { Loaded } from "../../ui/loaded.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { Verdict } from "../../ui/mark.js"
 import { ruleParts, stageWords } from "../../ui/names.js"
+import { SidePanel } from "../../ui/side-panel.js"
 import { Clock } from "../../ui/time.js"
+
+// It brings YAML.
+const AllowChange = lazy(() => import("../allow/allow-change.js"))
 
 interface DecisionDetailProps {
   readonly decision: Answer<Decision>
@@ -19,6 +23,7 @@ interface DecisionDetailProps {
 
 export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProps): ReactNode {
   const mayAsk = useMayAsk("explanations")
+  const [allowing, setAllowing] = useState(false)
   const question = useMemo(
     () => ({
       workload: spec.workload,
@@ -34,19 +39,13 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
   const explained = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
   const rule = ruleParts(spec.rule)
   return (
-    <section aria-label="Decision" className="detail">
-      <button type="button" onClick={close}>
-        Close
-      </button>
-      <h2>
-        {spec.method} {spec.path}
-      </h2>
+    <SidePanel label="Decision" title={`${spec.method} ${spec.path}`} close={close}>
       <dl className="facts">
         <dt>Verdict</dt>
         <dd>
           <Verdict of={spec.verdict} /> {spec.status > 0 && `with ${spec.status}`}
         </dd>
-        <dt>When</dt>
+        <dt>Time</dt>
         <dd>
           <Clock at={spec.time} />
         </dd>
@@ -56,7 +55,7 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
         <dd>
           <Link href={`/workloads/${spec.workload}`}>{spec.workload}</Link>, port {spec.port}
         </dd>
-        <dt>Settled by</dt>
+        <dt>Decided by</dt>
         <dd>
           {rule === undefined ? (
             (spec.reason ?? stageWords(spec.stage))
@@ -68,18 +67,37 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
         </dd>
         {spec.id !== undefined && (
           <>
-            <dt>Id</dt>
+            <dt>Decision id</dt>
             <dd>
               <code>{spec.id}</code>
             </dd>
           </>
         )}
       </dl>
-      <h3>Why, with the policies of now</h3>
-      {mayAsk === true && <Loaded query={explained}>{explanation => <ExplanationView of={explanation} />}</Loaded>}
-      {mayAsk === false && (
-        <p className="hint">Trying requests takes the right to create `explanations`, which you do not have.</p>
+      <h3>Why (current policies)</h3>
+      {mayAsk === true && (
+        <Loaded query={explained}>
+          {explanation => (
+            <>
+              <ExplanationView of={explanation} />
+              {allowing ? (
+                <Suspense fallback={<Skeleton />}>
+                  <AllowChange change={explanation.change ?? []} />
+                </Suspense>
+              ) : (
+                (explanation.change ?? []).length > 0 && (
+                  <button type="button" className="primary" onClick={() => setAllowing(true)}>
+                    Allow this…
+                  </button>
+                )
+              )}
+            </>
+          )}
+        </Loaded>
       )}
-    </section>
+      {mayAsk === false && (
+        <p className="hint">Explanations need the right to create `explanations`, which the role `edit` has.</p>
+      )}
+    </SidePanel>
   )
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which decisions are meant, as the address says: `verdict`, `workload`, `caller`, `policy` and `path`, each with a `not-`
-// form for what is left out, `*` for any text. The answers API understands the same, so the proxies' news come filtered.
+// The filters in the address: `verdict`, `workload`, `caller`, `policy` and `path`, each with a `not-` form, `*` for any text.
+// The answers API takes the same, so the stream comes filtered.
 
 export const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
 export type Trait = (typeof TRAITS)[number]

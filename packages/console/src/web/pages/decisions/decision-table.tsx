@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand rows of which only those in sight are drawn. One row has the focus; arrows, Home, End and the page keys move
-// it, Enter opens it, `f` keeps only what has its path and `x` leaves that out. Whoever looks at a row keeps it in sight,
-// however many come in above it.
+// Ten thousand rows of which only the visible ones are drawn. One row has the focus; arrows, Home, End and the page keys move
+// it, Enter opens it, `f` filters by its path and `x` excludes it. The focused row stays in place while new rows come in.
 
 // biome-ignore-all lint/a11y/useSemanticElements: a real table cannot leave out the rows that are out of sight
 
@@ -21,12 +20,12 @@ interface DecisionTableProps {
   readonly change: (change: (to: URLSearchParams) => void) => void
 }
 
-const ROW_PX = 30
+const ROW_PX = 34
 const PAGE_ROWS = 15
-const HEADS = ["Time", "Verdict", "Caller", "Workload", "Method", "Path", "Rule"]
+const HEADS = ["Time", "Verdict", "Caller", "Workload", "Method", "Path", "Decided by"]
 
 export function DecisionTable({ decisions, pane, chosen, choose, change }: DecisionTableProps): ReactNode {
-  /** Absent for whoever follows the newest. */
+  /** Absent while following the newest. */
   const [focused, setFocused] = useState<Answer<Decision>>()
   const rows = useVirtualizer({
     count: decisions.length,
@@ -110,7 +109,7 @@ export function DecisionTable({ decisions, pane, chosen, choose, change }: Decis
         </div>
       </div>
       <p className="hint keys">
-        ↑ ↓ move · Enter opens · f keeps this path · x leaves it out
+        ↑ ↓ move · Enter opens · f filters by this path · x excludes it
         {at > 0 && ` · ${count(at)} above, Home goes there`}
       </p>
     </div>

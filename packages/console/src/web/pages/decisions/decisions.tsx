@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions: what proxies decide, live, filtered by what stands in the address, and why each was decided so.
+// Traffic: what proxies decide, live, filtered by what is in the address; a row opens its explanation beside the list.
 
+import { useQuery } from "@tanstack/react-query"
 import { type ReactNode, useRef, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
+import { api } from "../../api/client.js"
+import { answersPath } from "../../api/queries.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
+import { useNamespace } from "../../shell/namespace.js"
+import { useSession } from "../../shell/session.js"
+import { PageHead } from "../../ui/card.js"
+import { Empty } from "../../ui/empty.js"
 import { Failure } from "../../ui/failure.js"
 import { count } from "../../ui/time.js"
 import { DecisionDetail } from "./decision-detail.js"
@@ -13,44 +20,69 @@ import { FilterBar } from "./filter-bar.js"
 import { useLiveDecisions } from "./live-decisions.js"
 import "./decisions.css"
 
+/** A decision by its id, or the beginning of one among those that are shown. */
+function useDecisionNamed(id: string, decisions: readonly Answer<Decision>[]) {
+  const { names } = useSession()
+  const shown = id === "" ? undefined : decisions.find(({ spec }) => spec.id?.startsWith(id) === true)
+  const asked = useQuery({
+    queryKey: ["answers", "decisions", id],
+    queryFn: () => api<Answer<Decision>>(`${answersPath(names, "decisions")}/${encodeURIComponent(id)}`),
+    enabled: id !== "" && shown === undefined,
+    retry: false,
+  })
+  return { data: shown ?? asked.data, isError: id !== "" && shown === undefined && asked.isError }
+}
+
 export function Decisions(): ReactNode {
   const [search, change] = useSearchParameters()
   const wanted = wantedIn(search)
+  const namespace = useNamespace()
   const [paused, setPaused] = useState(false)
-  const { decisions, leftOut, error, live } = useLiveDecisions(queryOf(wanted), paused)
-  const [chosen, setChosen] = useState<Answer<Decision>>()
+  const { decisions, leftOut, error, live } = useLiveDecisions(queryOf(wanted), paused, namespace)
+  const [picked, setChosen] = useState<Answer<Decision>>()
+  const id = search.get("id") ?? ""
+  const named = useDecisionNamed(id, decisions)
+  const chosen = picked ?? named.data
   const table = useRef<HTMLDivElement>(null)
   const close = (): void => {
     setChosen(undefined)
+    if (id !== "") change(to => to.delete("id"))
     // Back to where it was opened from.
     table.current?.focus()
   }
   return (
     <>
-      <h1>Decisions</h1>
-      <FilterBar wanted={wanted} change={change} />
-      <p className="bar" role="status">
-        {count(decisions.length)} shown
-        {leftOut > 0 && `, ${count(leftOut)} were too many to tell`}
-        {live && !paused && " · live"}
+      <PageHead title="Traffic" sub="Every decision of every proxy, as it is made.">
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           Pause
         </button>
+      </PageHead>
+      <FilterBar wanted={wanted} change={change} />
+      <p className="bar hint" role="status">
+        {count(decisions.length)} shown
+        {leftOut > 0 && `, ${count(leftOut)} dropped because there were too many`}
+        {live && !paused && " · live"}
       </p>
       {error !== undefined && <Failure error={error} />}
-      {decisions.length === 0 && error === undefined && (
-        <p>
-          {wanted.length > 0
-            ? "No decision fits; take a filter away."
-            : "No proxy has decided anything yet. Send a request to a workload, and it is here at once."}
+      {named.isError && (
+        <p role="alert">
+          No proxy remembers decision <code>{id}</code>. Each keeps its last thousand; give the whole id to ask all of
+          them.
         </p>
       )}
-      <div className="split">
-        {decisions.length > 0 && (
-          <DecisionTable {...{ decisions, change }} pane={table} chosen={chosen?.metadata.name} choose={setChosen} />
-        )}
-        {chosen !== undefined && <DecisionDetail decision={chosen} close={close} />}
-      </div>
+      {decisions.length === 0 && error === undefined && (
+        <div className="card">
+          {wanted.length > 0 ? (
+            <Empty title="No decision matches">Remove a filter.</Empty>
+          ) : (
+            <Empty title="No decisions yet">Send a request to a workload and it appears here at once.</Empty>
+          )}
+        </div>
+      )}
+      {decisions.length > 0 && (
+        <DecisionTable {...{ decisions, change }} pane={table} chosen={chosen?.metadata.name} choose={setChosen} />
+      )}
+      {chosen !== undefined && <DecisionDetail key={chosen.metadata.name} decision={chosen} close={close} />}
     </>
   )
 }

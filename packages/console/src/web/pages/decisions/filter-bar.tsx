@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters and exclusions: each a button that takes it away again.
+// Filters and exclusions, each with a button that removes it.
 
+import { X } from "lucide-react"
 import type { FormEvent, ReactNode } from "react"
 import { formText } from "../../ui/form-text.js"
 import { add, remove, TRAITS, type Trait, type Wanted } from "./decision-filter.js"
@@ -39,7 +40,7 @@ export function FilterBar({ wanted, change }: FilterBarProps): ReactNode {
           </select>
         </label>
         <label>
-          Value, * for any text
+          Value (* matches any text)
           <input name="pattern" required autoComplete="off" />
         </label>
         <button type="submit">Add filter</button>
@@ -48,16 +49,16 @@ export function FilterBar({ wanted, change }: FilterBarProps): ReactNode {
           aria-pressed={refusedOnly}
           onClick={() => change(to => (refusedOnly ? remove(to, refused) : add(to, refused)))}
         >
-          Refused only
+          Denied only
         </button>
       </form>
       {wanted.length > 0 && (
-        <ul className="bar plain-row" aria-label="Filters">
+        <ul className="chips" aria-label="Filters">
           {wanted.map(one => (
             <li key={`${one.trait}${one.not}${one.pattern}`}>
               <button type="button" onClick={() => change(to => remove(to, one))}>
-                {one.trait} {one.not ? "is not" : "is"} {one.pattern} <span aria-hidden="true">✕</span>
-                <span className="unseen"> – take away</span>
+                {one.trait} {one.not ? "is not" : "is"} {one.pattern} <X className="icon" aria-hidden={true} />
+                <span className="unseen"> – remove</span>
               </button>
             </li>
           ))}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions as they are made, newest first: what proxies still know, then what they tell. News are gathered for a moment,
-// so that a hundred a second draw the page a few times and not a hundred.
+// Decisions as they are made, newest first: those that proxies remember, then new ones. New ones are collected for a moment,
+// so that a hundred per second redraw the page a few times per second.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
@@ -37,7 +37,7 @@ const GATHER_MS = 250
 const AGAIN_MS = 2_000
 const NOTHING: Known = { decisions: [], leftOut: 0, error: undefined, live: false, query: "" }
 
-export function useLiveDecisions(query: string, paused: boolean): LiveDecisions {
+export function useLiveDecisions(query: string, paused: boolean, namespace?: string): LiveDecisions {
   const { names } = useSession()
   const queries = useQueryClient()
   const [state, setState] = useState(NOTHING)
@@ -46,7 +46,8 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
     // Nobody looks; what is decided meanwhile is asked for when somebody does.
     if (paused || hidden) return
     const ended = new AbortController()
-    const base = answersPath(names, "decisions")
+    const base = answersPath(names, "decisions", namespace)
+    const asked = `${namespace ?? ""} ${query}`
     let waiting: Answer<Decision>[] = []
     let missed = 0
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -70,9 +71,9 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       noteAnswer("answers")
       const shown = new Set(items.map(({ metadata }) => metadata.name))
       setState(known => ({
-        ...{ query, error: undefined, live: true },
-        decisions: [...items, ...before(known, query, shown)].slice(0, MOST),
-        leftOut: known.query === query ? known.leftOut : 0,
+        ...{ query: asked, error: undefined, live: true },
+        decisions: [...items, ...before(known, asked, shown)].slice(0, MOST),
+        leftOut: known.query === asked ? known.leftOut : 0,
       }))
       for await (const event of news) {
         if (event.type === "ADDED") {
@@ -104,7 +105,7 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       ended.abort()
       clearTimeout(timer)
     }
-  }, [names, query, paused, hidden, queries])
+  }, [names, query, paused, hidden, queries, namespace])
   return state
 }
 

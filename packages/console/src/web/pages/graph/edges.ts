@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who called whom, as edges, and which of them concern a place.
+// Who called whom, as edges between services, and which of them concern a place.
 
 import type { Destination, ObservedCall } from "../../api/answers.js"
-import { keyOf, type Pod } from "../../api/objects.js"
-import { cellsOf } from "../matrix/seen-matrix.js"
-import { callerOf } from "../workloads/call-table.js"
+import type { Services } from "./services.js"
 
 export interface Edge {
   readonly from: string
@@ -16,58 +14,89 @@ export interface Edge {
   readonly plaintextUntil?: string
   /** Whether the last call came by mutual TLS, whatever was before. */
   readonly isMtls: boolean
+  /** The latest first. */
+  readonly calls: readonly ObservedCall[]
 }
 
-export function edgesOf(calls: readonly ObservedCall[], pods: readonly Pod[]): readonly Edge[] {
-  return [...cellsOf(calls, call => identityOf(call, pods)).values()]
-    .map(({ caller, workload, allowed, refused, plaintext, lastPlaintext, lastMtls }) => ({
-      from: caller,
-      to: workload,
-      allowed,
-      refused,
-      plaintext,
-      ...(lastPlaintext === "" ? {} : { plaintextUntil: lastPlaintext }),
-      isMtls: lastMtls > lastPlaintext,
-    }))
-    .sort((a, b) => (`${a.from} ${a.to}` < `${b.from} ${b.to}` ? -1 : 1))
+export function edgesOf(calls: readonly ObservedCall[], services: Services): readonly Edge[] {
+  const found = new Map<string, { from: string; to: string; calls: ObservedCall[] }>()
+  for (const call of calls) {
+    const [from, to] = [services.ofCaller(call), services.ofWorkload(call.workload)]
+    const known = found.get(`${from} ${to}`)
+    if (known === undefined) found.set(`${from} ${to}`, { from, to, calls: [call] })
+    else known.calls.push(call)
+  }
+  return [...found.values()].map(edgeOf).sort((a, b) => (`${a.from} ${a.to}` < `${b.from} ${b.to}` ? -1 : 1))
 }
 
-/** In plaintext a caller has no identity to show, but whoever has its address runs under one: both are one caller. */
-function identityOf(call: ObservedCall, pods: readonly Pod[]): string {
-  const { caller, from } = call
-  const pod = caller === undefined && from !== undefined ? podOf(from, pods) : undefined
-  const account = pod?.spec?.serviceAccountName
-  return pod === undefined || account === undefined ? callerOf(call) : `${pod.metadata.namespace}/${account}`
+function edgeOf({ from, to, calls }: Pick<Edge, "from" | "to" | "calls">): Edge {
+  const sum = (of: (call: ObservedCall) => boolean): number =>
+    calls.reduce((all, call) => all + (of(call) ? call.count : 0), 0)
+  const lastPlaintext = latest(calls.filter(({ tls }) => !tls))
+  return {
+    from,
+    to,
+    allowed: sum(({ verdict }) => verdict === "allow"),
+    refused: sum(({ verdict }) => verdict !== "allow"),
+    plaintext: sum(({ tls }) => !tls),
+    ...(lastPlaintext === "" ? {} : { plaintextUntil: lastPlaintext }),
+    isMtls: latest(calls.filter(({ tls }) => tls)) > lastPlaintext,
+    calls: [...calls].sort((a, b) => (a.lastSeen < b.lastSeen ? 1 : -1)),
+  }
 }
 
-/** By its own name, or by that of what runs it. */
-function podOf(workload: string, pods: readonly Pod[]): Pod | undefined {
-  return pods.find(pod => keyOf(pod) === workload) ?? pods.find(pod => keyOf(pod).startsWith(`${workload}-`))
+/** Times of one format are in the order of their texts; none is before all. */
+function latest(calls: readonly ObservedCall[]): string {
+  return (
+    calls
+      .map(({ lastSeen }) => lastSeen)
+      .sort()
+      .at(-1) ?? ""
+  )
 }
 
-/** Of a workload, or of all in a namespace. */
+/** Of a service, or of all in a namespace. */
 export function neighbours(edges: readonly Edge[], place: string): readonly Edge[] {
   return edges.filter(({ from, to }) => isAt(from, place) || isAt(to, place))
 }
 
-function isAt(name: string | undefined, place: string): boolean {
-  return name === place || (!place.includes("/") && name?.startsWith(`${place}/`) === true)
+function isAt(name: string, place: string): boolean {
+  return name === place || (!place.includes("/") && namespaceOf(name) === place)
 }
 
-/** Calls that no other proxy has told of: to something without one, out of the mesh, or without an answer. */
+/** Calls that no other proxy reported: to a destination without one, outside the mesh, or without an answer. */
 export function unseenByOthers(
   destinations: readonly Destination[],
   place: string | undefined,
+  services: Services,
 ): readonly Destination[] {
   return destinations.filter(
     ({ workload, to, place: where, failures }) =>
-      (where !== "mesh" || failures > 0) && (place === undefined || [workload, to].some(name => isAt(name, place))),
+      (where !== "mesh" || failures > 0) &&
+      (place === undefined ||
+        [workload, ...(to === undefined ? [] : [to])].some(name => isAt(services.ofWorkload(name), place))),
   )
 }
 
-/** Those called most first. */
-export function placesIn(edges: readonly Edge[]): readonly { readonly place: string; readonly calls: number }[] {
-  const calls = new Map<string, number>()
-  for (const { to, allowed, refused } of edges) calls.set(to, (calls.get(to) ?? 0) + allowed + refused)
-  return [...calls].map(([place, sum]) => ({ place, calls: sum })).sort((a, b) => b.calls - a.calls)
+/** Empty for a caller outside the mesh. */
+export function namespaceOf(service: string): string {
+  return service.includes("/") ? (service.split("/")[0] ?? "") : ""
+}
+
+export const COLLAPSED = "namespace:"
+
+/** With all services of these namespaces as one node each; calls inside of one are not drawn. */
+export function collapsed(edges: readonly Edge[], namespaces: ReadonlySet<string>): readonly Edge[] {
+  const nameOf = (service: string): string => {
+    const namespace = namespaceOf(service)
+    return namespaces.has(namespace) ? COLLAPSED + namespace : service
+  }
+  const found = new Map<string, Pick<Edge, "from" | "to" | "calls">>()
+  for (const edge of edges) {
+    const [from, to] = [nameOf(edge.from), nameOf(edge.to)]
+    if (from === to && from.startsWith(COLLAPSED)) continue
+    const calls = [...(found.get(`${from} ${to}`)?.calls ?? []), ...edge.calls]
+    found.set(`${from} ${to}`, { from, to, calls })
+  }
+  return [...found.values()].map(edgeOf)
 }

@@ -1,155 +1,172 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph: a workload and its neighbours, or a namespace, as it was seen, with a table that says the same. Nobody sees all
-// workloads at once, so a thousand stay readable.
+// Map: one node per service, grouped by namespace, laid out along the calls, with a table that says the same. Services and
+// edges open side panels; large meshes start with collapsed namespaces.
 
-import { lazy, type ReactNode, Suspense, useRef } from "react"
+import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from "react"
 import { Link, useRoute } from "wouter"
 import type { ObservedCall } from "../../api/answers.js"
 import { useAnswers, usePods } from "../../api/queries.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
-import { Columns } from "../../ui/columns.js"
-import { Loaded } from "../../ui/loaded.js"
-import { Mark } from "../../ui/mark.js"
-import { More } from "../../ui/more.js"
+import { useNamespace } from "../../shell/namespace.js"
+import { Card, PageHead } from "../../ui/card.js"
+import { Empty } from "../../ui/empty.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
-import { Ago, count } from "../../ui/time.js"
-import { type Edge, edgesOf, neighbours, placesIn } from "./edges.js"
+import { EdgePanel, ServicePanel } from "./details.js"
+import { EdgeTable } from "./edge-table.js"
+import { collapsed, type Edge, edgesOf, namespaceOf, neighbours } from "./edges.js"
 import { OtherCalls } from "./other-calls.js"
 import { edgeKey, type History, type Rate, rateOf, remembered } from "./rates.js"
+import { Services } from "./services.js"
 import "./graph.css"
 
 const Drawing = lazy(() => import("./drawing.js"))
 
 const SPANS = ["15m", "1h", "1d", "7d", "30d"]
-const MOST = 150
-const MOST_PLACES = 100
+/** With more services, namespaces start collapsed. */
+const MANY = 60
 
 export function Graph(): ReactNode {
-  const [, at] = useRoute("/graph/:namespace/:name?")
+  const [, at] = useRoute("/map/:namespace/:name?")
   const [search, change] = useSearchParameters()
+  const namespace = useNamespace()
   const since = search.get("since") ?? "1d"
   const calls = useAnswers<ObservedCall>(`calls?since=${encodeURIComponent(since)}`)
   const pods = usePods()
-  const place = at === null ? undefined : at.name === undefined ? at.namespace : `${at.namespace}/${at.name}`
+  const services = useMemo(() => new Services(pods.data ?? []), [pods.data])
+  const place =
+    at === null ? namespace : at.name === undefined ? at.namespace : services.ofWorkload(`${at.namespace}/${at.name}`)
   return (
     <>
-      <h1>Graph{place === undefined ? "" : ` of ${place}`}</h1>
+      <PageHead
+        title={at === null ? "Map" : `Map of ${place}`}
+        sub="Who calls whom, by mutual TLS or in plaintext, and what is denied."
+      >
+        {at !== null && (
+          <Link className="button" href="/map">
+            Show all
+          </Link>
+        )}
+      </PageHead>
       <div className="bar">
         <label>
-          Seen within
+          Time range
           <select value={since} onChange={({ target }) => change(to => to.set("since", target.value))}>
             {SPANS.map(span => (
               <option key={span}>{span}</option>
             ))}
           </select>
         </label>
-        {place !== undefined && <Link href="/graph">Everything else</Link>}
+        <SearchField label="Search services" />
       </div>
       <Loaded query={calls}>
         {({ items }) => (
-          <Seen
+          <Observed
             edges={edgesOf(
               items.map(({ spec }) => spec),
-              pods.data ?? [],
+              services,
             )}
+            services={services}
             at={calls.dataUpdatedAt}
             place={place}
             key={since}
           />
         )}
       </Loaded>
-      <OtherCalls since={since} place={place} />
+      <OtherCalls since={since} place={place} services={services} />
     </>
   )
 }
 
-interface SeenProps {
+interface ObservedProps {
   readonly edges: readonly Edge[]
-  /** When they were told. */
+  readonly services: Services
+  /** When they were reported. */
   readonly at: number
   readonly place: string | undefined
 }
 
-function Seen({ edges, at, place }: SeenProps): ReactNode {
+type Opened = { readonly service: string } | { readonly from: string; readonly to: string }
+
+function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
   const history = useRef<History>([])
   history.current = remembered(history.current, edges, at)
   const rate = (edge: Edge): Rate | undefined => rateOf(history.current, edgeKey(edge))
-  if (edges.length === 0) return <p>Nobody has called anybody within this time, as far as proxies have told.</p>
-  const shown = place === undefined ? edges : neighbours(edges, place)
-  if (shown.length > MOST) return <Choice edges={edges} />
-  return (
-    <>
-      <Suspense fallback={<p role="status">Drawing…</p>}>
-        <Drawing edges={shown} rate={rate} centre={place} />
-      </Suspense>
-      <EdgeTable edges={shown} rate={rate} />
-    </>
-  )
-}
-
-/** Too much for one picture: where to look instead. */
-function Choice({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
+  const [opened, setOpened] = useState<Opened>()
+  /** Namespaces that were collapsed or opened by hand. */
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const wanted = useSearchText()
-  const places = placesIn(edges).filter(({ place }) => place.toLowerCase().includes(wanted))
+  const found = (place === undefined ? edges : neighbours(edges, place)).filter(({ from, to }) =>
+    `${from} ${to}`.toLowerCase().includes(wanted),
+  )
+  if (edges.length === 0) {
+    return (
+      <div className="card">
+        <Empty title="No traffic reported in this time range">
+          Send some with <code>merlonctl exec consumer -n app -- xclient --host web --path / 20</code>
+        </Empty>
+      </div>
+    )
+  }
+  const all = [...new Set(found.flatMap(({ from, to }) => [namespaceOf(from), namespaceOf(to)]))].filter(
+    name => name !== "",
+  )
+  const startsCollapsed = new Set(found.flatMap(({ from, to }) => [from, to])).size > MANY
+  const closed = new Set(all.filter(name => startsCollapsed !== toggled.has(name)))
+  const drawn = collapsed(found, closed)
+  const toggle = (name: string): void => {
+    const next = new Set(toggled)
+    if (!next.delete(name)) next.add(name)
+    setToggled(next)
+  }
+  const edge =
+    opened !== undefined && "from" in opened ? edges.find(one => edgeKey(one) === edgeKey(opened)) : undefined
   return (
     <>
-      <p>{count(edges.length)} pairs called each other: too many for one picture. Choose a workload.</p>
-      <div className="bar">
-        <SearchField label="Search" />
-      </div>
-      <ul className="plain">
-        {places.slice(0, MOST_PLACES).map(({ place, calls }) => (
-          <li key={place}>
-            <Link href={`/graph/${place}`}>{place}</Link> {count(calls)} calls
-          </li>
-        ))}
-      </ul>
-      <More shown={MOST_PLACES} of={places.length} />
+      <Card
+        title="Services"
+        flush
+        note={
+          <span className="legend" aria-hidden="true">
+            <span>mTLS</span>
+            <span className="plaintext">plaintext</span>
+            <span className="refused">denied</span>
+          </span>
+        }
+      >
+        {found.length === 0 ? (
+          <Empty title="No service matches" />
+        ) : (
+          <Suspense fallback={<Skeleton />}>
+            <Drawing
+              key={`${place} ${wanted} ${[...closed].join()}`}
+              edges={drawn}
+              rate={rate}
+              centre={place}
+              about={service => aboutService(service, services)}
+              openService={service => setOpened({ service })}
+              openEdge={one => setOpened({ from: one.from, to: one.to })}
+              toggle={toggle}
+            />
+          </Suspense>
+        )}
+        <EdgeTable edges={found} rate={rate} open={one => setOpened({ from: one.from, to: one.to })} />
+      </Card>
+      {edge !== undefined && <EdgePanel key={edgeKey(edge)} edge={edge} close={() => setOpened(undefined)} />}
+      {opened !== undefined && "service" in opened && (
+        <ServicePanel
+          key={opened.service}
+          service={opened.service}
+          edges={edges}
+          pods={services.podsOf(opened.service)}
+          close={() => setOpened(undefined)}
+        />
+      )}
     </>
   )
 }
 
-interface EdgeTableProps {
-  readonly edges: readonly Edge[]
-  readonly rate: (edge: Edge) => Rate | undefined
-}
-
-function EdgeTable({ edges, rate }: EdgeTableProps): ReactNode {
-  return (
-    <table aria-label="The same as a table">
-      <Columns names={["Caller", "Called", "Transport", "Allowed", "Refused", "Now, a minute"]} />
-      <tbody>
-        {edges.map(edge => (
-          <EdgeRow key={edgeKey(edge)} {...edge} rate={rate(edge)} />
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-function EdgeRow(edge: Edge & { readonly rate: Rate | undefined }): ReactNode {
-  const { from, to, allowed, refused, plaintext, plaintextUntil, isMtls, rate } = edge
-  return (
-    <tr>
-      <th scope="row">{from.includes("/") ? <Link href={`/graph/${from}`}>{from}</Link> : from}</th>
-      <td>
-        <Link href={`/graph/${to}`}>{to}</Link>
-      </td>
-      <td>
-        {isMtls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">{count(plaintext)} in plaintext</Mark>}
-        {isMtls && plaintextUntil !== undefined && (
-          <>
-            , plaintext until <Ago at={plaintextUntil} />
-          </>
-        )}
-      </td>
-      <td>{count(allowed)}</td>
-      <td>{refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>}</td>
-      <td>
-        {rate === undefined
-          ? "…"
-          : `${count(Math.round(rate.allowed))} allowed, ${count(Math.round(rate.refused))} refused`}
-      </td>
-    </tr>
-  )
+function aboutService(service: string, services: Services): string {
+  const pods = services.podsOf(service).length
+  return pods === 0 ? "" : `${pods} ${pods === 1 ? "pod" : "pods"}`
 }

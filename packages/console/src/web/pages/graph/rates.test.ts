@@ -4,7 +4,7 @@ import type { Edge } from "./edges.js"
 import { type History, rateOf, remembered } from "./rates.js"
 
 const edge = (allowed: number, refused = 0): Edge => ({
-  ...{ from: "a", to: "b", allowed, refused, plaintext: 0, isMtls: true },
+  ...{ from: "a", to: "b", allowed, refused, plaintext: 0, isMtls: true, calls: [] },
 })
 
 function told(...counts: readonly (readonly [at: number, edges: readonly Edge[]])[]): History {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may call whom: what identities may reach by proof, beside what they were seen to call.
+// Access: what identities can reach, proved, next to what they called.
 
 import type { ReactNode } from "react"
 import type { Answer, ObservedCall, WorkloadReport } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
 import { useAnswers } from "../../api/queries.js"
+import { Card, PageHead } from "../../ui/card.js"
 import { Loaded } from "../../ui/loaded.js"
 import { principalOf } from "../../ui/names.js"
 import { Reachable } from "./reachable.js"
@@ -18,19 +19,18 @@ export function Matrix(): ReactNode {
   const running = (workloads.data?.items ?? []).map(keyOf)
   return (
     <>
-      <h1>Who may call whom</h1>
-      <section aria-labelledby="seen">
-        <h2 id="seen">Callers by workloads</h2>
+      <PageHead title="Access" sub="Who called whom, and who can." />
+      <Card title="Callers by workload">
         <Loaded query={calls}>
           {({ items }) => <Table calls={items.map(({ spec }) => spec)} accounts={accounts} running={running} />}
         </Loaded>
-      </section>
+      </Card>
       <Reachable accounts={accounts} />
     </>
   )
 }
 
-/** Identities of those that run. */
+/** Identities of running workloads. */
 function accountsOf(workloads: readonly Answer<WorkloadReport>[]): readonly string[] {
   return [...new Set(workloads.map(({ spec }) => principalOf(spec.identity)))].sort()
 }

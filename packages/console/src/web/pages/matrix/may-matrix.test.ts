@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it, test } from "vitest"
 import type { Ways } from "../../api/answers.js"
-import { identitiesOf, mayCall } from "./may-matrix.js"
+import { csvOf } from "./csv.js"
+import { accessOf, identitiesOf } from "./may-matrix.js"
 
-const way = (workload: string): Ways["ways"][number] => ({
-  ...{ workload, callers: "", requests: "", limits: [], witness: { protocol: "http", sourceIp: "", port: 1 } },
+type Way = Ways["ways"][number]
+
+const way = (workload: string, fields: Partial<Way> = {}): Way => ({
+  ...{ workload, callers: "anybody", requests: "any request", limits: ["over mutual TLS"] },
+  ...{ witness: { protocol: "http", sourceIp: "", port: 1 }, ...fields },
 })
+const proved = (...ways: readonly Way[]): Ways => ({ result: "proved", ways, undecided: [] })
 
 test.each<readonly [string, Ways | undefined, string | undefined]>([
-  ["nobody has asked", undefined, undefined],
-  ["there is a way", { result: "proved", ways: [way("app/web")], undecided: [] }, "may"],
-  ["there is a way to one of its Pods", { result: "proved", ways: [way("app/web-6d4-x")], undecided: [] }, "may"],
-  ["there is none, proved", { result: "proved", ways: [way("app/other")], undecided: [] }, "may not"],
-  [
-    "it is not decided of it",
-    { result: "undecided", ways: [], undecided: [{ workload: "app/web", reason: "" }] },
-    undefined,
-  ],
+  ["nothing was asked", undefined, undefined],
+  ["every request gets through", proved(way("app/web")), "all"],
+  ["every request gets through to one of its Pods", proved(way("app/web-6d4-x")), "all"],
+  ["only some paths do", proved(way("app/web", { requests: "GET or HEAD" })), "some"],
+  ["only a token lets requests through", proved(way("app/web", { callers: "td/ns/a/sa/b with a token" })), "some"],
+  ["there is another condition", proved(way("app/web", { limits: ["over mutual TLS", "not /admin"] })), "some"],
+  ["no request gets through", proved(way("app/other")), "none"],
+  ["it is not decided", { result: "undecided", ways: [], undecided: [{ workload: "app/web", reason: "" }] }, undefined],
   [
     "it is not decided of another",
     { result: "undecided", ways: [], undecided: [{ workload: "app/other", reason: "" }] },
-    "may not",
+    "none",
   ],
-])("says of a workload, where %s: %s", (_, ways, expected) => {
-  expect(mayCall(ways, "app/web")).toBe(expected)
+])("where %s, the access is %s", (_, ways, expected) => {
+  expect(accessOf(ways, "app/web")).toBe(expected)
+})
+
+it("writes CSV that no spreadsheet takes for a formula", () => {
+  expect(
+    csvOf([
+      ["a", 'b "c"', "=1+1"],
+      ["d,e", "", "-x"],
+    ]),
+  ).toBe('a,"b ""c""",\'=1+1\r\n"d,e",,\'-x\r\n')
 })
 
 it("names each identity once, of those that run and those that called", () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What identities may do by proof, beside what they were seen to do: one row for each identity, one column for each workload.
+// What identities can do, proved, next to what they did: one row for each identity, one column for each workload.
 
 import type { Ways } from "../../api/answers.js"
 import type { Cell } from "./seen-matrix.js"
@@ -7,10 +7,10 @@ import type { Cell } from "./seen-matrix.js"
 /** An identity as it is asked about, by the name under which it is shown. */
 export type Identities = ReadonlyMap<string, string>
 
-/** `may` where some request gets through, `may not` where none does; undefined where that is not proved. */
-export type May = "may" | "may not" | undefined
+/** Whether every request gets through, some do, or none does; undefined where that is not proved. */
+export type Access = "all" | "some" | "none" | undefined
 
-/** Those that run and those that were seen to call. */
+/** Those of running workloads and of recorded callers. */
 export function identitiesOf(
   accounts: readonly string[],
   cells: Iterable<Cell>,
@@ -20,11 +20,17 @@ export function identitiesOf(
   return new Map([...new Set(principals)].sort().map(principal => [nameOf(principal), principal]))
 }
 
-export function mayCall(ways: Ways | undefined, workload: string): May {
+export function accessOf(ways: Ways | undefined, workload: string): Access {
   if (ways === undefined) return undefined
-  if (ways.ways.some(way => isOf(way.workload, workload))) return "may"
+  const own = ways.ways.filter(way => isOf(way.workload, workload))
+  if (own.length > 0) return own.some(isUnlimited) ? "all" : "some"
   const isOpen = ways.result !== "proved" && ways.undecided.some(one => isOf(one.workload, workload))
-  return isOpen ? undefined : "may not"
+  return isOpen ? undefined : "none"
+}
+
+/** An identity is shown by mutual TLS, so that is no limit of it. Every other condition is one. */
+function isUnlimited({ callers, requests, limits }: Ways["ways"][number]): boolean {
+  return requests === "any request" && !callers.includes(" with ") && limits.every(limit => limit === "over mutual TLS")
 }
 
 /** Proofs are about Pods, calls about what runs them. */

@@ -6,14 +6,14 @@ import type { Ways } from "../../api/answers.js"
 import { useAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
+import { Card } from "../../ui/card.js"
 import { useFollowValue } from "../../ui/follow-value.js"
 import { Loaded } from "../../ui/loaded.js"
-import { Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { WaysTable } from "../workloads/callers.js"
 
 const MOST = 40
-/** So few stand open. */
+/** Up to this many are open. */
 const FEW = 10
 
 export function Reachable({ accounts }: { readonly accounts: readonly string[] }): ReactNode {
@@ -23,10 +23,10 @@ export function Reachable({ accounts }: { readonly accounts: readonly string[] }
   const field = useFollowValue(principal ?? "")
   const spec = useMemo(() => ({ principal }), [principal])
   const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
-  if (mayAsk === false) return <p className="hint">Proofs take the right to create `reach`, which you do not have.</p>
+  if (mayAsk === false)
+    return <p className="hint">Proofs need the right to create `reach`, which the role `edit` has.</p>
   return (
-    <section aria-labelledby="may">
-      <h2 id="may">What an identity may call</h2>
+    <Card title="What an identity can reach" note="proved">
       <div className="bar">
         <label className="long">
           Identity
@@ -45,7 +45,7 @@ export function Reachable({ accounts }: { readonly accounts: readonly string[] }
         </datalist>
       </div>
       <Loaded query={reach}>{answer => <Reached by={answer} />}</Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -57,12 +57,12 @@ function Reached({ by }: { readonly by: Ways }): ReactNode {
       {workloads.slice(0, MOST).map(workload => (
         <details key={workload} open={workloads.length < FEW}>
           <summary>
-            <Mark tone="good">{workload}</Mark>
+            <strong>{workload}</strong>
           </summary>
           <WaysTable of={{ ...by, ways: by.ways.filter(way => way.workload === workload) }} />
         </details>
       ))}
-      <More shown={MOST} of={workloads.length} hint="`merlonctl what-can` lists them all" />
+      <More shown={MOST} of={workloads.length} hint="`merlonctl what-can` lists all of them" />
     </>
   )
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls summed up by who called whom.
+// Recorded calls summed up by caller and workload.
 
 import type { ObservedCall } from "../../api/answers.js"
-import { principalOf, stageWords } from "../../ui/names.js"
+import { causeOf, principalOf } from "../../ui/names.js"
 
 export interface Cell {
   readonly caller: string
@@ -15,7 +15,7 @@ export interface Cell {
   /** When the last came in plaintext, and by mutual TLS. */
   readonly lastPlaintext: string
   readonly lastMtls: string
-  /** How often each rule, or stage where no rule did, settled it. */
+  /** How often each rule, or stage without a rule, decided it. */
   readonly rules: ReadonlyMap<string, number>
 }
 
@@ -29,7 +29,7 @@ export function cellsOf(
     const caller = callerOf(call)
     const key = `${caller} ${call.workload}`
     const known = cells.get(key)
-    const rule = call.rule === undefined ? stageWords(call.stage) : `rule ${call.rule.rule} of ${call.rule.policy}`
+    const rule = causeOf(call)
     const rules = new Map(known?.rules)
     rules.set(rule, (rules.get(rule) ?? 0) + call.count)
     cells.set(key, {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callers by workloads: what was seen, and where somebody wants to know it, what may be, proved. A cell opens its rules.
+// Callers by workload: recorded calls and, on request, what is possible, proved. A cell opens its rules.
 
 import { type ReactNode, useState } from "react"
 import { Link } from "wouter"
@@ -7,14 +7,16 @@ import type { ObservedCall, Ways } from "../../api/answers.js"
 import { useAllAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
-import { Mark } from "../../ui/mark.js"
+import { isIn, useNamespace } from "../../shell/namespace.js"
+import { Empty } from "../../ui/empty.js"
+import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
-import { callerName } from "../../ui/names.js"
+import { callerName, callerOf } from "../../ui/names.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
-import { callerOf } from "../workloads/call-table.js"
 import { WaysTable } from "../workloads/callers.js"
-import { identitiesOf, isOf, type May, mayCall } from "./may-matrix.js"
+import { csvOf } from "./csv.js"
+import { type Access, accessOf, identitiesOf, isOf } from "./may-matrix.js"
 import { type Cell, cellsOf } from "./seen-matrix.js"
 
 const MOST = 40
@@ -22,23 +24,27 @@ const MOST = 40
 interface TableProps {
   readonly calls: readonly ObservedCall[]
   readonly accounts: readonly string[]
-  /** Those that run; seen or not, they may be called. */
+  /** Running workloads, called or not. */
   readonly running: readonly string[]
 }
 
 export function Table({ calls, accounts, running }: TableProps): ReactNode {
   const [search, change] = useSearchParameters()
   const wanted = useSearchText()
+  const namespace = useNamespace()
   const [chosen, setChosen] = useState<{ readonly caller: string; readonly workload: string }>()
   const mayAsk = useMayAsk("reach")
   const proving = mayAsk === true && search.has("proved")
   const cells = cellsOf(calls, callerOf)
   const identities = identitiesOf(proving ? accounts : [], cells.values(), callerName)
   const isWanted = (text: string): boolean => text.toLowerCase().includes(wanted)
-  const seen = [...cells.values()].filter(({ caller, workload }) => isWanted(`${caller} ${workload}`))
+  const isHere = (...keys: readonly string[]): boolean => keys.some(key => isIn(namespace, key))
+  const seen = [...cells.values()].filter(
+    ({ caller, workload }) => isHere(caller, workload) && isWanted(`${caller} ${workload}`),
+  )
   const idle = proving ? [...identities.keys()].filter(isWanted) : []
   const callers = [...new Set([...seen.map(({ caller }) => caller), ...idle])].sort()
-  const uncalled = proving ? running.filter(isWanted) : []
+  const uncalled = proving ? running.filter(key => isHere(key) && isWanted(key)) : []
   const workloads = [...new Set([...seen.map(({ workload }) => workload), ...uncalled])].sort()
   const asked = proving ? callers.slice(0, MOST).flatMap(caller => identities.get(caller) ?? []) : []
   const answers = useAllAsked<Ways>(
@@ -46,6 +52,19 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
     asked.map(principal => ({ principal })),
   )
   const waysOf = (caller: string): Ways | undefined => answers[asked.indexOf(identities.get(caller) ?? "")]?.data
+  const textOf = (caller: string, workload: string): string => {
+    const { allowed = 0, refused = 0 } = cells.get(`${caller} ${workload}`) ?? {}
+    const counts = allowed + refused === 0 ? [] : [`${allowed} allowed, ${refused} denied`]
+    return [...(proving ? [accessOf(waysOf(caller), workload) ?? "not proved"] : []), ...counts].join("; ")
+  }
+  const exportCsv = (): void => {
+    const rows = callers.map(caller => [caller, ...workloads.map(workload => textOf(caller, workload))])
+    const link = document.createElement("a")
+    link.href = URL.createObjectURL(new Blob([csvOf([["caller", ...workloads], ...rows])], { type: "text/csv" }))
+    link.download = "access.csv"
+    link.click()
+    URL.revokeObjectURL(link.href)
+  }
   return (
     <>
       <div className="bar">
@@ -56,11 +75,16 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
             aria-pressed={proving}
             onClick={() => change(to => (proving ? to.delete("proved") : to.set("proved", "")))}
           >
-            Prove who may
+            Prove who can
           </button>
         )}
+        <button type="button" disabled={workloads.length === 0} onClick={exportCsv}>
+          Export CSV
+        </button>
       </div>
-      {workloads.length === 0 && <p>Nobody has called anybody yet, as far as proxies have told.</p>}
+      {workloads.length === 0 && (
+        <Empty title="No traffic reported yet">Prove who can call whom, or send a request.</Empty>
+      )}
       <div className="matrix" hidden={workloads.length === 0}>
         <table>
           <thead>
@@ -81,7 +105,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
                   <td key={workload}>
                     <CellButton
                       cell={cells.get(`${caller} ${workload}`)}
-                      may={proving ? mayCall(waysOf(caller), workload) : undefined}
+                      access={proving ? accessOf(waysOf(caller), workload) : undefined}
                       name={`calls of ${caller} to ${workload}`}
                       open={() => setChosen({ caller, workload })}
                     />
@@ -92,10 +116,12 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
           </tbody>
         </table>
       </div>
-      <More shown={MOST} of={callers.length} hint="callers are found by searching" />
-      <More shown={MOST} of={workloads.length} hint="workloads are found by searching" />
+      <More shown={MOST} of={callers.length} hint="search for callers" />
+      <More shown={MOST} of={workloads.length} hint="search for workloads" />
       <p className="hint">
-        Numbers were seen: ✓ allowed, ✗ refused. {proving && "May and may not are proved. "}A cell opens its rules.
+        Counts are observed requests.{" "}
+        {proving && "“all”, “some” (only some paths, or only with a token) and “none” are proved. "}Click a cell to see
+        its rules.
       </p>
       {chosen !== undefined && (
         <Rules
@@ -110,17 +136,19 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
 
 interface CellButtonProps {
   readonly cell: Cell | undefined
-  readonly may: May
+  readonly access: Access
   readonly name: string
   readonly open: () => void
 }
 
-function CellButton({ cell, may, name, open }: CellButtonProps): ReactNode {
-  if (cell === undefined && may === undefined) return null
+const TONES = { all: "good", some: "warn", none: "quiet" } as const
+
+function CellButton({ cell, access, name, open }: CellButtonProps): ReactNode {
+  if (cell === undefined && access === undefined) return null
   const { allowed = 0, refused = 0 } = cell ?? {}
   return (
     <button type="button" onClick={open}>
-      {may !== undefined && <Mark tone={may === "may" ? "good" : "bad"}>{may}</Mark>}{" "}
+      {access !== undefined && <Badge tone={TONES[access]}>{access}</Badge>}{" "}
       {allowed > 0 && <Mark tone="good">{count(allowed)}</Mark>}{" "}
       {refused > 0 && <Mark tone="bad">{count(refused)}</Mark>}
       <span className="unseen"> {name}</span>
@@ -144,10 +172,10 @@ function Rules({ caller, workload, cell, ways }: RulesProps): ReactNode {
       <ul className="plain">
         {[...(cell?.rules ?? [])].map(([rule, times]) => (
           <li key={rule}>
-            {count(times)} by {rule}
+            {count(times)}: {rule}
           </li>
         ))}
-        {cell === undefined && <li>No call was seen.</li>}
+        {cell === undefined && <li>No recorded call.</li>}
       </ul>
       {ways !== undefined && (
         <WaysTable of={{ ...ways, ways: ways.ways.filter(way => isOf(way.workload, workload)) }} />

@@ -1,48 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh in a few numbers.
+// The mesh in four figures: enforcement, denied requests, mutual TLS, invariants.
 
 import type { ReactNode } from "react"
-import type { Answer, EnforcedNote, ProxyReport } from "../../api/answers.js"
-import { conditionOf, type Pod, type Policy } from "../../api/objects.js"
+import type { Answer, EnforcedNote, ProxyReport, Readiness, TrafficMinute } from "../../api/answers.js"
+import { conditionOf, type Policy } from "../../api/objects.js"
+import { Badge, Mark } from "../../ui/mark.js"
 import { count } from "../../ui/time.js"
+import { Sparkline } from "./sparkline.js"
+import { sumOf } from "./traffic-bars.js"
+
+const MINUTES = 60
 
 interface FiguresProps {
-  readonly policies: readonly Policy[]
-  readonly pods: readonly Pod[]
   readonly proxies: readonly Answer<ProxyReport>[] | undefined
   readonly enforced: EnforcedNote["enforced"]
-  readonly problems: number
+  readonly minutes: readonly TrafficMinute[] | undefined
+  readonly readiness: readonly Answer<Readiness>[] | undefined
+  readonly invariants: readonly Policy[]
 }
 
-export function Figures({ policies, pods, proxies, enforced: took, problems }: FiguresProps): ReactNode {
-  const enforced = policies.filter(policy => conditionOf(policy, "Ready")?.status === "True").length
-  const lag = Math.max(0, ...(proxies ?? []).map(({ spec }) => spec.lagMs))
-  const figures: readonly (readonly [name: string, value: string])[] = [
-    ["problems", count(problems)],
-    ["policies in force", `${count(enforced)} of ${count(policies.length)}`],
-    ["workloads", count(pods.length)],
-    ...(proxies === undefined
-      ? []
-      : ([
-          ["proxies connected", count(proxies.length)],
-          ["proxies that lag", count(proxies.filter(({ spec }) => spec.behind > 0).length)],
-          ["longest lag", `${count(lag)} ms`],
-        ] as const)),
-    ...(took === undefined
-      ? []
-      : ([
-          [`until enforced, median of ${count(took.changes)}`, `${count(took.medianMs)} ms`],
-          ["the slowest of them", `${count(took.slowestMs)} ms`],
-        ] as const)),
-  ]
+export function Figures({ proxies, enforced, minutes, readiness, invariants }: FiguresProps): ReactNode {
   return (
-    <dl className="figures">
-      {figures.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <section className="figures" aria-label="Figures">
+      <EnforcementFigure proxies={proxies} enforced={enforced} />
+      <DeniedFigure minutes={minutes} />
+      <MtlsFigure readiness={readiness} />
+      <InvariantsFigure invariants={invariants} />
+    </section>
   )
+}
+
+interface FigureProps {
+  readonly label: string
+  readonly note?: ReactNode
+  readonly value: string
+  readonly unit: string
+  readonly children?: ReactNode
+}
+
+function Figure({ label, note, value, unit, children }: FigureProps): ReactNode {
+  return (
+    <div className="card figure">
+      <div className="label">
+        {label} {note}
+      </div>
+      <div className="value">
+        {value} <small>{unit}</small>
+      </div>
+      {children}
+    </div>
+  )
+}
+
+function EnforcementFigure({ proxies, enforced }: Pick<FiguresProps, "proxies" | "enforced">): ReactNode {
+  const lagging = proxies?.filter(({ spec }) => spec.behind > 0 || spec.rejection !== undefined).length ?? 0
+  const all = proxies?.length
+  return (
+    <Figure
+      label="Enforcement"
+      note={
+        all !== undefined &&
+        all > 0 && (
+          <Badge tone={lagging === 0 ? "good" : "warn"}>{lagging === 0 ? "in sync" : `${count(lagging)} lag`}</Badge>
+        )
+      }
+      value={all === undefined ? "–" : count(all - lagging)}
+      unit={all === undefined ? "" : `of ${count(all)} ${all === 1 ? "proxy" : "proxies"}`}
+    >
+      <p className="hint">
+        {enforced === undefined
+          ? "no change since the control plane started"
+          : `${count(enforced.medianMs)} ms median to enforce`}
+      </p>
+    </Figure>
+  )
+}
+
+function DeniedFigure({ minutes }: Pick<FiguresProps, "minutes">): ReactNode {
+  const { allowed, refused } = sumOf(minutes ?? [])
+  return (
+    <Figure
+      label="Denied, last hour"
+      note={refused > 0 && <Badge tone="bad">{percent(refused, allowed + refused)}</Badge>}
+      value={minutes === undefined ? "–" : count(refused)}
+      unit={minutes === undefined ? "" : `of ${count(allowed + refused)}`}
+    >
+      <Sparkline
+        values={[
+          ...new Array<number>(Math.max(0, MINUTES - (minutes ?? []).length)).fill(0),
+          ...(minutes ?? []).map(minute => minute.refused),
+        ]}
+      />
+    </Figure>
+  )
+}
+
+function MtlsFigure({ readiness }: Pick<FiguresProps, "readiness">): ReactNode {
+  const calls = readiness?.reduce((sum, { spec }) => sum + spec.calls, 0) ?? 0
+  const plaintext =
+    readiness?.reduce((sum, { spec }) => sum + spec.plaintext.reduce((all, one) => all + one.count, 0), 0) ?? 0
+  const share = calls === 0 ? undefined : Math.max(0, Math.round((1 - plaintext / calls) * 100))
+  const waiting = readiness?.filter(({ spec }) => spec.state === "waiting").length ?? 0
+  return (
+    <Figure label="Mutual TLS" value={share === undefined ? "–" : String(share)} unit="% of requests">
+      <progress aria-label="Requests with mutual TLS" value={share ?? 0} max={100} />
+      <p className="hint">
+        {share === undefined
+          ? "No traffic observed yet"
+          : waiting === 0
+            ? "no workload receives plaintext"
+            : `${count(waiting)} ${waiting === 1 ? "workload still gets" : "workloads still get"} plaintext`}
+      </p>
+    </Figure>
+  )
+}
+
+function InvariantsFigure({ invariants }: Pick<FiguresProps, "invariants">): ReactNode {
+  const holding = invariants.filter(one => conditionOf(one, "Holds")?.status === "True").length
+  const broken = invariants.filter(one => conditionOf(one, "Holds")?.status === "False").length
+  return (
+    <Figure
+      label="Invariants"
+      value={count(holding)}
+      unit={invariants.length === 0 ? "" : `of ${count(invariants.length)} proved`}
+    >
+      <p className="hint">
+        {invariants.length === 0 && "No invariants yet"}
+        {broken > 0 && <Mark tone="bad">{count(broken)} broken</Mark>}
+        {invariants.length > 0 && holding === invariants.length && (
+          <Mark tone="good">hold for every possible request</Mark>
+        )}
+        {broken === 0 && holding < invariants.length && (
+          <Mark tone="warn">{count(invariants.length - holding)} not decided</Mark>
+        )}
+      </p>
+    </Figure>
+  )
+}
+
+function percent(part: number, all: number): string {
+  return `${((part / Math.max(1, all)) * 100).toFixed(1)} %`
 }

@@ -1,60 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overview: what is wrong now and what to do, then how the mesh is.
+// Overview: what needs attention and the action for each, then how the mesh is doing.
 
 import type { ReactNode } from "react"
-import type { EnforcedNote, ProxyReport, Readiness } from "../../api/answers.js"
-import type { Policy } from "../../api/objects.js"
+import type { EnforcedNote, ObservedCall, ProxyReport, Readiness, TrafficNote } from "../../api/answers.js"
+import { keyOf, type Policy } from "../../api/objects.js"
 import { useAllPolicies, useAnswers, usePods } from "../../api/queries.js"
+import { isIn, useNamespace } from "../../shell/namespace.js"
 import { useSession } from "../../shell/session.js"
+import { PageHead } from "../../ui/card.js"
 import { Failure } from "../../ui/failure.js"
-import { Certificates } from "./certificates.js"
+import { count } from "../../ui/time.js"
 import { Figures } from "./figures.js"
-import { Findings } from "./findings.js"
-import { Invariants } from "./invariants.js"
-import { KeySets } from "./key-sets.js"
-import { podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
+import { deniedProblems, plaintextProblems, podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
 import { Problems } from "./problems-list.js"
 import { Proxies } from "./proxies.js"
-import { StrictReadiness } from "./strict-readiness.js"
 import { Traffic } from "./traffic.js"
 import "./overview.css"
 
 export function Overview(): ReactNode {
   const { names } = useSession()
+  const namespace = useNamespace()
   const kinds = useAllPolicies()
   const pods = usePods()
   const proxies = useAnswers<ProxyReport, EnforcedNote>("proxies")
   const readiness = useAnswers<Readiness>("readiness")
+  const traffic = useAnswers<ObservedCall, TrafficNote>("calls?limit=1")
+  const denied = useAnswers<ObservedCall>("calls?since=1h&verdict=deny")
   const policies = kinds.flatMap(({ entry, query }) =>
-    (query.data ?? []).map((policy): Policy => ({ ...policy, kind: entry.kind })),
+    (query.data ?? [])
+      .filter(policy => isIn(namespace, keyOf(policy)))
+      .map((policy): Policy => ({ ...policy, kind: entry.kind })),
   )
-  const of = (kind: string): readonly Policy[] => policies.filter(policy => policy.kind === kind)
+  const ownPods = (pods.data ?? []).filter(pod => isIn(namespace, keyOf(pod)))
+  const ownProxies = proxies.data?.items.filter(proxy => isIn(namespace, keyOf(proxy)))
+  const ownReadiness = readiness.data?.items.filter(one => isIn(namespace, keyOf(one)))
+  const ownDenied = (denied.data?.items ?? []).map(({ spec }) => spec).filter(call => isIn(namespace, call.workload))
   const problems = sorted([
     ...policyProblems(policies),
-    ...podProblems(pods.data ?? []),
-    ...proxyProblems(proxies.data?.items ?? []),
+    ...podProblems(ownPods),
+    ...proxyProblems(ownProxies ?? []),
+    ...deniedProblems(ownDenied),
+    ...plaintextProblems(ownReadiness ?? []),
   ])
-  const loading = pods.isPending || kinds.some(({ query }) => query.isPending)
+  const loading = pods.isPending || denied.isPending || kinds.some(({ query }) => query.isPending)
   const failure = pods.error ?? kinds.find(({ query }) => query.error !== null)?.query.error ?? undefined
+  const lagging = ownProxies?.filter(({ spec }) => spec.behind > 0).length ?? 0
   return (
     <>
-      <h1>Overview of {names.mesh}</h1>
+      <PageHead
+        title={titleOf(problems.length, loading && problems.length === 0)}
+        sub={
+          <>
+            Mesh {names.mesh}
+            {namespace !== undefined && `, namespace ${namespace}`}.{" "}
+            {ownProxies !== undefined &&
+              ownProxies.length > 0 &&
+              (lagging === 0
+                ? "Every proxy enforces the latest policies."
+                : `${count(lagging)} of ${count(ownProxies.length)} proxies lag behind the latest policies.`)}
+          </>
+        }
+      />
       {failure !== undefined && <Failure error={failure} />}
-      <Problems problems={problems} loading={loading} known={failure === undefined} />
       <Figures
-        {...{ policies, problems: problems.length, pods: pods.data ?? [] }}
-        proxies={proxies.data?.items}
+        proxies={ownProxies}
         enforced={proxies.data?.enforced}
+        minutes={traffic.data?.traffic}
+        readiness={ownReadiness}
+        invariants={policies.filter(({ kind }) => kind === "PolicyInvariant")}
       />
       <div className="columns">
-        <Traffic />
-        <Proxies query={proxies} />
-        <Certificates proxies={proxies.data?.items ?? []} />
-        <StrictReadiness query={readiness} />
-        <Invariants invariants={of("PolicyInvariant")} />
-        <KeySets authentications={of("RequestAuthentication")} />
-        <Findings />
+        <Problems problems={problems} loading={loading} known={failure === undefined} />
+        <div>
+          <Traffic query={traffic} />
+          <Proxies query={proxies} namespace={namespace} />
+        </div>
       </div>
     </>
   )
+}
+
+function titleOf(problems: number, loading: boolean): string {
+  if (loading) return "Checking what needs attention"
+  if (problems === 0) return "Nothing needs attention"
+  return problems === 1 ? "1 thing needs attention" : `${count(problems)} things need attention`
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The problems, or that there are none as far as anybody knows.
+// What needs attention, or that nothing does.
 
-import type { ReactNode } from "react"
+import { ArrowUpRight, CircleAlert, X } from "lucide-react"
+import { type ReactNode, useState } from "react"
 import { Link } from "wouter"
-import { Mark } from "../../ui/mark.js"
-import { count } from "../../ui/time.js"
+import type { ObservedCall } from "../../api/answers.js"
+import { Card } from "../../ui/card.js"
+import { Skeleton } from "../../ui/loaded.js"
+import { Badge, Mark } from "../../ui/mark.js"
+import { More } from "../../ui/more.js"
 import { Worded } from "../../ui/worded.js"
+import { DeniedPanel, isOneRequest } from "../allow/denied-panel.js"
 import type { Problem } from "./problems.js"
 
 interface ProblemsProps {
@@ -15,29 +20,73 @@ interface ProblemsProps {
   readonly known: boolean
 }
 
-const MOST = 50
-const NONE = "None: every policy is accepted and enforced, every workload is ready."
-const UNKNOWN = "Not everything could be asked, so there may be some."
+const MOST = 30
+const ICONS = { bad: X, warn: CircleAlert, info: ArrowUpRight } as const
 
 export function Problems({ problems, loading, known }: ProblemsProps): ReactNode {
+  const [allowing, setAllowing] = useState<ObservedCall>()
   return (
-    <section aria-labelledby="problems" className="problems">
-      <h2 id="problems">{problems.length === 0 ? "Problems" : `Problems (${count(problems.length)})`}</h2>
-      {problems.length === 0 && (
-        <p role="status">{known && !loading ? <Mark tone="good">{NONE}</Mark> : known ? "Looking…" : UNKNOWN}</p>
+    <Card title="Needs attention" note={problems.length > 1 && "sorted by impact"} flush className="problems">
+      {problems.length === 0 && known && loading && (
+        <div className="padded">
+          <Skeleton />
+        </div>
+      )}
+      {problems.length === 0 && !(known && loading) && (
+        <p role="status">
+          {known ? (
+            <Mark tone="good">Every policy is accepted and enforced, every workload is ready, no call is denied.</Mark>
+          ) : (
+            "Some queries failed, so problems may be missing here."
+          )}
+        </p>
       )}
       <ul>
-        {problems.slice(0, MOST).map(({ id, severity, what, reason, message, advice, href }) => (
-          <li key={id} className={severity}>
-            <Mark tone={severity}>{reason}</Mark> <Link href={href}>{what}</Link>
-            <p>
-              <Worded text={message} />
-            </p>
-            <p className="hint">{advice}</p>
-          </li>
+        {problems.slice(0, MOST).map(problem => (
+          <ProblemItem key={problem.id} problem={problem} allow={setAllowing} />
         ))}
       </ul>
-      {problems.length > MOST && <p>and {count(problems.length - MOST)} more; these hurt most.</p>}
-    </section>
+      {problems.length > MOST && (
+        <div className="padded">
+          <More shown={MOST} of={problems.length} hint="choose a namespace" />
+        </div>
+      )}
+      {allowing !== undefined && <DeniedPanel call={allowing} close={() => setAllowing(undefined)} />}
+    </Card>
+  )
+}
+
+interface ProblemItemProps {
+  readonly problem: Problem
+  readonly allow: (call: ObservedCall) => void
+}
+
+function ProblemItem({ problem, allow }: ProblemItemProps): ReactNode {
+  const { severity, title, badge, message, advice, action, denied } = problem
+  const Icon = ICONS[severity]
+  return (
+    <li className={severity}>
+      <span className="sign">
+        <Icon className="icon" aria-hidden={true} />
+      </span>
+      <div>
+        <strong>{title}</strong> <Badge tone={severity === "info" ? "quiet" : severity}>{badge}</Badge>
+        <p>
+          <Worded text={message} />
+        </p>
+        {advice !== "" && <p className="hint">{advice}</p>}
+      </div>
+      <div className="actions">
+        <Link className="button" href={action.href}>
+          {action.label}
+          <span className="unseen">: {title}</span>
+        </Link>
+        {denied !== undefined && isOneRequest(denied) && (
+          <button type="button" className="primary" onClick={() => allow(denied)}>
+            Allow this…
+          </button>
+        )}
+      </div>
+    </li>
   )
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it, test } from "vitest"
+import type { Answer, ObservedCall, Readiness } from "../../api/answers.js"
 import type { Condition, Pod, Policy } from "../../api/objects.js"
-import { podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
+import { deniedProblems, plaintextProblems, podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
 
 const condition = (type: string, status: Condition["status"], reason = type): Condition => ({
   ...{ type, status, reason, message: `${type} is ${status}` },
@@ -28,7 +29,7 @@ test.each([
     [["bad", "Invalid"]],
   ],
 ])("tells of a policy where %s", (_, one, expected) => {
-  expect(policyProblems([one]).map(({ severity, reason }) => [severity, reason])).toEqual(expected)
+  expect(policyProblems([one]).map(({ severity, badge }) => [severity, badge])).toEqual(expected)
 })
 
 test.each<readonly [string, Pod["status"], number]>([
@@ -47,4 +48,47 @@ it("puts what hurts before what may", () => {
     ...proxyProblems([{ metadata: { name: "b", namespace: "a" }, spec: report }]),
   ]
   expect(sorted(problems).map(({ severity }) => severity)).toEqual(["bad", "warn"])
+})
+
+const denied = (fields: Partial<ObservedCall>): ObservedCall =>
+  ({
+    ...{ workload: "shop/payment", port: 80, protocol: "http", method: "POST", path: "/charge", tls: true },
+    ...{ caller: "spiffe://td/ns/shop/sa/cart", verdict: "deny", stage: "allow" },
+    ...{ firstSeen: "2026-01-01", lastSeen: "2026-01-01", count: 1, ...fields },
+  }) as ObservedCall // the fields that are read
+
+it("counts denied calls as a problem, by caller, callee and cause", () => {
+  const problems = deniedProblems([
+    denied({ count: 4 }),
+    denied({ path: "/refund", count: 5, lastSeen: "2026-01-02" }),
+    denied({ caller: "spiffe://td/ns/shop/sa/web", count: 2 }),
+    denied({ verdict: "allow", count: 100 }),
+  ])
+  expect(problems.map(({ title, badge }) => [title, badge])).toEqual([
+    ["shop/cart is denied by shop/payment", "9 requests"],
+    ["shop/web is denied by shop/payment", "2 requests"],
+  ])
+  expect(problems[0]?.denied?.path).toBe("/refund")
+  expect(problems[0]?.message).toContain("no ALLOW rule matched")
+})
+
+it("sorts what denies most first, a broken invariant before it, and plaintext last", () => {
+  const waiting = { spec: { state: "waiting", plaintext: [{ from: "a/b", address: "", count: 1 }] } }
+  const problems = sorted([
+    ...plaintextProblems([waiting as unknown as Answer<Readiness>]), // the fields that are read
+    ...policyProblems([policy(condition("Accepted", "False", "NoWorkloads"))]),
+    ...deniedProblems([denied({ count: 3 }), denied({ caller: "spiffe://td/ns/shop/sa/web", count: 8 })]),
+    ...policyProblems([{ ...policy(condition("Holds", "False", "Broken")), kind: "PolicyInvariant" }]),
+  ])
+  expect(problems.map(({ badge }) => badge)).toEqual(["Broken", "8 requests", "3 requests", "NoWorkloads", "1 caller"])
+})
+
+it("warns of a certificate that is not renewed", () => {
+  const now = Date.parse("2026-01-01T00:00:00Z")
+  const proxy = (certificateNotAfter: string) => ({
+    metadata: { name: "b", namespace: "a" },
+    spec: { workload: "a/b", connectedAt: "", resources: 1, behind: 0, lagMs: 0, certificateNotAfter },
+  })
+  expect(proxyProblems([proxy("2026-01-01T00:30:00Z")], now)).toHaveLength(1)
+  expect(proxyProblems([proxy("2026-01-01T12:00:00Z")], now)).toEqual([])
 })

@@ -1,62 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong now, in the order in which it hurts, each with what to do about it.
+// What needs attention now, sorted by impact, each with the one action that resolves it.
 
-import type { Answer, ProxyReport } from "../../api/answers.js"
+import type { Answer, ObservedCall, ProxyReport, Readiness } from "../../api/answers.js"
 import { type Condition, keyOf, type Pod, type Policy } from "../../api/objects.js"
+import { callerOf, causeOf } from "../../ui/names.js"
 
 export interface Problem {
   /** Unique among all. */
   readonly id: string
-  readonly severity: "bad" | "warn"
-  readonly what: string
-  readonly reason: string
+  readonly severity: "bad" | "warn" | "info"
+  /** Among those of one severity; more comes first. */
+  readonly impact: number
+  readonly title: string
+  /** Beside the title, as `9 requests`. */
+  readonly badge: string
   readonly message: string
   readonly advice: string
-  readonly href: string
+  readonly action: { readonly label: string; readonly href: string }
+  /** The last of the calls that were denied, where that is the problem. */
+  readonly denied?: ObservedCall
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  Invalid: "Open it and correct what is named; until then the last valid form is enforced, or none.",
-  NoWorkloads: "Compare its selector with the labels of the workloads it is meant for.",
-  IgnoredSelector: "Move it to another namespace, or remove the selector.",
-  Superseded: "Keep one of the two: delete or narrow the other.",
-  PartlySuperseded: "Keep one of the two where they overlap: delete or narrow the other.",
-  NoProxies: "Start an xserver in front of what it selects; nothing enforces it there.",
-  NoProxy: "Start an xserver in front of what it selects; nothing enforces it there.",
-  NotStarted: "Wait for the control plane to have seen the whole cluster.",
-  FetchingKeys: "Wait a moment; if it stays, look whether the control plane reaches the issuer.",
-  NoKeys: "Look whether the control plane reaches the issuer's key set, and whether the address is right.",
-  Stale: "Look whether the control plane still reaches the issuer's key set.",
-  Rejected: "Look into the log of the proxy that rejects it, and into its version.",
-  Waiting: "Wait a moment; if it stays, look at the proxies that lag.",
-  Broken: "Change the policy that lets the request through, or the statement.",
+  Invalid: "Correct the fields named above. Until then Merlon enforces the last valid version, or none.",
+  NoWorkloads: "Compare the selector with the labels of the workloads it is meant for.",
+  IgnoredSelector: "Move the policy to another namespace, or remove the selector.",
+  Superseded: "Keep one of the two policies: delete or narrow the other.",
+  PartlySuperseded: "Keep one of the two policies where they overlap: delete or narrow the other.",
+  NoProxies: "Start an xserver in front of the selected workloads; nothing enforces the policy there.",
+  NoProxy: "Start an xserver in front of the selected workloads; nothing enforces the policy there.",
+  NotStarted: "Wait until the control plane has read the whole cluster.",
+  FetchingKeys: "Wait a moment. If this stays, check that the control plane reaches the issuer.",
+  NoKeys: "Check that the control plane reaches the issuer's key set, and that its address is right.",
+  Stale: "Check that the control plane still reaches the issuer's key set.",
+  Rejected: "Check the log and the version of the proxy that rejects it.",
+  Waiting: "Wait a moment. If this stays, look at the proxies that lag.",
+  Broken: "Change the policy that allows the request, or the invariant.",
   UdpNotJudged:
-    "Refuse UDP to injected Pods (`udp: refuse` in the chart's values), or restrict it with a NetworkPolicy.",
-  ProxyGone: "Look whether its proxy runs and reaches the control plane.",
+    "Block UDP to injected Pods (`udp: refuse` in the chart's values), or restrict it with a NetworkPolicy.",
+  ProxyGone: "Check that its proxy runs and reaches the control plane.",
 }
 /** Every other condition is good when it is True. */
 const BAD_WHEN_TRUE: ReadonlySet<string> = new Set(["Superseded", "UnjudgedPorts"])
+/** Nothing is denied or allowed by mistake, but the policy does not do what it is meant for. */
+const ONLY_WARN: ReadonlySet<string> = new Set(["NoWorkloads"])
 const OTHERWISE = "Open it and read its conditions."
+/** More than any count of denied calls that people meet. */
+const FIRST = 1_000_000_000
+const MANY = 1_000_000
+/** Certificates are renewed at half their life, so one this close to its expiry belongs to a proxy that cannot renew. */
+const EXPIRES_SOON_MS = 3_600_000
 
 export function policyProblems(policies: readonly Policy[]): readonly Problem[] {
   return policies.flatMap(policy => {
     const bad = (policy.status?.conditions ?? []).filter(isBad)
     const notes = bad.filter(({ type }) => type === "UnjudgedPorts")
     const faults = bad.filter(({ type }) => type !== "UnjudgedPorts")
-    // `Ready` says again what the other faults say, and nothing of notes.
+    // `Ready` repeats what the other conditions say, and nothing of notes.
     const told = [...(faults.length > 1 ? faults.filter(({ type }) => type !== "Ready") : faults), ...notes]
     const [worst] = told
     if (worst === undefined) return []
     const messages = [...new Set(told.map(({ message }) => message))]
+    const warns = worst.status === "Unknown" || BAD_WHEN_TRUE.has(worst.type) || ONLY_WARN.has(worst.reason)
     return [
       {
         id: `${policy.kind}/${keyOf(policy)}`,
-        severity: worst.status === "Unknown" || BAD_WHEN_TRUE.has(worst.type) ? "warn" : "bad",
-        what: `${policy.kind} ${keyOf(policy)}`,
-        reason: worst.reason,
+        severity: warns ? "warn" : "bad",
+        impact: worst.reason === "Broken" ? FIRST : MANY,
+        title: `${policy.kind} ${keyOf(policy)}`,
+        badge: worst.reason,
         message: messages.join("; "),
         advice: ADVICE[worst.reason] ?? OTHERWISE,
-        href: `/policies/${policy.kind}/${keyOf(policy)}`,
+        action: {
+          label: worst.reason === "NoWorkloads" ? "Fix selector" : "Open",
+          href: `/policies/${policy.kind}/${keyOf(policy)}`,
+        },
       } as const,
     ]
   })
@@ -69,39 +87,108 @@ export function podProblems(pods: readonly Pod[]): readonly Problem[] {
     if (done || ready === undefined || ready.status === "True") return []
     return [
       {
-        id: `Pod/${keyOf(pod)}`,
-        severity: "bad",
-        what: `workload ${keyOf(pod)}`,
-        reason: ready.reason ?? "NotReady",
+        ...{ id: `Pod/${keyOf(pod)}`, severity: "bad", impact: MANY, title: `Workload ${keyOf(pod)} is not ready` },
+        badge: ready.reason ?? "NotReady",
         message: ready.message ?? "it is not ready",
-        advice: ADVICE[ready.reason] ?? "Look whether its program and its proxy run; its log says more.",
-        href: `/workloads/${keyOf(pod)}`,
+        advice: ADVICE[ready.reason] ?? "Check that its program and its proxy run, and read their logs.",
+        action: { label: "Open", href: `/workloads/${keyOf(pod)}` },
       } as const,
     ]
   })
 }
 
-export function proxyProblems(proxies: readonly Answer<ProxyReport>[]): readonly Problem[] {
-  return proxies.flatMap(proxy => {
-    const { rejection } = proxy.spec
-    if (rejection === undefined) return []
+export function proxyProblems(proxies: readonly Answer<ProxyReport>[], now = Date.now()): readonly Problem[] {
+  return proxies.flatMap((proxy): readonly Problem[] => {
+    const { rejection, certificateNotAfter = "" } = proxy.spec
+    const common = { impact: MANY, action: { label: "Open", href: `/workloads/${keyOf(proxy)}` } }
+    const left = Date.parse(certificateNotAfter) - now
+    return [
+      ...(rejection === undefined
+        ? []
+        : [
+            {
+              ...{ ...common, id: `Proxy/${keyOf(proxy)}`, severity: "bad" as const, badge: "Rejected" },
+              ...{ title: `Proxy ${keyOf(proxy)} rejects policies`, message: rejection },
+              advice: ADVICE.Rejected ?? OTHERWISE,
+            },
+          ]),
+      ...(left < EXPIRES_SOON_MS
+        ? [
+            {
+              ...{ ...common, id: `Certificate/${keyOf(proxy)}`, severity: "warn" as const, badge: "Expires soon" },
+              title: `The certificate of ${keyOf(proxy)} ${left < 0 ? "has expired" : "expires within the hour"}`,
+              message: "Proxies renew at half the certificate's lifetime, so this one cannot renew.",
+              advice: "Check that its proxy reaches the control plane.",
+            },
+          ]
+        : []),
+    ]
+  })
+}
+
+/** Denied calls by caller, callee and cause. */
+export function deniedProblems(calls: readonly ObservedCall[]): readonly Problem[] {
+  const groups = new Map<string, ObservedCall[]>()
+  for (const call of calls) {
+    if (call.verdict === "allow") continue
+    const key = `${callerOf(call)} ${call.workload} ${causeOf(call)}`
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, [call])
+    else known.push(call)
+  }
+  return [...groups].flatMap(([key, found]) => {
+    const [last] = [...found].sort((a, b) => (a.lastSeen < b.lastSeen ? 1 : -1))
+    if (last === undefined) return []
+    const requests = found.reduce((sum, { count }) => sum + count, 0)
+    const shapes = [...new Set(found.map(({ method, path, port }) => requestText(method, path, port)))]
     return [
       {
-        id: `Proxy/${keyOf(proxy)}`,
+        id: `Denied/${key}`,
         severity: "bad",
-        what: `proxy ${keyOf(proxy)}`,
-        reason: "Rejected",
-        message: rejection,
-        advice: ADVICE.Rejected ?? OTHERWISE,
-        href: `/workloads/${keyOf(proxy)}`,
+        impact: requests,
+        title: `${callerOf(last)} is denied by ${last.workload}`,
+        badge: `${requests} ${requests === 1 ? "request" : "requests"}`,
+        message: `${shapes.slice(0, 3).join(", ")}${shapes.length > 3 ? ` and ${shapes.length - 3} more` : ""}: ${causeOf(last)}`,
+        advice: "",
+        action: {
+          label: "Explain",
+          href: `/traffic?${new URLSearchParams({ verdict: "deny", workload: `${last.workload}*`, ...(last.path === undefined || /[{*]/.test(last.path) ? {} : { path: last.path }) }).toString()}`,
+        },
+        denied: last,
       } as const,
     ]
   })
 }
 
+function requestText(method: string | undefined, path: string | undefined, port: number): string {
+  return method === undefined ? `\`TCP to port ${port}\`` : `\`${method} ${path ?? "/"}\``
+}
+
+export function plaintextProblems(workloads: readonly Answer<Readiness>[]): readonly Problem[] {
+  const waiting = workloads.filter(({ spec }) => spec.state === "waiting")
+  if (waiting.length === 0) return []
+  const callers = new Set(waiting.flatMap(({ spec }) => spec.plaintext.map(({ from, address }) => from || address)))
+    .size
+  const receives = waiting.length === 1 ? "workload still receives" : "workloads still receive"
+  return [
+    {
+      id: "Plaintext",
+      severity: "info",
+      impact: waiting.length,
+      title: `${waiting.length} ${receives} plaintext`,
+      badge: `${callers} ${callers === 1 ? "caller" : "callers"}`,
+      message: "Switching to STRICT now would block them.",
+      advice: "",
+      action: { label: "Review callers", href: "/mtls" },
+    },
+  ]
+}
+
+const SEVERITIES = ["bad", "warn", "info"]
+
 export function sorted(problems: readonly Problem[]): readonly Problem[] {
-  const rank = ({ severity, id }: Problem): string => `${severity === "bad" ? 0 : 1}${id}`
-  return [...problems].sort((a, b) => (rank(a) < rank(b) ? -1 : 1))
+  const rank = ({ severity }: Problem): number => SEVERITIES.indexOf(severity)
+  return [...problems].sort((a, b) => rank(a) - rank(b) || b.impact - a.impact || (a.id < b.id ? -1 : 1))
 }
 
 export function isBad({ type, status }: Condition): boolean {

@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxies that lag first: what each is to enforce, and since when it does not.
+// Proxies, those that lag first.
 
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { Answer, ProxyReport } from "../../api/answers.js"
 import { keyOf, type List } from "../../api/objects.js"
+import { isIn } from "../../shell/namespace.js"
+import { Card } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
+import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
 import { Ago, count } from "../../ui/time.js"
 
-const MOST = 20
+const MOST = 10
 
-export function Proxies({ query }: { readonly query: UseQueryResult<List<Answer<ProxyReport>>, Error> }): ReactNode {
+interface ProxiesProps {
+  readonly query: UseQueryResult<List<Answer<ProxyReport>>, Error>
+  readonly namespace: string | undefined
+}
+
+export function Proxies({ query, namespace }: ProxiesProps): ReactNode {
   return (
-    <section aria-labelledby="proxies">
-      <h2 id="proxies">Proxies</h2>
+    <Card title="Proxies" flush>
       <Loaded query={query}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p>
-              None is connected. <code>merlonctl run</code> starts a workload behind one.
-            </p>
-          ) : (
-            <ProxyTable proxies={[...items].sort((a, b) => b.spec.lagMs - a.spec.lagMs)} />
-          )
-        }
+        {({ items }) => {
+          const shown = items.filter(proxy => isIn(namespace, keyOf(proxy)))
+          if (shown.length === 0) {
+            return (
+              <Empty title="No proxy is connected">
+                <code>merlonctl run</code> starts a workload behind a proxy.
+              </Empty>
+            )
+          }
+          return <ProxyTable proxies={[...shown].sort((a, b) => b.spec.lagMs - a.spec.lagMs)} />
+        }}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -53,14 +62,14 @@ function ProxyTable({ proxies }: { readonly proxies: readonly Answer<ProxyReport
           ))}
         </tbody>
       </table>
-      {proxies.length > MOST && <p className="hint">and {count(proxies.length - MOST)} that lag less</p>}
+      {proxies.length > MOST && <p className="hint">{count(proxies.length - MOST)} more lag less</p>}
     </>
   )
 }
 
 export function ProxyState({ rejection, behind, lagMs }: ProxyReport): ReactNode {
-  if (rejection !== undefined) return <Mark tone="bad">rejects: {rejection}</Mark>
-  if (behind === 0) return <Mark tone="good">enforces all</Mark>
+  if (rejection !== undefined) return <Mark tone="bad">rejected: {rejection}</Mark>
+  if (behind === 0) return <Mark tone="good">in sync</Mark>
   return (
     <Mark tone="warn">
       {count(behind)} behind for {count(lagMs)} ms

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the last hour, minute by minute: what was allowed and what was refused, as proxies have told whoever answers.
+// Requests of the last hour, minute by minute, allowed and denied.
 
+import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import type { ObservedCall, TrafficMinute, TrafficNote } from "../../api/answers.js"
-import { useAnswers } from "../../api/queries.js"
+import type { TrafficMinute, TrafficNote } from "../../api/answers.js"
+import { Card } from "../../ui/card.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
 import { Ago, count } from "../../ui/time.js"
@@ -12,24 +13,29 @@ import { heightsOf, sumOf } from "./traffic-bars.js"
 const MINUTES = 60
 const HEIGHT = 20
 
-export function Traffic(): ReactNode {
-  const calls = useAnswers<ObservedCall, TrafficNote>("calls?limit=1")
+export function Traffic({ query }: { readonly query: UseQueryResult<TrafficNote, Error> }): ReactNode {
   return (
-    <section aria-labelledby="traffic">
-      <h2 id="traffic">Calls of the last hour</h2>
-      <Loaded query={calls}>{({ traffic }) => <Minutes minutes={traffic ?? []} />}</Loaded>
-    </section>
+    <Card title="Requests per minute" note="last hour, whole mesh">
+      <Loaded query={query}>{({ traffic }) => <Minutes minutes={traffic ?? []} />}</Loaded>
+    </Card>
   )
 }
 
 function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): ReactNode {
   const { allowed, refused } = sumOf(minutes)
-  if (allowed + refused === 0) return <p>None, as far as proxies have told.</p>
+  if (allowed + refused === 0) {
+    return (
+      <p>
+        No traffic reported yet. Send some with{" "}
+        <code>merlonctl exec consumer -n app -- xclient --host web --path / 20</code>
+      </p>
+    )
+  }
   return (
     <>
       <p>
         <Mark tone="good">{count(allowed)} allowed</Mark>{" "}
-        <Mark tone={refused > 0 ? "bad" : "quiet"}>{count(refused)} refused</Mark>
+        <Mark tone={refused > 0 ? "bad" : "quiet"}>{count(refused)} denied</Mark>
       </p>
       <svg className="bars" viewBox={`0 0 ${MINUTES} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {heightsOf(minutes, HEIGHT).map((bar, at) => {
@@ -47,8 +53,7 @@ function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): R
         <span>now</span>
       </p>
       <p className="hint">
-        A bar is a minute; counted since <Ago at={minutes[0]?.time} /> by the control plane that answers, from what its
-        proxies tell every few seconds.
+        Counted since <Ago at={minutes[0]?.time} />, when the control plane started or an hour ago.
       </p>
     </>
   )

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plaintext: who still calls without mutual TLS, and the way to insist on it.
+// mTLS: which workloads still receive plaintext, from whom, and the switch to STRICT.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -8,14 +8,19 @@ import { kindNamed } from "../../api/kinds.js"
 import { keyOf } from "../../api/objects.js"
 import { useAnswers } from "../../api/queries.js"
 import { useMayWrite } from "../../api/rights.js"
+import { useSearchParameters } from "../../shell/hash-location.js"
+import { isIn, useNamespace } from "../../shell/namespace.js"
+import { Card, PageHead } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
+import { Empty } from "../../ui/empty.js"
 import { ListCell } from "../../ui/list-cell.js"
 import { Loaded } from "../../ui/loaded.js"
-import { Mark } from "../../ui/mark.js"
+import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { Ago, count } from "../../ui/time.js"
-import { STATES } from "../overview/strict-readiness.js"
+import { STATES } from "./states.js"
+import "./plaintext.css"
 
 type ReadyWorkload = Answer<Readiness>
 
@@ -23,30 +28,51 @@ const MOST_NAMESPACES = 20
 /** Of one namespace. */
 const MOST = 25
 
+const WINDOWS = [
+  { value: "24h", label: "24 hours" },
+  { value: "7d", label: "7 days" },
+  { value: "30d", label: "30 days" },
+] as const
+const USUAL = WINDOWS[1]
+
 export function Plaintext(): ReactNode {
-  const readiness = useAnswers<Readiness>("readiness")
+  const namespace = useNamespace()
+  const [search, change] = useSearchParameters()
+  const window = WINDOWS.find(({ value }) => value === search.get("window")) ?? USUAL
+  const readiness = useAnswers<Readiness>(`readiness?window=${window.value}`)
   const wanted = useSearchText()
   return (
     <>
-      <h1>Plaintext</h1>
-      <p className="hint">
-        A workload is ready for STRICT once nobody has called it in plaintext for a week. Who calls in plaintext after
-        that is refused.
-      </p>
+      <PageHead
+        title="mTLS"
+        sub={`Ready means: observed for ${window.label} without a plaintext call. With STRICT, plaintext callers are blocked.`}
+      />
       <div className="bar">
+        <label>
+          Observation window
+          <select value={window.value} onChange={({ target }) => change(to => to.set("window", target.value))}>
+            {WINDOWS.map(({ value, label }) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
         <SearchField label="Search by namespace or name" />
       </div>
       <Loaded query={readiness}>
         {({ items }) => {
-          if (items.length === 0) return <p>There is no workload in the mesh yet.</p>
-          const namespaces = byNamespace(items.filter(one => keyOf(one).toLowerCase().includes(wanted)))
-          if (namespaces.length === 0) return <p>None has this in its name.</p>
+          if (items.length === 0) return <Empty title="No workloads yet" />
+          const namespaces = byNamespace(
+            items.filter(one => isIn(namespace, keyOf(one)) && keyOf(one).toLowerCase().includes(wanted)),
+          )
+          if (namespaces.length === 0) return <p className="hint">No match.</p>
           return (
             <>
               {namespaces.slice(0, MOST_NAMESPACES).map(([namespace, workloads]) => (
                 <NamespaceReadiness key={namespace} namespace={namespace} workloads={workloads} />
               ))}
-              <More shown={MOST_NAMESPACES} of={namespaces.length} hint="namespaces that nobody waits for come last" />
+              <More shown={MOST_NAMESPACES} of={namespaces.length} hint="namespaces without plaintext come last" />
             </>
           )
         }}
@@ -55,7 +81,7 @@ export function Plaintext(): ReactNode {
   )
 }
 
-/** Where somebody waits first, both among namespaces and in each. */
+/** Those that receive plaintext first, both among namespaces and in each. */
 function byNamespace(all: readonly ReadyWorkload[]): readonly (readonly [string, readonly ReadyWorkload[]])[] {
   const found = new Map<string, ReadyWorkload[]>()
   for (const one of [...all].sort((a, b) => rank(a) - rank(b))) {
@@ -81,10 +107,9 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
   const isStrict = workloads.every(({ spec }) => spec.state === "strict")
   const refused = workloads.reduce((sum, { spec }) => sum + spec.plaintext.length, 0)
   return (
-    <section aria-labelledby={`namespace-${namespace}`}>
-      <h2 id={`namespace-${namespace}`}>{namespace}</h2>
+    <Card title={namespace} flush>
       <table>
-        <Columns names={["Workload", "State", "Ports", "Who calls in plaintext"]} />
+        <Columns names={["Workload", "State", "Ports", "Plaintext callers"]} />
         <tbody>
           {workloads.slice(0, MOST).map(workload => (
             <tr key={keyOf(workload)}>
@@ -93,14 +118,13 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
               </th>
               <td>
                 <StateOf {...workload.spec} />
-                <br />
-                {workload.spec.why}
+                <p className="hint">{workload.spec.why}</p>
               </td>
               <td>{workload.spec.ports.map(({ port, mode }) => `${port} ${mode}`).join(", ")}</td>
               <ListCell of={workload.spec.plaintext} keyOf={({ from, address, port }) => `${from} ${address} ${port}`}>
                 {({ from, port, count: calls, lastSeen }) => (
                   <>
-                    {from} to port {port}, {count(calls)} calls, last <Ago at={lastSeen} />
+                    {from} to port {port}, {count(calls)} requests, last <Ago at={lastSeen} />
                   </>
                 )}
               </ListCell>
@@ -110,22 +134,22 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
       </table>
       <More shown={MOST} of={workloads.length} />
       {mayWrite && !isStrict && (
-        <p>
+        <p className="switch">
           {refused > 0 && (
             <Mark tone="warn">
-              {count(refused)} {refused === 1 ? "caller" : "callers"} of above would be refused.
+              {count(refused)} plaintext {refused === 1 ? "caller" : "callers"} would be blocked.
             </Mark>
           )}{" "}
           <Link className="button" href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
-            Insist on mutual TLS in {namespace}
+            Require mTLS in {namespace}
           </Link>
         </p>
       )}
-    </section>
+    </Card>
   )
 }
 
 function StateOf({ state }: Readiness): ReactNode {
   const known = STATES.find(one => one.state === state)
-  return <Mark tone={known?.tone ?? "quiet"}>{known?.words ?? state}</Mark>
+  return <Badge tone={known?.tone ?? "quiet"}>{known?.words ?? state}</Badge>
 }

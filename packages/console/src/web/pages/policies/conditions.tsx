@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane says of a policy.
+// The conditions of a policy.
 
 import type { ReactNode } from "react"
 import type { Condition } from "../../api/objects.js"
 import { Columns } from "../../ui/columns.js"
-import { Mark } from "../../ui/mark.js"
+import { Badge } from "../../ui/mark.js"
 import { Ago } from "../../ui/time.js"
 import { Worded } from "../../ui/worded.js"
 import { isBad } from "../overview/problems.js"
 
 export function Conditions({ conditions }: { readonly conditions: readonly Condition[] }): ReactNode {
-  if (conditions.length === 0) return <p role="status">The control plane has not looked at it yet.</p>
+  if (conditions.length === 0) return <p role="status">The control plane has not checked it yet.</p>
   return (
     <table aria-label="Conditions">
-      <Columns names={["Condition", "State", "In words", "Since"]} />
+      <Columns names={["Condition", "State", "Message", "Since"]} />
       <tbody>
         {conditions.map(condition => (
           <tr key={condition.type}>
             <th scope="row">{condition.type}</th>
             <td>
-              <Mark tone={isBad(condition) ? (condition.status === "Unknown" ? "warn" : "bad") : "good"}>
+              <Badge tone={isBad(condition) ? (condition.status === "Unknown" ? "warn" : "bad") : "good"}>
                 {condition.reason}
-              </Mark>
+              </Badge>
             </td>
             <td>
               <Worded text={condition.message} />
             </td>
-            <td>
+            <td className="tight">
               <Ago at={condition.lastTransitionTime} />
             </td>
           </tr>

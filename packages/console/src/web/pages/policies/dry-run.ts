@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cluster would say to the text as it is now, asked a moment after the last letter.
+// A server-side dry run of the text, a moment after the last keystroke.
 
 import { useQuery } from "@tanstack/react-query"
 import { ApiError } from "../../api/client.js"
@@ -20,6 +20,11 @@ const AGAIN_MS = 3_000
 /** As the control plane words it. */
 const NOT_DECIDED = "is not decided"
 
+/** Whether an invariant was not decided in time. */
+export function isUndecided(message: string): boolean {
+  return message.includes(NOT_DECIDED)
+}
+
 export function useDryRun(policy: Policy | undefined, stored: Policy | undefined): DryRun {
   const { names } = useSession()
   const text = policy === undefined ? undefined : JSON.stringify(policy)
@@ -29,8 +34,8 @@ export function useDryRun(policy: Policy | undefined, stored: Policy | undefined
     queryFn: () => save(names, JSON.parse(settled ?? "{}"), stored, true),
     enabled: settled !== undefined,
     retry: false,
-    // A busy moment is no answer: what must hold is looked at again, until it is decided.
-    refetchInterval: ({ state }) => (state.error?.message.includes(NOT_DECIDED) === true ? AGAIN_MS : false),
+    // Invariants that were not decided in time are tried again.
+    refetchInterval: ({ state }) => (isUndecided(state.error?.message ?? "") ? AGAIN_MS : false),
   })
   const { error } = query
   const current = settled !== undefined && settled === text
@@ -43,5 +48,5 @@ export function useDryRun(policy: Policy | undefined, stored: Policy | undefined
 }
 
 function causeOf({ field, message }: ApiError["causes"][number]): DryRun["causes"] {
-  return field === undefined || field === "<nil>" ? [] : [{ field, message: message ?? "is not right" }]
+  return field === undefined || field === "<nil>" ? [] : [{ field, message: message ?? "is invalid" }]
 }

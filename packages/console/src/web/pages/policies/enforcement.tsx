@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bar that fills as proxies enforce what was applied.
+// A bar that fills as proxies enforce what was applied.
 
 import type { ReactNode } from "react"
 import { conditionOf, type Policy } from "../../api/objects.js"
@@ -9,7 +9,7 @@ export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode 
   const generation = policy.metadata.generation ?? 0
   const [, done = "", all = ""] = /(\d+) of (\d+) prox/.exec(enforced?.message ?? "") ?? []
   const current = enforced?.observedGeneration === generation
-  if (!current) return <p role="status">Generation {generation} was stored; proxies are being told.</p>
+  if (!current) return <p role="status">Generation {generation} is stored; waiting for proxies.</p>
   if (all === "") return null
   return (
     <p className="enforcement">

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy that is not there yet, from a template or from what another page has written.
+// A new policy from a template.
 
 import { type ReactNode, useMemo, useState } from "react"
 import { useTrustDomain } from "../../api/queries.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { useSession } from "../../shell/session.js"
+import { PageHead } from "../../ui/card.js"
+import { Skeleton } from "../../ui/loaded.js"
 import { PolicyEditor } from "./policy-editor.js"
 import { TEMPLATES } from "./templates.js"
 
 export default function NewPolicy(): ReactNode {
   const trustDomain = useTrustDomain()
-  // What somebody writes would be lost if the text it began with became another.
-  return trustDomain === undefined ? <p>Loading…</p> : <Beginning trustDomain={trustDomain} />
+  // The text must not change while somebody edits it.
+  return trustDomain === undefined ? <Skeleton /> : <Beginning trustDomain={trustDomain} />
 }
 
 function Beginning({ trustDomain: first }: { readonly trustDomain: string }): ReactNode {
@@ -26,7 +28,7 @@ function Beginning({ trustDomain: first }: { readonly trustDomain: string }): Re
   )
   return (
     <>
-      <h1>New policy: {template?.wish.toLowerCase()}</h1>
+      <PageHead title={`New policy: ${template?.wish.replace(/^[A-Z](?![A-Z])/, first => first.toLowerCase())}`} />
       <PolicyEditor key={text} text={text} />
     </>
   )

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: all kinds with their state in words, one of them, or a new one.
+// Policies: the list, one policy, or a new one.
 
 import { lazy, type ReactNode } from "react"
 import { Route, Switch } from "wouter"
 import { PolicyList } from "./policy-list.js"
 
-// The editor weighs more than all else; who only looks does not wait for it.
+// The editor is the largest part of the page; it is loaded when needed.
 const PolicyPage = lazy(() => import("./policy-page.js"))
 const NewPolicy = lazy(() => import("./new-policy.js"))
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy's text with faults at their lines, what the change would change, and the way to make it so. Who may not write
-// reads the same text.
+// A policy's text with errors at their lines, the proved effect of the change, and Apply. Without the right to write, the
+// text is read-only.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
@@ -8,15 +8,19 @@ import { useLocation } from "wouter"
 import { ApiError } from "../../api/client.js"
 import { kindNamed } from "../../api/kinds.js"
 import { keyOf, type Policy, versionOf } from "../../api/objects.js"
-import { policyKey } from "../../api/queries.js"
+import { policyKey, usePods } from "../../api/queries.js"
 import { useMayAsk, useMayWrite } from "../../api/rights.js"
 import { readDocument } from "../../editor/document.js"
 import { YamlEditor } from "../../editor/yaml-editor.js"
 import { useSession } from "../../shell/session.js"
+import { Card } from "../../ui/card.js"
 import { Failure } from "../../ui/failure.js"
 import { Worded } from "../../ui/worded.js"
 import { DiffView } from "./diff-view.js"
 import { useDryRun } from "./dry-run.js"
+import { InvariantVerdict } from "./invariant-verdict.js"
+import { LabelOffers, replaceLabel } from "./label-offers.js"
+import { type NearestLabel, nearestLabels } from "./nearest-labels.js"
 import { save } from "./save.js"
 import "./policy-editor.css"
 
@@ -30,11 +34,11 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   const { names } = useSession()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  /** What the text is a change of. */
+  /** The stored version that the text is based on. */
   const version = stored && versionOf(stored.metadata)
   const [base, setBase] = useState({ text: initial, version })
   const [text, setText] = useState(initial)
-  /** What the editor was told to show; what is typed meanwhile is never in it. */
+  /** The text that the editor was given last. */
   const [given, setGiven] = useState({ text: initial })
   const overtaken = version !== base.version
   if (overtaken && text === base.text) {
@@ -57,7 +61,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     try {
       const saved = await save(names, policy, stored, false)
       setWarnings(saved.warnings)
-      // What was asked before it was stored would say that it is not.
+      // Queries that are under way would answer with the state before.
       await queries.cancelQueries({ queryKey: ["policy"] })
       if (stored !== undefined) {
         queries.setQueryData(policyKey(names, saved.value), saved.value)
@@ -69,21 +73,29 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
       setError(failure instanceof Error ? failure : new Error(String(failure)))
     }
   }
+  const pods = usePods()
+  const nearest = policy && pods.data && nearestLabels(policy, pods.data, names.rootNamespace)
+  const chooseLabel = (label: NearestLabel): void => {
+    const next = replaceLabel(text, label)
+    setText(next)
+    setGiven({ text: next })
+  }
+  const isReady = !overtaken && changed && faults.length === 0 && dryRun.passed
+  const offers = changed && faults.length === 0 && nearest !== undefined && nearest.length > 0 ? nearest : undefined
   return (
     <section aria-label="Text" className="editor">
       <YamlEditor
         given={given}
-        // What is typed before the cluster has said who may write is not lost.
+        // Text typed before the cluster has said who may write is kept.
         readOnly={stored !== undefined && mayWrite === false}
         faults={faults}
         kind={policy?.kind}
         onChange={setText}
       />
-      <div className="beside">
-        <h2>What this would change</h2>
-        {!changed && <p className="hint">Nothing yet: this is what is stored.</p>}
+      <Card title="Effect of this change" className="beside">
+        {!changed && <p className="hint">No changes: this is the stored version.</p>}
         {changed && faults.length > 0 && (
-          <ul className="faults" aria-label="Faults">
+          <ul className="faults" aria-label="Errors">
             {faults.map(({ line, message }) => (
               <li key={`${line} ${message}`}>
                 line {line}: <Worded text={message} />
@@ -91,34 +103,37 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
             ))}
           </ul>
         )}
-        {changed && dryRun.error !== undefined && dryRun.causes.length === 0 && <Failure error={dryRun.error} />}
+        {changed && <InvariantVerdict dryRun={dryRun} />}
+        {changed && faults.length === 0 && policy !== undefined && mayAsk && <DiffView policies={[policy]} />}
         {[...new Set([...dryRun.warnings, ...warnings])].map(warning => (
           <p key={warning} className="warning">
             <Worded text={warning} />
           </p>
         ))}
-        {changed && faults.length === 0 && policy !== undefined && mayAsk && <DiffView policy={policy} />}
         {error !== undefined && !(error instanceof ApiError && error.causes.length > 0) && <Failure error={error} />}
         {overtaken && (
           <p className="warning">
-            Somebody has changed it meanwhile.{" "}
+            This policy changed on the server while you edited it.{" "}
             <button type="button" onClick={() => setText(base.text)}>
-              Take what is stored, drop mine
+              Load the stored version, discard mine
             </button>
           </p>
         )}
+        {offers !== undefined && <LabelOffers offers={offers} choose={chooseLabel} />}
         {mayWrite && (
           <button
             type="button"
-            className="primary"
-            disabled={overtaken || !changed || faults.length > 0 || !dryRun.passed}
+            className={offers === undefined ? "primary" : ""}
+            disabled={!isReady}
             onClick={() => void apply()}
           >
-            Apply
+            {offers === undefined ? "Apply" : "Apply anyway"}
           </button>
         )}
-        {mayWrite === false && <p className="hint">You may read this and not change it.</p>}
-      </div>
+        {mayWrite === false && (
+          <p className="hint">You can read this policy but not change it. The role `admin` of the namespace can.</p>
+        )}
+      </Card>
     </section>
   )
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All policies, by kind: what each says and whether it is so, in the words of its status, and how often its rules are used.
+// All policies by kind: what each does, its state, and how often its rules matched.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -8,9 +8,11 @@ import { KINDS } from "../../api/kinds.js"
 import { conditionOf, keyOf, type Policy } from "../../api/objects.js"
 import { type KindPolicies, useAllPolicies, useAnswers } from "../../api/queries.js"
 import { useWhereMayCreate } from "../../api/rights.js"
+import { isIn, useNamespace } from "../../shell/namespace.js"
+import { Card, PageHead } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
-import { Mark } from "../../ui/mark.js"
+import { Badge } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
@@ -28,7 +30,7 @@ export function PolicyList(): ReactNode {
   const where = useWhereMayCreate(KINDS[0])
   return (
     <>
-      <h1>Policies</h1>
+      <PageHead title="Policies" />
       {where !== undefined && <TemplateLinks namespace={where} />}
       <div className="bar">
         <SearchField label="Search" />
@@ -47,15 +49,15 @@ interface KindSectionProps {
 }
 
 function KindSection({ kind: { entry, query }, uses, wanted }: KindSectionProps): ReactNode {
+  const namespace = useNamespace()
   return (
-    <section aria-labelledby={entry.kind}>
-      <h2 id={entry.kind}>
-        {entry.kind} <span className="hint">{entry.purpose}</span>
-      </h2>
+    <Card title={entry.kind} note={entry.purpose} flush>
       <Loaded query={query}>
         {policies => {
-          const shown = policies.filter(policy => textOf(policy).includes(wanted))
-          if (shown.length === 0) return <p>{policies.length === 0 ? "There is none." : "None has this in it."}</p>
+          const own = policies.filter(policy => isIn(namespace, keyOf(policy)))
+          const shown = own.filter(policy => textOf(policy).includes(wanted))
+          if (shown.length === 0)
+            return <p className="hint">{own.length === 0 ? `No ${entry.kind} yet.` : "No match."}</p>
           return (
             <>
               <PolicyTable kind={entry.kind} policies={shown.slice(0, MOST)} uses={uses} />
@@ -64,7 +66,7 @@ function KindSection({ kind: { entry, query }, uses, wanted }: KindSectionProps)
           )
         }}
       </Loaded>
-    </section>
+    </Card>
   )
 }
 
@@ -77,7 +79,7 @@ interface PolicyTableProps {
 function PolicyTable({ kind, policies, uses }: PolicyTableProps): ReactNode {
   return (
     <table>
-      <Columns names={["Name", "What it says", "State", "Rules used"]} />
+      <Columns names={["Name", "What it does", "State", "Rules used"]} />
       <tbody>
         {policies.map(policy => (
           <tr key={keyOf(policy)}>
@@ -100,13 +102,13 @@ function PolicyTable({ kind, policies, uses }: PolicyTableProps): ReactNode {
 
 export function PolicyState({ policy }: { readonly policy: Policy }): ReactNode {
   const conditions = policy.status?.conditions ?? []
-  if (conditions.length === 0) return <Mark tone="quiet">not looked at yet</Mark>
+  if (conditions.length === 0) return <Badge tone="quiet">not checked yet</Badge>
   const bad = conditions.filter(isBad)
   const said = conditionOf(policy, "Ready") ?? conditionOf(policy, "Holds") ?? bad[0] ?? conditions[0]
   const tone = bad.length === 0 ? "good" : bad.some(({ status }) => status === "False") ? "bad" : "warn"
   return (
     <>
-      <Mark tone={tone}>{said?.reason}</Mark> <Worded text={said?.message} />
+      <Badge tone={tone}>{said?.reason}</Badge> <Worded text={said?.message} />
     </>
   )
 }
@@ -115,7 +117,7 @@ function usageText(uses: readonly Answer<RuleUse>[]): string {
   if (uses.length === 0) return ""
   const used = uses.filter(({ spec }) => spec.count > 0)
   const calls = used.reduce((sum, { spec }) => sum + spec.count, 0)
-  return `${count(used.length)} of ${count(uses.length)}, ${count(calls)} calls`
+  return `${count(used.length)} of ${count(uses.length)}, ${count(calls)} requests`
 }
 
 function textOf(policy: Policy): string {

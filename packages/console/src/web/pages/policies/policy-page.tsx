@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One policy: its conditions in words, its text to read or to change.
+// One policy: its conditions, and its text to read or change.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
@@ -10,6 +10,7 @@ import { kindNamed, pathOf } from "../../api/kinds.js"
 import { keyOf, type Policy } from "../../api/objects.js"
 import { useMay } from "../../api/rights.js"
 import { useSession } from "../../shell/session.js"
+import { PageHead } from "../../ui/card.js"
 import { Failure } from "../../ui/failure.js"
 import { Loaded } from "../../ui/loaded.js"
 import { NotFound } from "../not-found.js"
@@ -34,17 +35,17 @@ export default function PolicyPage({ kind, namespace, name }: PolicyPageProps): 
     refetchInterval: 1_000,
   })
   const mayDelete = useMay(entry && { verb: "delete", group: names[entry.group], resource: entry.plural, namespace })
-  if (path === undefined) return <NotFound />
+  if (entry === undefined || path === undefined) return <NotFound />
   return (
     <>
-      <h1>
-        {kind} {namespace}/{name}
-      </h1>
+      <PageHead title={`${kind} ${namespace}/${name}`} sub={entry.purpose} />
       <Loaded query={policy}>
         {found => (
           <>
             <Enforcement policy={found} />
-            <Conditions conditions={found.status?.conditions ?? []} />
+            <div className="table">
+              <Conditions conditions={found.status?.conditions ?? []} />
+            </div>
             <PolicyEditor key={keyOf(found)} text={textOf(found)} stored={found} />
             {mayDelete && <Delete path={path} />}
           </>
@@ -85,8 +86,8 @@ function Delete({ path }: { readonly path: string }): ReactNode {
     <section aria-label="Delete">
       {error !== undefined && <Failure error={error} />}
       {asking ? (
-        <p className="bar">
-          <span>What it refuses may be allowed from then on, and the other way round.</span>
+        <p className="bar middle">
+          <span>Deleting it changes what is allowed and denied.</span>
           <button type="button" className="danger" onClick={() => void remove()}>
             Delete it
           </button>

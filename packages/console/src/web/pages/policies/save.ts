@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores a policy, or asks whether it could be: created where there was none, else put in the place of what was read, so
-// that somebody else's change in between is noticed and not lost. A status that the control plane writes is no such change.
+// Stores a policy, or dry-runs that: creates it, or replaces what was read, so that a concurrent change of somebody else is
+// noticed. A status that the control plane writes is no such change.
 
 import { ApiError, api, apiWithWarnings, type Names } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"
@@ -13,7 +13,7 @@ export interface Saved {
 
 export async function save(names: Names, policy: Policy, stored: Policy | undefined, dryRun: boolean): Promise<Saved> {
   const entry = kindNamed(policy.kind)
-  if (entry === undefined) throw new Error(`\`${policy.kind}\` is none of the kinds that are written here`)
+  if (entry === undefined) throw new Error(`\`${policy.kind}\` is not a kind that the console edits`)
   const { namespace = "default", name } = policy.metadata
   const query = `?fieldValidation=Strict${dryRun ? "&dryRun=All" : ""}`
   if (!isSame(stored, policy.kind, namespace, name)) {

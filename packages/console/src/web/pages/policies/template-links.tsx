@@ -3,11 +3,11 @@ import type { ReactNode } from "react"
 import { Link } from "wouter"
 import { TEMPLATES } from "./templates.js"
 
-/** New policies, by what they are for; in a namespace where one is named. */
+/** New policies by purpose; in a namespace where one is named. */
 export function TemplateLinks({ namespace }: { readonly namespace: string }): ReactNode {
   const where = namespace === "" ? "" : `&namespace=${encodeURIComponent(namespace)}`
   return (
-    <nav aria-label="New policy" className="bar chips">
+    <nav aria-label="New policy" className="chips">
       <span className="hint">New:</span>
       {TEMPLATES.map(({ id, wish }) => (
         <Link key={id} href={`/policies/new?template=${id}${where}`}>

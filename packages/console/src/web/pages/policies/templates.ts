@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginnings for common wishes, in plain words. What stands in capitals is to be filled in.
+// Templates for common policies.
 
 import type { Names } from "../../api/client.js"
 import { VERSION } from "../../api/kinds.js"
@@ -33,7 +33,7 @@ function authorization(action: "ALLOW" | "DENY", rule: string): Template["text"]
 export const TEMPLATES: readonly Template[] = [
   {
     id: "allow-one",
-    wish: "Let one caller in",
+    wish: "Allow one caller",
     text: authorization(
       "ALLOW",
       `    - from:
@@ -47,7 +47,7 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "deny-path",
-    wish: "Keep everybody from a path",
+    wish: "Block a path",
     text: authorization(
       "DENY",
       `    - to:
@@ -58,12 +58,12 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "strict",
-    wish: "Insist on mutual TLS",
+    wish: "Require mTLS",
     text: security("PeerAuthentication", "  mtls:\n    mode: STRICT\n"),
   },
   {
     id: "token",
-    wish: "Believe an issuer's tokens",
+    wish: "Trust a token issuer",
     text: security(
       "RequestAuthentication",
       `${SELECTOR}  jwtRules:
@@ -74,7 +74,7 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "require-token",
-    wish: "Ask for a token",
+    wish: "Require a token",
     text: authorization(
       "DENY",
       `    - from:
@@ -85,11 +85,11 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "invariant",
-    wish: "State what must stay true",
+    wish: "Add an invariant",
     text: security(
       "PolicyInvariant",
       `  never:
-    - name: nobody without mutual TLS reaches /admin
+    - name: no caller without mTLS reaches /admin
       from:
         - source:
             notPrincipals: ["*"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The request and its verdict as a policy test, to be kept beside the policies and run with `merlonctl test`.
+// The request and its verdict as a policy test for `merlonctl test`.
 
 import { type ReactNode, useState } from "react"
 import type { Explanation } from "../../api/answers.js"
@@ -47,7 +47,7 @@ export function SaveAsTest({ question, explanation }: SaveAsTestProps): ReactNod
         <span role="status">{copied && "copied"}</span>
       </p>
       <p className="hint">
-        Keep it beside the policies; <code>merlonctl test</code> runs it.
+        Keep it next to your policies and run it with <code>merlonctl test</code>.
       </p>
     </details>
   )

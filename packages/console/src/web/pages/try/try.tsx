@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Try it: a request by form or curl line, what would become of it and why, and the same as a policy test.
+// Playground: evaluate a request from a form or a curl command, and save it as a policy test.
 
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import type { Explanation } from "../../api/answers.js"
@@ -7,6 +7,7 @@ import { keyOf } from "../../api/objects.js"
 import { useAsked, usePods, useTrustDomain } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
+import { PageHead } from "../../ui/card.js"
 import { ExplanationView } from "../../ui/explanation.js"
 import { formText } from "../../ui/form-text.js"
 import { Loaded } from "../../ui/loaded.js"
@@ -31,7 +32,7 @@ export function TryIt(): ReactNode {
   const question = questionOf(search)
   const answer = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
   const lastCurl = useRef("")
-  /** What stands in the form becomes the question, on top of it a curl line that is new. */
+  /** The form becomes the request; a new curl command overrides its fields. */
   const take = (): void => {
     if (form.current === null) return
     const written = new FormData(form.current)
@@ -55,14 +56,13 @@ export function TryIt(): ReactNode {
   }
   return (
     <>
-      <h1>Try a request</h1>
-      <p className="hint">Nothing is sent: the request is judged as a proxy would, by the policies of now.</p>
+      <PageHead title="Playground" sub="Dry run: evaluated against current policies; nothing is sent." />
       {mayAsk === false && (
-        <p role="status">Trying requests takes the right to create `explanations`, which you do not have.</p>
+        <p role="status">Evaluating requests needs the right to create `explanations`, which the role `edit` has.</p>
       )}
-      <form className="try" onSubmit={submit} ref={form}>
+      <form className="try card" onSubmit={submit} ref={form}>
         <label className="wide">
-          A curl line, if you have one
+          curl command (optional)
           <input
             name="curl"
             placeholder="curl -X DELETE http://web.app/items/1"
@@ -75,7 +75,7 @@ export function TryIt(): ReactNode {
           </p>
         )}
         <label>
-          Workload, as namespace/name
+          Workload (namespace/name)
           <input name="workload" list="workloads" required />
         </label>
         <datalist id="workloads">
@@ -84,7 +84,7 @@ export function TryIt(): ReactNode {
           ))}
         </datalist>
         <label>
-          Caller, empty for plaintext
+          Caller (empty for plaintext)
           <input name="from" placeholder={`${trustDomain}/ns/app/sa/consumer`} />
         </label>
         <label>
@@ -96,27 +96,29 @@ export function TryIt(): ReactNode {
           <input name="path" />
         </label>
         <label>
-          Headers, one a line
+          Headers (one per line)
           <textarea name="headers" rows={3} />
         </label>
         <label>
-          Claims of a good token, as JSON
+          JWT claims (JSON)
           <textarea name="claims" rows={3} />
         </label>
         <button type="submit" className="primary">
-          Judge
+          Evaluate
         </button>
       </form>
       {question !== undefined && mayAsk && (
-        <section aria-label="Answer" aria-live="polite">
-          <Loaded query={answer}>
-            {explanation => (
-              <>
-                <ExplanationView of={explanation} />
-                <SaveAsTest question={question} explanation={explanation} />
-              </>
-            )}
-          </Loaded>
+        <section aria-label="Answer" aria-live="polite" className="card">
+          <div className="body">
+            <Loaded query={answer}>
+              {explanation => (
+                <>
+                  <ExplanationView of={explanation} />
+                  <SaveAsTest question={question} explanation={explanation} />
+                </>
+              )}
+            </Loaded>
+          </div>
         </section>
       )}
     </>

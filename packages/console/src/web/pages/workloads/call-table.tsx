@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls by their shape, the last ones first.
+// Recorded calls, the latest first.
 
 import type { ReactNode } from "react"
 import type { ObservedCall } from "../../api/answers.js"
 import { Columns } from "../../ui/columns.js"
+import { Empty } from "../../ui/empty.js"
 import { Mark, Verdict } from "../../ui/mark.js"
-import { callerName, stageWords } from "../../ui/names.js"
+import { callerOf, causeOf } from "../../ui/names.js"
 import { Ago, count } from "../../ui/time.js"
 
 const MOST = 100
 
 export function CallTable({ calls }: { readonly calls: readonly ObservedCall[] }): ReactNode {
-  if (calls.length === 0) return <p>Nobody yet, as far as its proxies have told.</p>
+  if (calls.length === 0) return <Empty title="No traffic reported yet">Calls appear here within seconds.</Empty>
   return (
     <>
       <table>
-        <Columns names={["Caller", "Request", "Transport", "Verdict", "By", "Calls", "Last"]} />
+        <Columns names={["Caller", "Request", "Transport", "Verdict", "Decided by", "Requests", "Last"]} />
         <tbody>
           {calls.slice(0, MOST).map(call => (
             <tr key={JSON.stringify(call)}>
               <td>{callerOf(call)}</td>
               <td>
-                {call.method ?? "TCP"} {call.path} port {call.port}
+                <span className="mono">
+                  {call.method ?? "TCP"} {call.path}
+                </span>{" "}
+                <span className="hint">port {call.port}</span>
               </td>
               <td>{call.tls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">plaintext</Mark>}</td>
               <td>
                 <Verdict of={call.verdict} />
               </td>
-              <td>
-                {call.rule === undefined ? stageWords(call.stage) : `rule ${call.rule.rule} of ${call.rule.policy}`}
-              </td>
+              <td>{causeOf(call)}</td>
               <td>{count(call.count)}</td>
               <td>
                 <Ago at={call.lastSeen} />
@@ -38,11 +40,7 @@ export function CallTable({ calls }: { readonly calls: readonly ObservedCall[] }
           ))}
         </tbody>
       </table>
-      {calls.length > MOST && <p className="hint">and {count(calls.length - MOST)} older shapes</p>}
+      {calls.length > MOST && <p className="hint">{count(calls.length - MOST)} older ones are not shown</p>}
     </>
   )
-}
-
-export function callerOf({ caller, from, address }: ObservedCall): string {
-  return caller === undefined ? (from ?? address ?? "somebody") : callerName(caller)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who can call a workload: every way in, proved, and that there is no other.
+// Who can call a workload: every way, proved to be complete.
 
 import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
@@ -19,7 +19,7 @@ export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Wa
     <>
       {ways.length > 0 && (
         <table className="even">
-          <Columns names={["Callers", "Requests", "Limits", "By"]} />
+          <Columns names={["Callers", "Requests", "Only if", "Allowed by"]} />
           <tbody>
             {ways.map(({ callers, requests, limits, policy, rule }) => (
               <tr key={`${callers} ${requests} ${policy} ${rule}`}>
@@ -28,7 +28,7 @@ export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Wa
                 <td>{limits.join("; ")}</td>
                 <td>
                   {policy === undefined ? (
-                    "no policy allows or refuses"
+                    "no policy applies"
                   ) : (
                     <Link href={`/policies/AuthorizationPolicy/${policy}`}>
                       rule {rule} of {policy}
@@ -40,12 +40,12 @@ export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Wa
           </tbody>
         </table>
       )}
-      <p className="hint">
+      <p className="hint padded">
         {result === "proved"
           ? ways.length === 0
-            ? "Nobody (proved)."
-            : "And nobody else (proved)."
-          : `There may be others: ${[...new Set(undecided.map(({ reason }) => reason))].join("; ")}`}
+            ? "No access (proved)."
+            : "No other access (proved)."
+          : `There may be more: ${[...new Set(undecided.map(({ reason }) => reason))].join("; ")}`}
       </p>
     </>
   )

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which policies are in force for a workload, in the order in which a request meets them, as the control plane selects them.
+// The policies that apply to a workload, in evaluation order.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { WorkloadReport } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
 import { useAllPolicies } from "../../api/queries.js"
-import { Mark } from "../../ui/mark.js"
+import { Card } from "../../ui/card.js"
+import { Badge } from "../../ui/mark.js"
 import { PolicyState } from "../policies/policy-list.js"
 
 const STAGES = ["transport", "token", "audit", "deny", "allow"]
@@ -16,8 +17,7 @@ export function PolicyOrder({ of: { policies, otherwise } }: { readonly of: Work
   const stored = (kind: string, name: string) =>
     kinds.find(({ entry }) => entry.kind === kind)?.query.data?.find(policy => keyOf(policy) === name)
   return (
-    <section aria-labelledby="order">
-      <h2 id="order">Policies, in the order a request meets them</h2>
+    <Card title="Policies in evaluation order">
       <ol className="stages">
         {STAGES.map(stage => {
           const met = policies.filter(policy => policy.stage === stage)
@@ -31,7 +31,7 @@ export function PolicyOrder({ of: { policies, otherwise } }: { readonly of: Work
                   return (
                     <p key={`${kind}/${policy}`}>
                       <Link href={`/policies/${kind}/${policy}`}>{policy}</Link>{" "}
-                      {enforcement === "Shadow" && <Mark tone="quiet">Shadow</Mark>}{" "}
+                      {enforcement === "Shadow" && <Badge tone="quiet">shadow mode</Badge>}{" "}
                       {found !== undefined && <PolicyState policy={found} />}
                     </p>
                   )
@@ -41,9 +41,7 @@ export function PolicyOrder({ of: { policies, otherwise } }: { readonly of: Work
           )
         })}
       </ol>
-      {otherwise.length > 0 && (
-        <p className="hint">Other policies are in force for some of its Pods: {otherwise.join(", ")}</p>
-      )}
-    </section>
+      {otherwise.length > 0 && <p className="hint">Some of its Pods have other policies: {otherwise.join(", ")}</p>}
+    </Card>
   )
 }

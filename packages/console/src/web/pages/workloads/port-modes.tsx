@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mode of each port, whose word it is, and who spoke too and is not heard.
+// The mTLS mode of each port, the policy that sets it, and the policies it overrides.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { WorkloadReport } from "../../api/answers.js"
+import { Card } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
 import { ListCell } from "../../ui/list-cell.js"
 import { Worded } from "../../ui/worded.js"
 
 export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): ReactNode {
   return (
-    <section aria-labelledby="modes">
-      <h2 id="modes">Mode of its ports</h2>
-      {ports.length === 0 && <p>It declares no port, so nobody can call it.</p>}
+    <Card title="mTLS mode of each port" flush>
+      {ports.length === 0 && <p className="hint">It declares no port, so it cannot be called.</p>}
       {ports.length > 0 && (
         <table>
-          <Columns names={["Port", "Mode", "Because", "Not heard"]} />
+          <Columns names={["Port", "Mode", "Set by", "Overrides"]} />
           <tbody>
             {ports.map(({ port, protocol, mode, why, policy, losers, shadow }) => (
               <tr key={port}>
@@ -24,7 +24,7 @@ export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): R
                 </th>
                 <td>
                   {mode}
-                  {shadow !== undefined && shadow !== mode && `, with Shadow policies ${shadow}`}
+                  {shadow !== undefined && shadow !== mode && `, with shadow policies ${shadow}`}
                 </td>
                 <td>
                   {policy !== undefined && <PolicyLink name={policy} />} <Worded text={why} />
@@ -41,7 +41,7 @@ export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): R
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   )
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy from the calls that were seen, asked for when somebody wants one.
+// A least-privilege policy from recorded calls, on request.
 
 import { lazy, type ReactNode, Suspense, useState } from "react"
 import { useMayAsk } from "../../api/rights.js"
+
+import { Card } from "../../ui/card.js"
+import { Skeleton } from "../../ui/loaded.js"
 
 // It brings the editor.
 const Suggestion = lazy(() => import("./suggestion.js"))
@@ -12,18 +15,17 @@ export function SuggestPolicy({ workload }: { readonly workload: string }): Reac
   const [wanted, setWanted] = useState(false)
   if (mayAsk !== true) return null
   return (
-    <section aria-labelledby="enough">
-      <h2 id="enough">What would be enough</h2>
+    <Card title="Least-privilege policy">
       {!wanted && (
         <button type="button" onClick={() => setWanted(true)}>
-          Suggest a policy from what was seen
+          Suggest a policy from recorded calls
         </button>
       )}
       {wanted && (
-        <Suspense fallback={<p role="status">Loading…</p>}>
+        <Suspense fallback={<Skeleton />}>
           <Suggestion workload={workload} />
         </Suspense>
       )}
-    </section>
+    </Card>
   )
 }

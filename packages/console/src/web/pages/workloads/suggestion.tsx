@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suggestion with what was proved of it, in the editor: in Shadow, so that applied it changes nothing yet.
+// The suggested policy and its proofs, in the editor. It is in shadow mode, so applying it changes nothing yet.
 
 import { type ReactNode, useMemo } from "react"
 import { stringify } from "yaml"
 import type { Suggested } from "../../api/answers.js"
 import { useAsked } from "../../api/queries.js"
 import { Loaded } from "../../ui/loaded.js"
-import { Mark, type Tone } from "../../ui/mark.js"
+import { Badge, type Tone } from "../../ui/mark.js"
 import { Ago, count } from "../../ui/time.js"
 import { PolicyEditor } from "../policies/policy-editor.js"
 
 const PROOFS = [
   ["keeps", "recorded calls stay allowed"],
-  ["addsNothing", "nothing is allowed that is not allowed today"],
-  ["asSeen", "nothing is allowed that has not the shape of a recorded call"],
+  ["addsNothing", "nothing is newly allowed"],
+  ["asSeen", "only requests like the recorded calls are allowed"],
 ] as const
 const TONES: Readonly<Record<string, Tone>> = { proved: "good", refuted: "bad", undecided: "warn" }
 
@@ -28,21 +28,23 @@ function Told({ of: { policy, evidence, replaces, alsoSelects, proofs } }: { rea
   return (
     <>
       <p>
-        From {count(evidence.calls)} calls, the last <Ago at={evidence.lastSeen} />. It is in Shadow: applied, it
-        changes nothing until <code>enforcement</code> is taken away.
+        From {count(evidence.calls)} calls, the last <Ago at={evidence.lastSeen} />. It is in shadow mode: it changes
+        nothing until you remove <code>enforcement</code>.
       </p>
       <ul className="plain">
         {PROOFS.map(([proof, words]) => (
           <li key={proof}>
-            <Mark tone={TONES[proofs[proof].verdict] ?? "quiet"}>{proofs[proof].verdict}</Mark> {words}
+            <Badge tone={TONES[proofs[proof].verdict] ?? "quiet"}>{proofs[proof].verdict}</Badge> {words}
             {proofs[proof].why !== undefined && <p className="hint">{proofs[proof].why}</p>}
           </li>
         ))}
       </ul>
       {replaces.length > 0 && (
-        <p className="warning">These let through more, and do so as long as they stay: {replaces.join(", ")}</p>
+        <p className="warning">
+          These policies allow more, and must be deleted for it to take effect: {replaces.join(", ")}
+        </p>
       )}
-      {alsoSelects.length > 0 && <p className="warning">It selects these too: {alsoSelects.join(", ")}</p>}
+      {alsoSelects.length > 0 && <p className="warning">It also selects: {alsoSelects.join(", ")}</p>}
       <PolicyEditor text={text} />
     </>
   )

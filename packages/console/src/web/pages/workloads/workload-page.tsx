@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One workload: its proxy, the mode of its ports, who can call it, who did.
+// One workload: its proxy, mTLS modes, policies, who can call it, who did.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
@@ -7,9 +7,11 @@ import type { ObservedCall, ProxyReport, WorkloadReport } from "../../api/answer
 import { keyOf } from "../../api/objects.js"
 import { useAnswer, useAnswers, usePods } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
+import { Card, PageHead } from "../../ui/card.js"
 import { Loaded } from "../../ui/loaded.js"
 import { principalOf } from "../../ui/names.js"
 import { Ago } from "../../ui/time.js"
+import { serviceOf } from "../graph/services.js"
 import { ProxyState } from "../overview/proxies.js"
 import { CallTable } from "./call-table.js"
 import { Callers } from "./callers.js"
@@ -29,58 +31,65 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
   const proxies = useAnswers<ProxyReport>("proxies")
   const proxy = proxies.data?.items.find(one => keyOf(one) === key || one.spec.workload === key)
   const pod = pods.data?.find(one => keyOf(one) === key || (proxy !== undefined && keyOf(one) === keyOf(proxy)))
-  /** What runs its Pods, by which calls are kept. */
+  /** The Deployment or whatever runs its Pods: calls are recorded under its name. */
   const owner = proxy?.spec.workload ?? key
   const report = useAnswer<WorkloadReport>("workloads", namespace, name)
   const calls = useAnswers<ObservedCall>(`calls?workload=${encodeURIComponent(owner)}`)
   const mayAsk = useMayAsk("callers")
   return (
     <>
-      <h1>Workload {key}</h1>
-      <p className="bar">
-        <Link href={`/graph/${owner}`}>Its neighbours</Link>
-        <Link href={`/decisions?workload=${encodeURIComponent(key)}`}>Its decisions</Link>
-        <Link href={`/try?workload=${encodeURIComponent(owner)}`}>Try a request</Link>
-      </p>
+      <PageHead title={`Workload ${key}`}>
+        <Link className="button" href={`/map/${serviceOf(pod) ?? owner}`}>
+          Map
+        </Link>
+        <Link className="button" href={`/traffic?workload=${encodeURIComponent(key)}`}>
+          Traffic
+        </Link>
+        <Link className="button" href={`/playground?workload=${encodeURIComponent(owner)}`}>
+          Try a request
+        </Link>
+      </PageHead>
       {pods.data !== undefined && pod === undefined && (
-        <p role="alert">There is no such workload now. It may have been replaced by one of another name.</p>
+        <p role="alert">This workload does not exist. It may have been replaced by one with another name.</p>
       )}
       {pod !== undefined && (
-        <dl className="facts">
-          <dt>State</dt>
-          <dd>
-            <PodState pod={pod} />
-          </dd>
-          <dt>Identity</dt>
-          <dd>
-            {report.data === undefined
-              ? `ns/${namespace}/sa/${pod.spec?.serviceAccountName}`
-              : principalOf(report.data.spec.identity)}
-          </dd>
-          <dt>Labels</dt>
-          <dd>{labelsOf(pod)}</dd>
-          <dt>Proxy</dt>
-          <dd>
-            {proxy === undefined ? (
-              "not known"
-            ) : (
-              <>
-                <ProxyState {...proxy.spec} />, revision {proxy.spec.revision ?? "none"}, connected{" "}
-                <Ago at={proxy.spec.connectedAt} />
-              </>
-            )}
-          </dd>
-          <dt>Certificate</dt>
-          <dd>
-            {proxy?.spec.certificateNotAfter === undefined ? (
-              "not known"
-            ) : (
-              <>
-                ends <Ago at={proxy.spec.certificateNotAfter} />
-              </>
-            )}
-          </dd>
-        </dl>
+        <Card title="State">
+          <dl className="facts">
+            <dt>State</dt>
+            <dd>
+              <PodState pod={pod} />
+            </dd>
+            <dt>Identity</dt>
+            <dd>
+              {report.data === undefined
+                ? `ns/${namespace}/sa/${pod.spec?.serviceAccountName}`
+                : principalOf(report.data.spec.identity)}
+            </dd>
+            <dt>Labels</dt>
+            <dd>{labelsOf(pod)}</dd>
+            <dt>Proxy</dt>
+            <dd>
+              {proxy === undefined ? (
+                "unknown"
+              ) : (
+                <>
+                  <ProxyState {...proxy.spec} />, revision {proxy.spec.revision ?? "none"}, connected{" "}
+                  <Ago at={proxy.spec.connectedAt} />
+                </>
+              )}
+            </dd>
+            <dt>Certificate</dt>
+            <dd>
+              {proxy?.spec.certificateNotAfter === undefined ? (
+                "unknown"
+              ) : (
+                <>
+                  expires <Ago at={proxy.spec.certificateNotAfter} />
+                </>
+              )}
+            </dd>
+          </dl>
+        </Card>
       )}
       {pod !== undefined && (
         <Loaded query={report}>
@@ -92,15 +101,15 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
           )}
         </Loaded>
       )}
-      <section aria-labelledby="can-call">
-        <h2 id="can-call">Who can call it</h2>
+      <Card title="Who can call it" note="proved" flush>
         {mayAsk === true && <Callers workload={owner} />}
-        {mayAsk === false && <p className="hint">Proofs take the right to create `callers`, which you do not have.</p>}
-      </section>
-      <section aria-labelledby="called">
-        <h2 id="called">Who called it</h2>
+        {mayAsk === false && (
+          <p className="hint">Proofs need the right to create `callers`, which the role `edit` has.</p>
+        )}
+      </Card>
+      <Card title="Who called it" note="recorded calls" flush>
         <Loaded query={calls}>{({ items }) => <CallTable calls={items.map(({ spec }) => spec)} />}</Loaded>
-      </section>
+      </Card>
       <SuggestPolicy workload={owner} />
     </>
   )

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy with the edits that an explanation proposes: values added to or removed from lists, as
+// `spec.rules[0].from[0].source.principals`.
+
+import type { Explanation } from "../../api/answers.js"
+import type { Policy } from "../../api/objects.js"
+
+export type Edit = NonNullable<Explanation["change"]>[number]
+
+interface Holder {
+  [step: string | number]: unknown
+}
+
+export function withEdits(policy: Policy, edits: readonly Edit[]): Policy {
+  const copy = structuredClone(policy)
+  for (const edit of edits) applyEdit(copy, edit)
+  return copy
+}
+
+function applyEdit(policy: Policy, { at, change, value }: Edit): void {
+  const steps = [...at.matchAll(/([A-Za-z]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
+  const last = steps.pop()
+  // Names come from the control plane; one that reached an object's prototype would not be a field of a policy.
+  if (last === undefined || steps.includes("__proto__") || last === "__proto__") return
+  let place = policy as unknown as Holder // a copy of JSON
+  for (const [index, step] of steps.entries()) {
+    place[step] ??= typeof (steps[index + 1] ?? last) === "number" ? [] : {}
+    place = place[step] as Holder
+  }
+  const list = Array.isArray(place[last]) ? place[last] : []
+  const next: readonly unknown[] = change === "add" ? [...list, value] : list.filter(item => item !== value)
+  if (next.length === 0) delete place[last]
+  else place[last] = next
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A denied call from the overview or the map: why, and the change that allows it.
+
+import { lazy, type ReactNode, Suspense, useMemo } from "react"
+import type { Explanation, ObservedCall } from "../../api/answers.js"
+import { useAsked } from "../../api/queries.js"
+import { useMayAsk } from "../../api/rights.js"
+import { ExplanationView } from "../../ui/explanation.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
+import { callerOf, principalOf } from "../../ui/names.js"
+import { SidePanel } from "../../ui/side-panel.js"
+
+const AllowChange = lazy(() => import("./allow-change.js"))
+
+/** Whether its one request is known: a path with placeholders stands for many. */
+export function isOneRequest({ path, method, address }: ObservedCall): boolean {
+  return method !== undefined && !/[{*]/.test(path ?? "") && address !== "*"
+}
+
+interface DeniedPanelProps {
+  readonly call: ObservedCall
+  readonly close: () => void
+}
+
+export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
+  const mayAsk = useMayAsk("explanations")
+  const { workload, caller, address, method, path } = call
+  const question = useMemo(
+    () => ({
+      workload,
+      request: {
+        ...(caller === undefined ? (address === undefined ? {} : { ip: address }) : { from: principalOf(caller) }),
+        ...{ method, path: path ?? "/" },
+      },
+    }),
+    [workload, caller, address, method, path],
+  )
+  const explained = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
+  return (
+    <SidePanel label="Denied call" title={`${callerOf(call)} to ${workload}`} close={close}>
+      <p>
+        <code>
+          {method} {path}
+        </code>
+      </p>
+      <h3>Why (current policies)</h3>
+      {mayAsk === false && (
+        <p className="hint">Explanations need the right to create `explanations`, which the role `edit` has.</p>
+      )}
+      {mayAsk === true && (
+        <Loaded query={explained}>
+          {explanation => (
+            <>
+              <ExplanationView of={explanation} />
+              {explanation.change !== undefined && explanation.change.length > 0 && (
+                <Suspense fallback={<Skeleton />}>
+                  <AllowChange change={explanation.change} />
+                </Suspense>
+              )}
+              {explanation.verdict === "refuse" && (explanation.change ?? []).length === 0 && (
+                <p className="hint">No single change of a rule allows it. Add an ALLOW policy for this workload.</p>
+              )}
+            </>
+          )}
+        </Loaded>
+      )}
+    </SidePanel>
+  )
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariants and whether they hold, and what the analysis finds in policies that are each valid.
+
+import type { ReactNode } from "react"
+import { Link } from "wouter"
+import { kindNamed } from "../../api/kinds.js"
+import { conditionOf, keyOf, type Policy } from "../../api/objects.js"
+import { useAllPolicies } from "../../api/queries.js"
+import { useMayWrite } from "../../api/rights.js"
+import { isIn, useNamespace } from "../../shell/namespace.js"
+import { Card, PageHead } from "../../ui/card.js"
+import { Columns } from "../../ui/columns.js"
+import { Empty } from "../../ui/empty.js"
+import { Loaded } from "../../ui/loaded.js"
+import { Badge } from "../../ui/mark.js"
+import { Ago } from "../../ui/time.js"
+import { Worded } from "../../ui/worded.js"
+import { Findings } from "./findings.js"
+
+const NEW = "/policies/new?template=invariant"
+
+export function Invariants(): ReactNode {
+  const namespace = useNamespace()
+  const kind = useAllPolicies().find(({ entry }) => entry.kind === "PolicyInvariant")
+  const mayWrite = useMayWrite(kindNamed("PolicyInvariant"), namespace)
+  return (
+    <>
+      <PageHead
+        title="Invariants"
+        sub="Merlon proves each for every possible request, and rejects changes that break one."
+      >
+        {mayWrite && (
+          <Link className="button primary" href={NEW}>
+            Add an invariant
+          </Link>
+        )}
+      </PageHead>
+      {kind !== undefined && (
+        <Card title="Verdicts" flush>
+          <Loaded query={kind.query}>
+            {all => <Verdicts invariants={all.filter(one => isIn(namespace, keyOf(one)))} />}
+          </Loaded>
+        </Card>
+      )}
+      <Findings />
+    </>
+  )
+}
+
+function Verdicts({ invariants }: { readonly invariants: readonly Policy[] }): ReactNode {
+  if (invariants.length === 0) {
+    return (
+      <Empty title="No invariants yet">
+        <Link href={NEW}>Add one</Link>, and Merlon rejects any change that would break it.
+      </Empty>
+    )
+  }
+  return (
+    <table>
+      <Columns names={["Invariant", "Verdict", "Message", "Since"]} />
+      <tbody>
+        {invariants.map(invariant => {
+          const holds = conditionOf(invariant, "Holds")
+          const [tone, word] =
+            holds?.status === "True"
+              ? (["good", "holds"] as const)
+              : holds?.status === "False"
+                ? (["bad", "broken"] as const)
+                : (["warn", "not decided"] as const)
+          return (
+            <tr key={keyOf(invariant)}>
+              <th scope="row">
+                <Link href={`/policies/PolicyInvariant/${keyOf(invariant)}`}>{keyOf(invariant)}</Link>
+              </th>
+              <td>
+                <Badge tone={tone}>{word}</Badge>
+              </td>
+              <td>
+                <Worded text={holds?.message} />
+              </td>
+              <td className="tight">
+                <Ago at={holds?.lastTransitionTime} />
+              </td>
+            </tr>
+          )
+        })}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a workload is from STRICT, in the order in which people look at them.
+
+import type { Readiness } from "../../api/answers.js"
+import type { Tone } from "../../ui/mark.js"
+
+export const STATES: readonly { readonly state: Readiness["state"]; readonly tone: Tone; readonly words: string }[] = [
+  { state: "waiting", tone: "warn", words: "receives plaintext" },
+  { state: "unknown", tone: "quiet", words: "not observed long enough" },
+  { state: "ready", tone: "good", words: "ready for STRICT" },
+  { state: "strict", tone: "good", words: "STRICT" },
+]

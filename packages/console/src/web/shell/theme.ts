@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Light, dark, or as the system has it. The choice is kept in this browser; tokens.css has the colours.
+
+import { useState } from "react"
+
+const THEMES = ["system", "light", "dark"] as const
+export type Theme = (typeof THEMES)[number]
+const KEY = "merlon-theme"
+
+export function showTheme(theme: Theme): void {
+  const { dataset } = document.documentElement
+  if (theme === "system") delete dataset.theme
+  else dataset.theme = theme
+}
+
+export function storedTheme(): Theme {
+  const stored = localStorage.getItem(KEY)
+  return THEMES.find(theme => theme === stored) ?? "system"
+}
+
+/** The theme, and how to go on to the next one. */
+export function useTheme(): [Theme, () => void] {
+  const [theme, setTheme] = useState(storedTheme)
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system"
+  return [
+    theme,
+    () => {
+      localStorage.setItem(KEY, next)
+      showTheme(next)
+      setTheme(next)
+    },
+  ]
+}

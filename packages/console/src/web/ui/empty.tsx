@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list that has nothing in it: why, and what fills it.
+
+import { Inbox } from "lucide-react"
+import type { ReactNode } from "react"
+import "./card.css"
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }): ReactNode {
+  return (
+    <div className="empty">
+      <Inbox aria-hidden={true} />
+      <strong>{title}</strong>
+      {children !== undefined && <p>{children}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Details beside a page: opens over its right edge, takes the focus, and Escape closes it.
+
+import { X } from "lucide-react"
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react"
+import "./card.css"
+
+interface SidePanelProps {
+  /** What it is, for screen readers. */
+  readonly label: string
+  readonly title: ReactNode
+  readonly close: () => void
+  readonly children: ReactNode
+}
+
+export function SidePanel({ label, title, close, children }: SidePanelProps): ReactNode {
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => {
+    panel.current?.focus({ preventScroll: true })
+  }, [])
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape") return
+    event.stopPropagation()
+    close()
+  }
+  return (
+    <section className="panel" aria-label={label} tabIndex={-1} ref={panel} onKeyDown={pressed}>
+      <header>
+        <h2 className="panel-title">{title}</h2>
+        <button type="button" className="quiet" onClick={close}>
+          <X className="icon" aria-hidden={true} />
+          Close
+        </button>
+      </header>
+      <div className="content">{children}</div>
+    </section>
+  )
+}
