@@ -57,7 +57,8 @@ export async function buildPage(): Promise<void> {
     name: "list-inputs",
     generateBundle(_, bundle) {
       for (const chunk of Object.values(bundle)) {
-        if (chunk.type === "chunk") for (const id of chunk.moduleIds) inputs.add(id)
+        // Fonts are assets: files that stylesheets name.
+        for (const id of chunk.type === "chunk" ? chunk.moduleIds : chunk.originalFileNames) inputs.add(id)
       }
     },
   }

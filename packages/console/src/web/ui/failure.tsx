@@ -3,6 +3,7 @@
 
 import type { ReactNode } from "react"
 import { ApiError } from "../api/client.js"
+import { isRejectedChange, messageOf } from "../api/rejected-change.js"
 import { Worded } from "./worded.js"
 
 export function Failure({ error }: { readonly error: Error }): ReactNode {
@@ -17,20 +18,6 @@ export function Failure({ error }: { readonly error: Error }): ReactNode {
 /** The API answers unknown paths without a reason. */
 function isUnserved(error: Error): boolean {
   return error instanceof ApiError && error.status === 404 && error.reason === ""
-}
-
-const WEBHOOK = /^admission webhook .*? denied the request: /
-
-/**
- * Whether the change itself was rejected, as by an invariant, and not the person: both are 403, but only admission names its
- * webhook, and only missing rights name the user who lacks them.
- */
-export function isRejectedChange(error: Error): boolean {
-  return error instanceof ApiError && error.status === 403 && WEBHOOK.test(error.message)
-}
-
-function messageOf(error: Error): string {
-  return isRejectedChange(error) ? error.message.replace(WEBHOOK, "") : error.message
 }
 
 function adviceFor(error: Error): string {

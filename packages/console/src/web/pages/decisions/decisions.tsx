@@ -52,16 +52,15 @@ export function Decisions(): ReactNode {
   }
   return (
     <>
-      <PageHead title="Traffic" sub="Every decision of every proxy, as it is made.">
-        <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          Pause
-        </button>
-      </PageHead>
+      <PageHead title="Traffic" sub="Every decision of every proxy, as it is made." />
       <FilterBar wanted={wanted} change={change} />
       <p className="bar hint" role="status">
         {count(decisions.length)} shown
         {leftOut > 0 && `, ${count(leftOut)} dropped because there were too many`}
         {live && !paused && " · live"}
+        <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          Pause
+        </button>
       </p>
       {error !== undefined && <Failure error={error} />}
       {named.isError && (

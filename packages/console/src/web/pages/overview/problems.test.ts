@@ -50,12 +50,11 @@ it("puts what hurts before what may", () => {
   expect(sorted(problems).map(({ severity }) => severity)).toEqual(["bad", "warn"])
 })
 
-const denied = (fields: Partial<ObservedCall>): ObservedCall =>
-  ({
-    ...{ workload: "shop/payment", port: 80, protocol: "http", method: "POST", path: "/charge", tls: true },
-    ...{ caller: "spiffe://td/ns/shop/sa/cart", verdict: "deny", stage: "allow" },
-    ...{ firstSeen: "2026-01-01", lastSeen: "2026-01-01", count: 1, ...fields },
-  }) as ObservedCall // the fields that are read
+const denied = (fields: Partial<ObservedCall>): ObservedCall => ({
+  ...{ workload: "shop/payment", port: 80, protocol: "http", method: "POST", path: "/charge", tls: true },
+  ...{ caller: "spiffe://td/ns/shop/sa/cart", verdict: "deny", stage: "allow" },
+  ...{ firstSeen: "2026-01-01", lastSeen: "2026-01-01", count: 1, ...fields },
+})
 
 it("counts denied calls as a problem, by caller, callee and cause", () => {
   const problems = deniedProblems([

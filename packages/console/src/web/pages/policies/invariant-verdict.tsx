@@ -3,7 +3,8 @@
 
 import type { ReactNode } from "react"
 import { useAllPolicies } from "../../api/queries.js"
-import { Failure, isRejectedChange } from "../../ui/failure.js"
+import { isRejectedChange } from "../../api/rejected-change.js"
+import { Failure } from "../../ui/failure.js"
 import { Mark } from "../../ui/mark.js"
 import { count } from "../../ui/time.js"
 import { type DryRun, isUndecided } from "./dry-run.js"

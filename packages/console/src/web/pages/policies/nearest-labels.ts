@@ -55,10 +55,10 @@ function selectorOf({ spec }: Policy): Readonly<Record<string, string>> | undefi
 /** Levenshtein's: how many letters to add, remove or change. */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [index, letter] of [...one].entries()) {
+  for (let index = 0; index < one.length; index++) {
     const next = [index + 1]
     for (let at = 1; at <= other.length; at++) {
-      const changed = (row[at - 1] ?? 0) + (other[at - 1] === letter ? 0 : 1)
+      const changed = (row[at - 1] ?? 0) + (other[at - 1] === one[index] ? 0 : 1)
       next.push(Math.min((row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1, changed))
     }
     row = next

@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new policy from a template.
+// A new policy from a template, with a namespace and a label that exist.
 
 import { type ReactNode, useMemo, useState } from "react"
-import { useTrustDomain } from "../../api/queries.js"
+import type { Pod } from "../../api/objects.js"
+import { usePods, useTrustDomain } from "../../api/queries.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
+import { useNamespace } from "../../shell/namespace.js"
 import { useSession } from "../../shell/session.js"
 import { PageHead } from "../../ui/card.js"
 import { Skeleton } from "../../ui/loaded.js"
 import { PolicyEditor } from "./policy-editor.js"
-import { TEMPLATES } from "./templates.js"
+import { fitted, TEMPLATES } from "./templates.js"
 
 export default function NewPolicy(): ReactNode {
   const trustDomain = useTrustDomain()
+  const pods = usePods()
   // The text must not change while somebody edits it.
-  return trustDomain === undefined ? <Skeleton /> : <Beginning trustDomain={trustDomain} />
+  if (trustDomain === undefined || pods.isPending) return <Skeleton />
+  return <Beginning trustDomain={trustDomain} pods={pods.data ?? []} />
 }
 
-function Beginning({ trustDomain: first }: { readonly trustDomain: string }): ReactNode {
+interface BeginningProps {
+  readonly trustDomain: string
+  readonly pods: readonly Pod[]
+}
+
+function Beginning(first: BeginningProps): ReactNode {
   const { names } = useSession()
-  const [trustDomain] = useState(first)
+  const [{ trustDomain, pods }] = useState(first)
   const [search] = useSearchParameters()
+  const filter = useNamespace()
   const template = TEMPLATES.find(({ id }) => id === search.get("template")) ?? TEMPLATES[0]
-  const [namespace, given] = [search.get("namespace"), template?.text(names, trustDomain) ?? ""]
-  const text = useMemo(
-    () => (namespace === null ? given : given.replace("namespace: default", `namespace: ${namespace}`)),
-    [namespace, given],
-  )
+  const namespace = search.get("namespace") ?? filter
+  const given = template?.text(names, trustDomain) ?? ""
+  const text = useMemo(() => fitted(given, pods, namespace), [given, pods, namespace])
+  const title = template?.wish.replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
   return (
     <>
-      <PageHead title={`New policy: ${template?.wish.replace(/^[A-Z](?![A-Z])/, first => first.toLowerCase())}`} />
+      <PageHead title={`New policy: ${title}`} />
       <PolicyEditor key={text} text={text} />
     </>
   )

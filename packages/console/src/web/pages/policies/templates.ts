@@ -3,6 +3,7 @@
 
 import type { Names } from "../../api/client.js"
 import { VERSION } from "../../api/kinds.js"
+import type { Pod } from "../../api/objects.js"
 
 export interface Template {
   readonly id: string
@@ -10,9 +11,10 @@ export interface Template {
   readonly text: (names: Names, trustDomain: string) => string
 }
 
+const LABEL = "app: web"
 const SELECTOR = `  selector:
     matchLabels:
-      app: web
+      ${LABEL}
 `
 
 function security(kind: string, spec: string): Template["text"] {
@@ -100,3 +102,14 @@ export const TEMPLATES: readonly Template[] = [
     ),
   },
 ]
+
+/** A template's text with the namespace, else one that has workloads, and with a label of a workload there. */
+export function fitted(text: string, pods: readonly Pod[], namespace: string | undefined): string {
+  const where = namespace ?? pods.flatMap(pod => pod.metadata.namespace ?? []).sort()[0]
+  if (where === undefined) return text
+  const labels = pods
+    .filter(pod => pod.metadata.namespace === where)
+    .flatMap(pod => Object.entries(pod.metadata.labels ?? {}).map(([key, value]) => `${key}: ${value}`))
+  const label = labels.includes(LABEL) ? LABEL : (labels.find(one => /^app: [\w.-]+$/.test(one)) ?? LABEL)
+  return text.replace("namespace: default", () => `namespace: ${where}`).replace(LABEL, () => label)
+}
