@@ -103,7 +103,13 @@ it("draws a collapsed namespace as one node and sums up its edges", () => {
 
 it("lists calls that only the caller's proxy reported, of a service or a namespace", () => {
   const called: Destination = {
-    ...{ workload: "app/consumer-1", destination: "httpbin.foo:80", place: "mesh", to: "foo/httpbin", transport: "mtls" },
+    ...{
+      workload: "app/consumer-1",
+      destination: "httpbin.foo:80",
+      place: "mesh",
+      to: "foo/httpbin",
+      transport: "mtls",
+    },
     ...{ count: 3, failures: 0, lastSeen: LATE },
   }
   const failed = { ...called, failures: 1 }
