@@ -176,6 +176,13 @@ describe("an upgrade by helm", () => {
   })
 })
 
+/** The status of a call of an ordinary program in a Pod of `app`; 0 where no answer comes. */
+async function called(pod: string, url: string): Promise<number> {
+  const script = `fetch("${url}", { signal: AbortSignal.timeout(15000) })
+    .then(answer => console.log(answer.status), () => console.log(0))`
+  return Number(await kubectl("exec", "-n", "app", pod, "--", "node", "-e", script))
+}
+
 describe.skipIf(inject("imageBefore") === "")("an upgrade from the version before", () => {
   it("fails no request of workloads that still have its proxies, nor does a rollback to it", async () => {
     await helm("uninstall", "merlon", "-n", "merlon-system", "--wait")
@@ -190,6 +197,7 @@ describe.skipIf(inject("imageBefore") === "")("an upgrade from the version befor
     const proxies = "jsonpath={.items[*].spec.initContainers[?(@.name=='merlon-xserver')].image}"
     expect(await kubectl("get", "pods", "-n", "app", "-l", "app=web", "-o", proxies)).toContain(inject("imageBefore"))
     await underLoad(() => install())
+    await callsAfterUpgrade()
     await underLoad(startWebAgain)
     await underLoad(() => helm("rollback", "merlon", "-n", "merlon-system", "--wait", "--timeout", "300s"))
     await underLoad(() => install())
@@ -197,6 +205,28 @@ describe.skipIf(inject("imageBefore") === "")("an upgrade from the version befor
     await ready("deploy", "consumer", "app")
   })
 })
+
+/** Pods of the version before call as they did. One that starts now is captured, and reaches their proxies under STRICT. */
+async function callsAfterUpgrade(): Promise<void> {
+  const strict = {
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "PeerAuthentication",
+    metadata: { name: "strict", namespace: "app" },
+    spec: { mtls: { mode: "STRICT" } },
+  }
+  await apply(strict, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "later", namespace: "app" },
+    spec: { terminationGracePeriodSeconds: 1, containers: [answering()] },
+  })
+  await kubectl("wait", "pod/later", "-n", "app", "--for=condition=Ready", "--timeout=150s")
+  await kubectl("wait", "pa/strict", "-n", "app", "--for=condition=Enforced", "--timeout=150s")
+  expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
+  expect(await called("deploy/web-v1", "http://web.app/")).toBe(0)
+  expect(await called("later", "http://web.app/")).toBe(200)
+  await kubectl("delete", "pod/later", "pa/strict", "-n", "app")
+}
 
 async function startsWithout(name: string): Promise<void> {
   await apply(namespace("after", { "merlon-injection": "enabled" }), {
@@ -253,7 +283,10 @@ describe("what is uninstalled", () => {
       }
       await expect.poll(owners, { timeout: 150_000 }).toBe(true)
     }
+    expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
     await helm("uninstall", "merlon", "-n", "merlon-system", "--wait")
+    // Its proxy goes on with what it knows.
+    expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
     await startsWithout("one")
     // The root stays, so that whoever installs again has the same mesh; it goes with the namespace.
     await expect.poll(remains, { timeout: 150_000 }).toEqual(["secret/merlon-ca"])
