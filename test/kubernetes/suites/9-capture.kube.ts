@@ -2,6 +2,7 @@
 // Which calls out of a Pod are captured, by its annotations, its namespace's label and the mesh's setting, and that no application
 // starts before its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
 
+import { existsSync } from "node:fs"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import {
   answering,
@@ -105,6 +106,71 @@ it("rejects destinations outside the cluster in a namespace with REGISTRY_ONLY, 
   await policy("-")
   await expect.poll(() => call(outside), { timeout: 60_000 }).toMatch(/^400 /)
 })
+
+const POSTGRES = "/usr/lib/postgresql/15/bin"
+const PROGRAMS = ["/usr/bin/curl", "/usr/bin/python3", `${POSTGRES}/postgres`, `${POSTGRES}/psql`]
+// The node has the files of this machine, so its Pods can run the programs of this machine.
+const canRun = inject("kubelet") !== "" && PROGRAMS.every(program => existsSync(program))
+
+it.skipIf(!canRun)(
+  "carries calls of curl, Python and psql unchanged (needs curl, python3 and PostgreSQL 15)",
+  async () => {
+    const mounted = (name: string, container: object, ports: object[] = []) => ({
+      ...pod(
+        name,
+        {},
+        {
+          containers: [
+            answering({
+              ports,
+              securityContext: { runAsUser: 65_534 },
+              volumeMounts: [
+                { name: "usr", mountPath: "/usr", readOnly: true },
+                { name: "passwd", mountPath: "/etc/passwd", readOnly: true },
+                { name: "data", mountPath: "/data" },
+              ],
+              ...container,
+            }),
+          ],
+          volumes: [
+            { name: "usr", hostPath: { path: "/usr" } },
+            { name: "passwd", hostPath: { path: "/etc/passwd" } },
+            { name: "data", emptyDir: {} },
+          ],
+        },
+      ),
+    })
+    const start = `${POSTGRES}/initdb -D /data/db -U postgres -A trust && exec ${POSTGRES}/postgres -D /data/db -k /data -h '*'`
+    const ask = [`${POSTGRES}/psql`, "-h", `database.${SPACE}`, "-U", "postgres", "-tAc"]
+    await apply(
+      mounted("database", { command: ["sh", "-c", start] }, [{ name: "postgres", containerPort: 5432 }]),
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: "database", namespace: SPACE },
+        spec: { selector: { app: "database" }, ports: [{ name: "postgres", port: 5432 }] },
+      },
+      mounted("programs", { command: ["sleep", "infinity"] }),
+    )
+    await waitReady("database")
+    await waitReady("programs")
+    const run = (...command: string[]) => tryKubectl(["exec", "-n", SPACE, "programs", "-c", "app", "--", ...command])
+    const python = `import urllib.request; print(urllib.request.urlopen("${TARGET}", timeout=15).status)`
+    expect(await run("curl", "-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", TARGET)).toMatchObject({
+      out: "200",
+    })
+    expect(await run("/usr/bin/python3", "-c", python)).toMatchObject({ out: "200\n" })
+    const answers = { timeout: 60_000, message: "the database to answer" }
+    await expect.poll(async () => (await run(...ask, "select 6 * 7")).out, answers).toBe("42\n")
+    // Much in one answer, and much in one question.
+    expect(
+      await run(...ask, "select length(string_agg(repeat('x', 1000), '')) from generate_series(1, 5000)"),
+    ).toMatchObject({
+      out: "5000000\n",
+    })
+    expect((await run(...ask, "select repeat('x', 2000000)")).out.length).toBe(2_000_001)
+  },
+)
 
 it("starts the application after a proxy that is a plain sidecar", async () => {
   const flags = ["-f", "-", "--sidecar", "plain", "--image", inject("image")]
