@@ -42,7 +42,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
       await section.getByText("would be blocked").waitFor()
       await section.getByRole("link", { name: "Require mTLS in foo" }).click()
       await page
-        .getByText(/cuts off who calls .*app\/consumer-1/)
+        .getByText(/will block plaintext callers of .*app\/consumer-1/)
         .first()
         .waitFor()
       await page.locator("button:enabled", { hasText: "Apply" }).click()

@@ -86,7 +86,7 @@ spec:
   // A proxy that does not answer in time, as on a busy machine, is asked again.
   const explained = await vi.waitFor(async () => {
     const said = await mesh.run("explain", id)
-    expect(said.stdout).toContain("refused: 403 GET /headers")
+    expect(said.stdout).toContain("denied: 403 GET /headers")
     return said
   }, POLL)
   expect(explained).toMatchObject({ code: 5 })
@@ -134,7 +134,7 @@ it("describes a workload: identity, proxy, modes, policies with their use, who c
   await vi.waitFor(async () => {
     const text = (await mesh.run("describe", "workload", "foo/httpbin-1")).stdout
     expect(text).toMatch(/httpbin-1 +ready +\S+ +\d+ +\S+ left +http_proxy +up to date/)
-    expect(text).toContain("and nobody else (proved)")
+    expect(text).toContain("and no other caller (proved)")
   }, POLL)
   expect(await mesh.run("describe", "workload", "nobody", "-n", "foo")).toMatchObject({ code: 1 })
 })
@@ -166,7 +166,7 @@ it("warns whoever insists on mutual TLS of the callers that it has seen in plain
   const { code, stderr } = await mesh.run("apply", "-f", strict)
   expect(code).toBe(0)
   expect(stderr).toMatch(
-    /this cuts off who calls `foo\/httpbin-1` in plaintext: `[^`]+` on port 8080 \(\d+ calls, last [^)]+Z\)/,
+    /this will block plaintext callers of `foo\/httpbin-1`: `[^`]+` on port 8080 \(\d+ calls, last [^)]+Z\)/,
   )
   expect(await mesh.run("delete", "-f", strict)).toMatchObject({ code: 0 })
 })
@@ -193,15 +193,15 @@ it("keeps what must stay true: whatever would break it is refused with the reque
     }, POLL)
 
   expect(await mesh.run("apply", "-f", invariant)).toMatchObject({ code: 0 })
-  expect(await holds("True")).toContain("every statement holds for 1 workload (proved)")
-  expect(await refused("apply", "-f", open)).toMatch(/GET \/headers .* is let through by rule 0 of `foo\/open`/)
+  expect(await holds("True")).toContain("every rule of the invariant holds for 1 workload (proved)")
+  expect(await refused("apply", "-f", open)).toMatch(/GET \/headers .* is allowed by rule 0 of `foo\/open`/)
   const deleted = await refused("delete", "authorizationpolicy", "readers", "-n", "foo")
-  expect(deleted).toContain("is let through, since nothing refuses it")
+  expect(deleted).toContain("is allowed, because nothing denies it")
   expect((await call("/headers")).status).toBe(403)
 
   expect(await mesh.run("apply", "-f", shadow)).toMatchObject({ code: 0 })
   expect(await mesh.run("apply", "-f", open)).toMatchObject({ code: 0 })
-  expect(await holds("False")).toContain("is let through by rule 0 of `foo/open`")
+  expect(await holds("False")).toContain("is allowed by rule 0 of `foo/open`")
   expect(await mesh.run("delete", "-f", open, "-f", invariant)).toMatchObject({ code: 0 })
 }, 360_000)
 

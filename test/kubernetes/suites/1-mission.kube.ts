@@ -227,7 +227,7 @@ describe.skipIf(OLD_KUBECTL === undefined)("a kubectl that is three years old", 
     expect(await old(["apply", "-f", "-"], sample("policies/peer-strict.yaml"))).toMatchObject({
       code: 0,
       // The callers of the tests before came in plaintext, and may have been reported by now.
-      err: expect.stringMatching(/^(Warning: this cuts off who calls `foo\/httpbin` in plaintext: .*\n)?$/),
+      err: expect.stringMatching(/^(Warning: this will block plaintext callers of `foo\/httpbin`: .*\n)?$/),
     })
     expect(await old(["apply", "-f", "-"], sample("policies/peer-strict.yaml"))).toMatchObject({
       out: expect.stringMatching(/ unchanged$/m),

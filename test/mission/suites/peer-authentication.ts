@@ -59,7 +59,7 @@ export function peerAuthentication(mission: () => Mission): void {
       // Lines are gathered before they are written.
       await vi.waitFor(async () => {
         const { out } = await mission().merlonctl(["logs", "httpbin", "-n", "foo", "--tail", "20"])
-        expect(out).toContain("the port's mode is STRICT, and the caller came without mutual TLS")
+        expect(out).toContain("the mTLS mode is STRICT, and the caller used plaintext")
       }, PATIENCE)
     })
 

@@ -74,7 +74,7 @@ export class LocalMesh {
       return true
     } catch (error) {
       if (!isPortTaken(error) || tries === MOST_TRIES || this.#stopped !== undefined) throw error
-      this.#options.progress({ kind: "note", text: "somebody was faster at a port; starting over on others" })
+      this.#options.progress({ kind: "note", text: "another program took a port; starting again on other ports" })
       return false
     }
   }

@@ -30,7 +30,7 @@ function stage(...documents: readonly PolicyDocument[]) {
 }
 
 const create = { operation: "CREATE", object: OPEN, oldObject: undefined } as const
-const NOT_DECIDED = expect.stringContaining("is not decided: the time is used up")
+const NOT_DECIDED = expect.stringContaining("cannot verify what this changes: the time is used up")
 const WARNED = { refusals: [], warnings: [NOT_DECIDED] }
 const REFUSED = { refusals: [NOT_DECIDED], warnings: [] }
 const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]

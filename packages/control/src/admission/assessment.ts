@@ -66,11 +66,11 @@ export function inForce(key: string, { policies }: Pick<AssessmentOptions, "poli
 
 function saidOf(answer: Assessment | NotDecided): Assessment {
   if (!("notDecided" in answer)) return answer
-  return { refusals: [], warnings: [`${undecided(answer)}; \`merlonctl diff\` takes its time`] }
+  return { refusals: [], warnings: [`${undecided(answer)}; run \`merlonctl diff\`, which takes longer`] }
 }
 
 function undecided({ notDecided }: NotDecided): string {
-  return `what this changes is not decided: ${notDecided}`
+  return `cannot verify what this changes: ${notDecided}`
 }
 
 function mayBreak(change: ChangedPolicy, { mesh, policies }: AssessmentOptions): boolean {

@@ -172,7 +172,7 @@ describe("capture by Service", () => {
   })
 
   it("counts for nothing before somebody has tried", () => {
-    expect(bypassOf(pod(), names)).toMatch(/nobody has tried yet/)
+    expect(bypassOf(pod(), names)).toMatch(/not checked yet/)
   })
 
   it("leaves xserver's own ports open, and what is not TCP", () => {

@@ -44,7 +44,7 @@ export function parseCaptureMap(text: string): readonly CapturedPort[] | string 
   }
   const distinct = (values: readonly number[]): boolean => new Set(values).size === values.length
   if (!distinct(ports.map(({ port }) => port)) || !distinct(ports.map(({ listen }) => listen))) {
-    return "a port stands there twice"
+    return "a port is listed twice"
   }
   return ports
 }

@@ -60,7 +60,7 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       : { outcome: "refused", because: unprotected(namespace, fault) }
   }
   if (spec.hostNetwork === true) {
-    const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can stand before it"
+    const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can protect it"
     return skipped(because, [...choice.warnings, `nothing is injected: ${because}`])
   }
   const ports = applicationPorts(spec, names)
@@ -174,7 +174,7 @@ function oddities(
   }
   const udp = udpPorts(spec).join(", ")
   if (udp !== "" && capture === "redirect" && handling === "refuse") {
-    warnings.push(`this mesh refuses UDP: nobody reaches ${udp}`)
+    warnings.push(`this mesh denies UDP: no client reaches ${udp}`)
   } else if (udp !== "") {
     warnings.push(`no policy judges UDP: ${udp} can be reached by everybody, also under STRICT`)
   }

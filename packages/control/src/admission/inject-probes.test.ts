@@ -164,7 +164,7 @@ describe("UDP ports", () => {
   it.each<[string, Partial<InjectionOptions>, readonly string[] | undefined, string]>([
     ["pass unless the mesh says otherwise", {}, REFUSED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
     ["pass where it says so", { udp: "pass" }, REFUSED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["are refused where it says so", { udp: "refuse" }, REFUSED, "this mesh refuses UDP: nobody reaches 53"],
+    ["are refused where it says so", { udp: "refuse" }, REFUSED, "this mesh denies UDP: no client reaches 53"],
     ["pass where no rules capture", { udp: "refuse", capture: "service" }, undefined, "no policy judges UDP: 53"],
   ])("%s", (_, options, args, warning) => {
     const { after, warnings } = injected(dns, options)

@@ -42,7 +42,7 @@ export function unprotectedPods(
 function faultOf(pod: KubernetesObject, names: MeshNames): Pick<UnprotectedPod, "problem" | "fix"> | undefined {
   if (objectOf(pod.spec).hostNetwork === true) {
     const fix = `take it off the node's network, or say that it is meant: label \`${names.injectLabel}: "false"\``
-    return { problem: "is on the node's network, where no xserver can stand in front of it", fix }
+    return { problem: "is on the node's network, where no xserver can protect it", fix }
   }
   if (!hasXserver(pod.spec, names)) {
     return { problem: "has no xserver", fix: "start it again: `kubectl rollout restart`, or delete the Pod" }

@@ -38,7 +38,7 @@ function told({ stored = [], before, after, calls = [call()] }: Change): readonl
 }
 
 const CRON =
-  "this cuts off who calls `foo/web-1` in plaintext: `old/cron` on port 8080 (3 calls, last 2026-11-16T10:20:30Z); see `merlonctl mtls ready`"
+  "this will block plaintext callers of `foo/web-1`: `old/cron` on port 8080 (3 calls, last 2026-11-16T10:20:30Z); see `merlonctl mtls ready`"
 
 it.each<[string, Change, readonly string[]]>([
   ["a new STRICT, of who is known", { after: STRICT }, [CRON]],

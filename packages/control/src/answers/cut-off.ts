@@ -89,10 +89,8 @@ export function tellCutOff(found: readonly CutOff[]): readonly string[] {
       )
     const more = callers.length - shown.length
     const list = more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${more} more`
-    return `this cuts off who calls \`${workload}\` in plaintext: ${list}; see \`merlonctl mtls ready\``
+    return `this will block plaintext callers of \`${workload}\`: ${list}; see \`merlonctl mtls ready\``
   })
   const left = found.length - told.length
-  return left === 0
-    ? told
-    : [...told, `and who calls ${left} more ${left === 1 ? "workload" : "workloads"} in plaintext`]
+  return left === 0 ? told : [...told, `and plaintext callers of ${left} more ${left === 1 ? "workload" : "workloads"}`]
 }

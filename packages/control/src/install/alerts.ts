@@ -32,7 +32,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `sum(${control("leader")}) < 1`,
     for: "5m",
-    summary: "no replica leads: nobody writes statuses, nobody rotates",
+    summary: "no replica is leader: no status is written, nothing is rotated",
   },
   {
     name: "MerlonPolicyNotEnforced",
@@ -46,7 +46,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `sum by (type) (increase(${control("rejected_updates_total")}[10m])) > 0`,
     for: "1m",
-    summary: "a proxy refuses updates and keeps the last good one",
+    summary: "a proxy rejects updates and keeps the last good one",
   },
   {
     name: "MerlonPolicyUnreadable",
@@ -60,7 +60,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `min by (kind) (${control("reflector_synced")}) < 1 or max by (kind) (${control("reflector_silent_seconds")}) > 600`,
     for: "5m",
-    summary: "a control plane does not see the cluster: changes of this kind reach nobody",
+    summary: "a control plane cannot watch the cluster: changes of this kind reach no proxy",
   },
   {
     name: "MerlonKeySetFailing",
@@ -74,7 +74,8 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `min by (certificate) (${control("certificate_expiry_seconds")}{certificate=~"root|signer"}) - time() < ${7 * DAY}`,
     for: "1h",
-    summary: "the root of the mesh, or what signs with it, ends within a week: after it nobody trusts anybody",
+    summary:
+      "the root CA of the mesh, or a signing certificate, expires within a week: afterwards no peer trusts another",
   },
   {
     name: "MerlonServingCertificateEnds",
@@ -95,14 +96,14 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "critical",
     expression: `max(${control("revocations_unreadable")}) > 0`,
     for: "1m",
-    summary: "an entry of the revocations cannot be read: it revokes nobody",
+    summary: "an entry of the revocation list cannot be read: it revokes nothing",
   },
   {
     name: "MerlonAuthorityChangeRefused",
     severity: "warning",
     expression: `sum(increase(${control("authority_refused_changes_total")}[1h])) > 0`,
     for: "5m",
-    summary: "somebody changed the authority's Secret to what cannot be followed",
+    summary: "the Secret of the CA was changed to something unusable",
   },
   {
     name: "MerlonApplicationFails",
@@ -123,7 +124,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     severity: "warning",
     expression: `sum by (namespace, pod) (rate(${xserver("requests_total")}{verdict="deny"}[10m])) > 1 and sum by (namespace, pod) (rate(${xserver("requests_total")}{verdict="deny"}[10m])) > 5 * sum by (namespace, pod) (rate(${xserver("requests_total")}{verdict="deny"}[10m] offset 1d))`,
     for: "15m",
-    summary: "a workload refuses five times as many requests as this time yesterday",
+    summary: "a workload denies five times as many requests as this time yesterday",
   },
 ]
 

@@ -35,7 +35,7 @@ export const dashboards = ({ control, xserver }: MetricNames): Readonly<Record<s
       },
       { title: "Overdue acknowledgements", expression: `sum(${control("overdue_acknowledgements")})` },
       { title: "Admission reviews", expression: rate(control("admission_reviews_total"), "kind, outcome") },
-      { title: "Updates refused by proxies", expression: rate(control("rejected_updates_total"), "type") },
+      { title: "Updates rejected by proxies", expression: rate(control("rejected_updates_total"), "type") },
       { title: "Age of key sets", expression: `max by (issuer) (${control("key_set_age_seconds")})`, unit: "s" },
       { title: "Key sets that fail", expression: `max by (issuer) (${control("key_set_failing")})` },
       {

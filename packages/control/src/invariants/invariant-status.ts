@@ -99,7 +99,7 @@ export class InvariantStatus {
     const said: readonly Said[] =
       holds === undefined
         ? [["Accepted", "False", "Invalid", faults[0]?.message ?? "the document cannot be read"]]
-        : [["Accepted", "True", "Valid", "the statements can be read"], holds]
+        : [["Accepted", "True", "Valid", "the invariant is valid"], holds]
     const { generation } = object.metadata
     const conditions = said.map(words => conditionOf(words, generation, previous, this.#clock.now()))
     const foreign = (previous?.conditions ?? []).filter(({ type }) => type !== "Accepted" && type !== "Holds")

@@ -20,7 +20,7 @@ describe("a change", () => {
     expect(knowing(OPS, INVARIANT).answer(review(OPEN), never)).toMatchObject({
       refusals: [
         expect.stringMatching(
-          /`never: only ops` .* is broken on `foo\/web`: GET \/admin\/ .* is let through by rule 0 of `foo\/open`/,
+          /`never: only ops` .* is broken on `foo\/web`: GET \/admin\/ .* is allowed by rule 0 of `foo\/open`/,
         ),
       ],
     })
@@ -91,7 +91,7 @@ describe("a change", () => {
     const root = document("AuthorizationPolicy", "closed", closed, MESH.names.rootNamespace)
     const answering = knowing(...many, root)
     const told = answering.answer(review(document("AuthorizationPolicy", "p", { rules }), false), never)
-    expect(told).toEqual({ refusals: [], warnings: [expect.stringContaining("closed` rules[0] refuses everything")] })
+    expect(told).toEqual({ refusals: [], warnings: [expect.stringContaining("closed` rules[0] denies everything")] })
     const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
     expect(answering.answer(review(lonely, false), never)).toMatchObject({
       warnings: [expect.stringMatching(/nobody/)],

@@ -125,7 +125,7 @@ export class Answering {
     const workloads = [...this.#workloads.values()]
     if (invariant?.kind !== "PolicyInvariant" || !workloads.some(one => isAbout(invariant, one, this.#mesh))) {
       // Fail closed: what is said of nothing is not proved of what comes later.
-      return { status: "Unknown", reason: "NoWorkloads", message: "there is no workload that it is about" }
+      return { status: "Unknown", reason: "NoWorkloads", message: "it selects no workload" }
     }
     return this.#proved(invariant, workloads, limits)
   }
@@ -144,9 +144,9 @@ export class Answering {
     if (undecided !== undefined) return { status: "Unknown", reason: "NotDecided", message: tellStatement(undecided) }
     // Not Pods: their number changes all the time.
     const about = new Set(workloads.filter(one => isAbout(invariant, one, this.#mesh)).map(lastingName)).size
-    if (checked.length === 0) return { status: "Unknown", reason: "NotDecided", message: "it states nothing" }
+    if (checked.length === 0) return { status: "Unknown", reason: "NotDecided", message: "it has no rules" }
     const said = `${about} ${about === 1 ? "workload" : "workloads"}`
-    return { status: "True", reason: "Proved", message: `every statement holds for ${said} (proved)` }
+    return { status: "True", reason: "Proved", message: `every rule of the invariant holds for ${said} (proved)` }
   }
 }
 

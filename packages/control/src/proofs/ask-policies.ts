@@ -122,7 +122,7 @@ function suggested(workload: ProofWorkload, { calls = [] }: PeopleQuestion, abou
   const { after, workloads, mesh, limits, now } = about
   const others = workloads.filter(one => keyOf(one) !== keyOf(workload))
   const [found] = suggestPolicies(calls, after, [workload, ...others], mesh, { limits, now })
-  if (found === undefined) return { fault: "no call that was let through is recorded for it, so nothing is suggested" }
+  if (found === undefined) return { fault: "no allowed calls observed for it yet, so nothing is suggested" }
   const { evidence, workload: _, ...suggestion } = found
   const time = (at: number): string => new Date(at).toISOString()
   return {

@@ -34,7 +34,7 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
   // Services lead to its proxy: a caller that knows the Pod's address needs no Service, unless a NetworkPolicy rejects
   // it. Fail closed: until an attempt has shown that it does, it does not.
   const condition = capturedConditionOf(pod, names)
-  if (condition === undefined) return "nobody has tried yet whether its ports answer at the Pod's own address"
+  if (condition === undefined) return "not checked yet whether its ports answer at the Pod's own address"
   return condition.status === "True" ? undefined : condition.message
 }
 

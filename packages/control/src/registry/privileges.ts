@@ -26,7 +26,7 @@ export function outboundContainer({ mesh }: MeshNames): string {
 /** In one phrase, with the container; undefined where no container has such a right. */
 export function bypassingPrivilege(podSpec: unknown, names: MeshNames): string | undefined {
   const { hostNetwork, securityContext, containers, initContainers, ephemeralContainers } = objectOf(podSpec)
-  if (hostNetwork === true) return "it is on the node's network, where xserver cannot stand in front of it"
+  if (hostNetwork === true) return "it is on the node's network, where xserver cannot protect it"
   const podUser = objectOf(securityContext).runAsUser
   for (const list of [initContainers, containers, ephemeralContainers]) {
     for (const container of listOf(list).map(objectOf)) {

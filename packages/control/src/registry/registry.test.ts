@@ -66,7 +66,7 @@ describe("a workload", () => {
     [
       "can be bypassed where Services alone lead to its proxy",
       { annotations: { "merlon.dev/injected": "1" } },
-      { bypass: "nobody has tried yet whether its ports answer at the Pod's own address" },
+      { bypass: "not checked yet whether its ports answer at the Pod's own address" },
     ],
     [
       "can be bypassed where only a container's name says that it has a proxy",

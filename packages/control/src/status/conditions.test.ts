@@ -102,7 +102,7 @@ describe("MatchesWorkloads", () => {
     [
       "none behind a host",
       inputs(routes, { reach: reach(0, { missing: ["`web`"] }) }),
-      "False NoWorkloads: no workload stands behind `web`",
+      "False NoWorkloads: no workload is behind `web`",
     ],
     ["none, being invalid", inputs(undefined), "Unknown Invalid: an invalid document selects nothing"],
   ])("of %s", (_, of, expected) => {
@@ -151,7 +151,7 @@ describe("Enforced", () => {
     [
       "a shadow",
       inputs(shadow, count({ enforcing: 12 })),
-      "True Shadow: in shadow, changing no outcome: evaluated by 12 of 12 proxies at generation 7",
+      "True Shadow: in shadow mode (not enforced): evaluated by 12 of 12 proxies at generation 7",
     ],
     [
       "one whose issuer has not answered yet",
@@ -161,12 +161,12 @@ describe("Enforced", () => {
     [
       "an invalid document",
       inputs(undefined),
-      "False Invalid: an invalid document is sent to nobody; its last valid version stays in force, or after a restart the strictest it could mean",
+      "False Invalid: an invalid document is not sent to proxies; its last valid version stays enforced, or after a restart the strictest reading of it",
     ],
     [
       "routes that nobody asks for",
       inputs(routes),
-      "True NoClients: no connected client asks for its hosts; whoever asks gets this version",
+      "True NoClients: no connected client uses its hosts; a client that does gets this version",
     ],
     [
       "routes",
@@ -181,12 +181,12 @@ describe("Enforced", () => {
     [
       "routes of a host that an older one governs",
       inputs(routes, { governedByOthers: [{ host: "web", by: "foo/old" }] }),
-      "False Superseded: in use by nobody: `foo/old` governs `web`",
+      "False Superseded: not in use: `foo/old` governs `web`",
     ],
     [
       "routes of another namespace's host",
       inputs(routes, { guestHosts: ["web.app"] }),
-      "True NoClients: no connected client asks for its hosts; whoever asks gets this version; affects callers in `foo` alone, because `web.app` is not of that namespace",
+      "True NoClients: no connected client uses its hosts; a client that does gets this version; affects callers in `foo` alone, because `web.app` is not of that namespace",
     ],
     [
       "routes that a client refuses",
@@ -227,7 +227,7 @@ describe("JwksReady", () => {
     [
       "without keys, the failing one first",
       { keySets: [issuer("I", { keys: 1 }), issuer("J", { ...missing, error: "timed out" })] },
-      "False NoKeys: `J`: no keys, its tokens are refused (timed out; next try 2026-06-01T12:20:00Z) and `I`: 1 key of 2026-06-01T12:00:00Z, next refresh 2026-06-01T12:20:00Z",
+      "False NoKeys: `J`: no keys, its tokens are denied (timed out; next try 2026-06-01T12:20:00Z) and `I`: 1 key of 2026-06-01T12:00:00Z, next refresh 2026-06-01T12:20:00Z",
     ],
     [
       "before the first answer",
@@ -252,12 +252,12 @@ describe("Superseded", () => {
     reason: "it is older",
   }
   test.each<[string, Partial<ConditionInputs>, string]>([
-    ["in force", {}, "False InForce: no older policy of its scope stands in front"],
-    ["everywhere", { superseded: { loser, workloads: 3 } }, "True Superseded: `foo/old` is asked instead: it is older"],
+    ["in force", {}, "False InForce: no older policy of its scope takes precedence"],
+    ["everywhere", { superseded: { loser, workloads: 3 } }, "True Superseded: `foo/old` applies instead: it is older"],
     [
       "on some",
       { superseded: { loser, workloads: 1 } },
-      "True PartlySuperseded: on 1 of 3 workloads `foo/old` is asked instead: it is older",
+      "True PartlySuperseded: on 1 of 3 workloads `foo/old` applies instead: it is older",
     ],
     [
       "ignored",
@@ -283,7 +283,7 @@ describe("Ready", () => {
     [
       "routes in use",
       inputs(routes),
-      "True Ready: no connected client asks for its hosts; whoever asks gets this version",
+      "True Ready: no connected client uses its hosts; a client that does gets this version",
     ],
     ["what is invalid", inputs(undefined, { faults: ["a"] }), "False Invalid: not valid: a"],
     [

@@ -74,7 +74,7 @@ function accepted({ document, faults, mesh, reach, guestHosts }: ConditionInputs
   if (lost > 0 && reach.targets.absent.length === lost) {
     // The reason by which Gateway API's policies say it.
     const [fault = ""] = targetFaults(reach.targets, document.metadata.namespace)
-    const message = `${fault}; create it, or name another: until then the policy applies to nobody`
+    const message = `${fault}; create it, or name another: until then the policy applies to no workload`
     return { status: "False", reason: "TargetNotFound", message }
   }
   const message = `${describe(document, mesh)}, on ${counted(reach.workloads, "workload")} ${scopeOf(document, mesh.names.rootNamespace)}`
@@ -110,7 +110,7 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
     return { status: "True", reason: "Selected", message }
   }
   if (document.kind === "MeshService") {
-    return { status: "False", reason: "NoWorkloads", message: `no workload stands behind ${someOf(reach.missing)}` }
+    return { status: "False", reason: "NoWorkloads", message: `no workload is behind ${someOf(reach.missing)}` }
   }
   if (targetNames(document) !== undefined) {
     const message = targetFaults(reach.targets, document.metadata.namespace).join("; ")
@@ -129,25 +129,25 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
 
 function superseded({ document, mesh, reach, superseded: found }: ConditionInputs): Said {
   if (document === undefined)
-    return { status: "Unknown", reason: "Invalid", message: "an invalid document is not asked" }
+    return { status: "Unknown", reason: "Invalid", message: "an invalid document is not evaluated" }
   if (document.kind === "PeerAuthentication" && isShadow(document, mesh)) {
-    return { status: "False", reason: "Shadow", message: "in shadow: it stands beside what is enforced" }
+    return { status: "False", reason: "Shadow", message: "in shadow mode: it is evaluated but not enforced" }
   }
   if (found === undefined)
-    return { status: "False", reason: "InForce", message: "no older policy of its scope stands in front" }
+    return { status: "False", reason: "InForce", message: "no older policy of its scope takes precedence" }
   const { supersededBy, reason } = found.loser
   if (supersededBy === undefined) return { status: "True", reason: "IgnoredSelector", message: reason }
   const winner = `\`${supersededBy.namespace}/${supersededBy.name}\``
   const partly = found.workloads < reach.workloads
   const where = partly ? `on ${found.workloads} of ${counted(reach.workloads, "workload")} ` : ""
-  const message = `${where}${winner} is asked instead: ${reason}`
+  const message = `${where}${winner} applies instead: ${reason}`
   return { status: "True", reason: partly ? "PartlySuperseded" : "Superseded", message }
 }
 
 function enforced({ document, reach, generation, mesh, enforcement, keySets }: ConditionInputs): Said {
   if (document === undefined) {
     const message =
-      "an invalid document is sent to nobody; its last valid version stays in force, or after a restart the strictest it could mean"
+      "an invalid document is not sent to proxies; its last valid version stays enforced, or after a restart the strictest reading of it"
     return { status: "False", reason: "Invalid", message }
   }
   if (reach.workloads === 0) {
@@ -163,7 +163,7 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
     return { status: "False", reason: "NoProxies", message }
   }
   const shadow = document.kind !== "MeshService" && isShadow(document, mesh)
-  const verb = shadow ? "in shadow, changing no outcome: evaluated" : "enforced"
+  const verb = shadow ? "in shadow mode (not enforced): evaluated" : "enforced"
   const at = generation === undefined ? "" : ` at generation ${generation}`
   const progress = `${verb} by ${enforcing} of ${counted(proxies, "proxy", "proxies")}${at}`
   // Until the first answer of an issuer, its good tokens are refused: that is not yet what the document asks for.
@@ -185,10 +185,10 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
 
 function routed({ document, generation, clients, governedByOthers, guestHosts }: ConditionInputs): Said {
   if (document === undefined)
-    return { status: "False", reason: "Invalid", message: "an invalid document is sent to nobody" }
+    return { status: "False", reason: "Invalid", message: "an invalid document is not sent to proxies" }
   const others = governedByOthers.map(({ host, by }) => `\`${by}\` governs \`${host}\``)
   if (document.kind === "MeshService" && others.length >= document.spec.hosts.length) {
-    return { status: "False", reason: "Superseded", message: `in use by nobody: ${someOf(others)}` }
+    return { status: "False", reason: "Superseded", message: `not in use: ${someOf(others)}` }
   }
   const exceptions = [
     others.length === 0 ? "" : `; except that ${someOf(others)}`,
@@ -196,7 +196,7 @@ function routed({ document, generation, clients, governedByOthers, guestHosts }:
   ]
   const except = exceptions.join("")
   if (clients === undefined || clients.clients === 0) {
-    const message = `no connected client asks for its hosts; whoever asks gets this version${except}`
+    const message = `no connected client uses its hosts; a client that does gets this version${except}`
     return { status: "True", reason: "NoClients", message }
   }
   const at = generation === undefined ? "" : ` at generation ${generation}`

@@ -31,7 +31,7 @@ function sentence({ issuer, state }: Issuer): string {
   if (state?.jwks === undefined) {
     return state?.error === undefined
       ? `${name}: being fetched`
-      : `${name}: no keys, its tokens are refused (${oneLine(state.error, 300)}; next try ${time(state.nextFetchAt)})`
+      : `${name}: no keys, its tokens are denied (${oneLine(state.error, 300)}; next try ${time(state.nextFetchAt)})`
   }
   const keys = `${name}: ${state.keys} ${state.keys === 1 ? "key" : "keys"} of ${time(state.fetchedAt)}`
   return state.error === undefined

@@ -72,11 +72,11 @@ test.each<[string, readonly string[], number, { readonly [type: string]: string 
     0,
     {
       Accepted:
-        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to nobody",
+        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to no workload",
       MatchesWorkloads: "False NoWorkloads: there is no Service `wbe` and `elsewhere` in `foo`",
       Enforced: "False NoWorkloads: enforced nowhere: it selects no workload",
       Ready:
-        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to nobody",
+        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to no workload",
     },
   ],
   [
@@ -97,10 +97,10 @@ test.each<[string, readonly string[], number, { readonly [type: string]: string 
     {
       Accepted: "True Valid: allows every request, on 0 workloads in `foo`",
       MatchesWorkloads:
-        "False NoWorkloads: the Service `blind` has no selector, so nobody can tell its workloads; no workload is behind the Service `empty`",
+        "False NoWorkloads: the Service `blind` has no selector, so its workloads are unknown; no workload is behind the Service `empty`",
       Enforced: "False NoWorkloads: enforced nowhere: it selects no workload",
       Ready:
-        "False NoWorkloads: the Service `blind` has no selector, so nobody can tell its workloads; no workload is behind the Service `empty`",
+        "False NoWorkloads: the Service `blind` has no selector, so its workloads are unknown; no workload is behind the Service `empty`",
     },
   ],
 ])("the conditions of a policy that names Services %s", (_, names, workloads, expected) => {

@@ -39,7 +39,7 @@ export function targetFaults({ absent, blind, empty }: Targets, namespace: strin
   const named = (names: readonly string[]): string => someOf(names.map(name => `\`${oneLine(name)}\``))
   return [
     ...(absent.length === 0 ? [] : [`there is no Service ${named(absent)} in \`${namespace}\``]),
-    ...(blind.length === 0 ? [] : [`the Service ${named(blind)} has no selector, so nobody can tell its workloads`]),
+    ...(blind.length === 0 ? [] : [`the Service ${named(blind)} has no selector, so its workloads are unknown`]),
     ...(empty.length === 0 ? [] : [`no workload is behind the Service ${named(empty)}`]),
   ]
 }

@@ -232,7 +232,7 @@ describe("each kind", () => {
     await stage.clock.advance(1_000)
     stage.apply(stored("PeerAuthentication", "old", {}))
     await stage.clock.advance(2_000)
-    expect(stage.said("PeerAuthentication", "foo/young", "Superseded")).toContain("`foo/old` is asked instead")
+    expect(stage.said("PeerAuthentication", "foo/young", "Superseded")).toContain("`foo/old` applies instead")
     expect(stage.said("PeerAuthentication", "foo/old", "Superseded")).toContain("False InForce")
     expect(stage.events).toEqual(["Superseded young"])
     stage.remove("PeerAuthentication", "foo/old")
@@ -245,7 +245,7 @@ describe("each kind", () => {
     stage.setWorkloads(workload("foo/a", { app: "web" }))
     stage.apply(stored("MeshService", "web", { hosts: ["web"] }))
     await stage.clock.advance(1_000)
-    expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toContain("no workload stands behind `web`")
+    expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toContain("no workload is behind `web`")
     const host = "web.foo.svc.cluster.local"
     stage.setService({ namespace: "foo", name: "web", host, selector: { app: "web" }, ports: [], addresses: [] })
     await stage.clock.advance(1_000)

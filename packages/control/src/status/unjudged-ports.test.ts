@@ -23,7 +23,7 @@ const closed = on("foo/quic", "refused", 443)
 
 test.each<[string, readonly Udp[], string]>([
   ["no UDP port", [], "nothing"],
-  ["refused ones", [closed], "False UdpRefused: UDP is refused to foo/quic (443)"],
+  ["refused ones", [closed], "False UdpRefused: UDP is denied to foo/quic (443)"],
   [
     "open ones",
     [open],
@@ -37,7 +37,7 @@ test.each<[string, readonly Udp[], string]>([
   [
     "some of each",
     [closed, confined, open],
-    "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53, 5353); set `--udp refuse` and restart these Pods; every client can reach foo/voice (5060), where `--udp refuse` has no effect; use a NetworkPolicy or a firewall; UDP is refused to foo/quic (443)",
+    "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53, 5353); set `--udp refuse` and restart these Pods; every client can reach foo/voice (5060), where `--udp refuse` has no effect; use a NetworkPolicy or a firewall; UDP is denied to foo/quic (443)",
   ],
 ])("names workloads with %s", (_, udp, expected) => {
   expect(said(strict, ...udp)).toBe(expected)

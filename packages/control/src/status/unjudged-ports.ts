@@ -33,7 +33,7 @@ export function unjudgedPorts({
     unrefusable === ""
       ? ""
       : `every client can reach ${unrefusable}, where \`--udp refuse\` has no effect; use a NetworkPolicy or a firewall`,
-    refused === "" ? "" : `UDP is refused to ${refused}`,
+    refused === "" ? "" : `UDP is denied to ${refused}`,
   ].filter(part => part !== "")
   if (passed !== "" || unrefusable !== "") {
     return { status: "True", reason: "UdpNotJudged", message: `no policy judges UDP: ${parts.join("; ")}` }

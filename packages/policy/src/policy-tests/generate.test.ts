@@ -35,7 +35,7 @@ it("writes for each rule without a case one that it decides, and for each of its
   expect(decided).toEqual(["foo/readers[0]", "foo/readers[1]", "foo/no-admin[0]"])
   expect(cases.map(({ name }) => name.replace(/: (GET|PUT|POST|a TCP).*/, ""))).toEqual(
     expect.arrayContaining([
-      "refused for its token, or for having none",
+      "denied because of its token, or because it has none",
       "beside foo/readers[0], by from[0].source.namespaces",
       "beside foo/readers[0], by to[0].operation.methods",
       "beside foo/readers[0], by to[0].operation.paths",

@@ -55,42 +55,42 @@ it("names what settles a request, each alternative of a rule, and what each fiel
 - { request: { from: cluster.local/ns/x/sa/a }, expect: 403 }
 - { request: { from: cluster.local/ns/ops/sa/a, path: /admin }, expect: 403 }`
   expect(touched(cases, documents)).toEqual({
-    "closed by the mode of the port": 0,
-    "refused because no ALLOW rule matches": 2,
-    "let through by foo/both[0] from[0]: GET any path but /admin or PUT from namespace team": 1,
-    "let through by foo/both[0] from[1]: GET any path but /admin or PUT from namespace ops": 0,
-    "let through by foo/both[0] to[0]: GET any path but /admin from namespace team or namespace ops": 1,
-    "let through by foo/both[0] to[1]: PUT from namespace team or namespace ops": 0,
-    "refused for from[0].source.namespaces of foo/both[0] alone": 1,
-    "refused for from[1].source.namespaces of foo/both[0] alone": 1,
-    "refused for to[0].operation.methods of foo/both[0] alone": 0,
-    "refused for to[0].operation.notPaths of foo/both[0] alone": 1,
-    "refused for to[1].operation.methods of foo/both[0] alone": 1,
-    "refused by foo/no-debug[0]: /debug* from any caller": 0,
-    "let through for to[0].operation.paths of foo/no-debug[0] alone": 3,
+    "closed by the mTLS mode": 0,
+    "denied because no ALLOW rule matches": 2,
+    "allowed by foo/both[0] from[0]: GET any path but /admin or PUT from namespace team": 1,
+    "allowed by foo/both[0] from[1]: GET any path but /admin or PUT from namespace ops": 0,
+    "allowed by foo/both[0] to[0]: GET any path but /admin from namespace team or namespace ops": 1,
+    "allowed by foo/both[0] to[1]: PUT from namespace team or namespace ops": 0,
+    "denied only for from[0].source.namespaces of foo/both[0]": 1,
+    "denied only for from[1].source.namespaces of foo/both[0]": 1,
+    "denied only for to[0].operation.methods of foo/both[0]": 0,
+    "denied only for to[0].operation.notPaths of foo/both[0]": 1,
+    "denied only for to[1].operation.methods of foo/both[0]": 1,
+    "denied by foo/no-debug[0]: /debug* from any caller": 0,
+    "allowed only for to[0].operation.paths of foo/no-debug[0]": 3,
   })
 })
 
 it("counts a token that is missing, and what passes where no ALLOW policy applies", () => {
   const cases = "\n- { request: {}, expect: allow }\n- { request: { token: none }, expect: 401 }"
   expect(touched(cases, [naming(["https://i.example"])])).toEqual({
-    "refused for its token, or for having none": 1,
-    "let through because no ALLOW policy applies": 1,
+    "denied because of its token, or because it has none": 1,
+    "allowed because no ALLOW policy applies": 1,
   })
 })
 
 it("leaves out regions in which there is no request", () => {
   const everybody = policy("all", { rules: [{}, { to: [get] }] })
   expect(Object.keys(touched("\n- { request: {}, expect: allow }", [everybody]))).toEqual([
-    "let through by foo/all[0]: any request from any caller",
-    "let through by foo/all[1]: GET any path but /admin from any caller",
+    "allowed by foo/all[0]: any request from any caller",
+    "allowed by foo/all[1]: GET any path but /admin from any caller",
   ])
 })
 
 it("leaves out policies in Shadow, which decide nothing", () => {
   const shadow = policy("later", { enforcement: "Shadow", rules: [{ to: [get] }] })
   expect(Object.keys(touched("\n- { request: {}, expect: allow }", [shadow]))).toEqual([
-    "let through because no ALLOW policy applies",
+    "allowed because no ALLOW policy applies",
   ])
 })
 

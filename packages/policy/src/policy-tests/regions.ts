@@ -55,10 +55,10 @@ export function actionOf({ spec }: AuthorizationPolicy): Action {
 }
 
 const STAGES: Readonly<Record<StageRegion, string>> = {
-  transport: "closed by the mode of the port",
-  token: "refused for its token, or for having none",
-  "no rule": "refused because no ALLOW rule matches",
-  "no policy": "let through because no ALLOW policy applies",
+  transport: "closed by the mTLS mode",
+  token: "denied because of its token, or because it has none",
+  "no rule": "denied because no ALLOW rule matches",
+  "no policy": "allowed because no ALLOW policy applies",
 }
 
 function stageRegions(
@@ -102,7 +102,7 @@ function policyRegions(policy: AuthorizationPolicy, trial: Trial, mesh: MeshConf
         ({ field, reduced }): Region => ({
           id: JSON.stringify(["beside", own.id, field]),
           of: { kind: "beside", rule: own, action, field, reduced },
-          words: `${action === "ALLOW" ? "refused for" : "let through for"} ${field} of ${ruleName(own)} alone`,
+          words: `${action === "ALLOW" ? "denied only for" : "allowed only for"} ${field} of ${ruleName(own)}`,
         }),
       ),
     ]
@@ -110,8 +110,8 @@ function policyRegions(policy: AuthorizationPolicy, trial: Trial, mesh: MeshConf
 }
 
 const WITHIN: Readonly<Record<Action, string>> = {
-  ALLOW: "let through by",
-  DENY: "refused by",
+  ALLOW: "allowed by",
+  DENY: "denied by",
   AUDIT: "marked by",
 }
 

@@ -125,7 +125,7 @@ describe("a statement", () => {
   it("is broken with a request that shows it", () => {
     const text = "always: [{ name: read, to: [{ operation: { methods: [GET] } }] }]"
     expect(stated(text, [only])).toEqual([
-      ["always: read (foo/web)", false, expect.stringContaining("is refused, since no ALLOW rule matches it")],
+      ["always: read (foo/web)", false, expect.stringContaining("is denied, because no ALLOW rule matches it")],
     ])
   })
 

@@ -18,9 +18,7 @@ export function describeWitness({
   const { iss, sub } = token?.claims ?? {}
   const owner = [iss, sub].filter(claim => typeof claim === "string").join("/")
   const holding =
-    token === undefined
-      ? []
-      : [token.key === undefined ? "with a token that nobody signed" : `with a token of ${owner}`]
+    token === undefined ? [] : [token.key === undefined ? "with an unsigned token" : `with a token of ${owner}`]
   const lines = Object.entries(headers ?? {}).map(([name, values]) => `with ${name}: ${values.join(", ")}`)
   const from = sourceIp === "10.0.0.9" ? [] : [`at ${sourceIp}`]
   return [what, who, ...from, ...holding, ...lines].join(" ")

@@ -41,7 +41,7 @@ export function withStandInKeys(documents: readonly PolicyDocument[]): readonly 
   })
 }
 
-const UNKNOWN = "signed by nobody whom a policy names"
+const UNKNOWN = "signed by an unknown key"
 
 /** `now` in seconds since the epoch. */
 export function signedToken({ claims, key = UNKNOWN, expires }: WitnessToken, now: number): string {

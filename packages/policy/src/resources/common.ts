@@ -107,7 +107,7 @@ export const formerTarget = {
 } as const
 
 const OUTLIVES_SERVICES =
-  "a statement is about workloads whatever Services there are: by `%`, whoever deletes a Service would end it unnoticed"
+  "an invariant applies to workloads, not Services: with `%`, deleting a Service would silently disable it"
 const BY_LABELS = "select the workloads by `selector.matchLabels`, with the labels that the Service's own selector has"
 
 /** For statements, which go by labels alone. */

@@ -122,7 +122,7 @@ describe("the CEL rules and validate() refuse alike", () => {
       { jwtRules: [{ issuer: "a", timeout: "soon" }] },
       "must be a valid duration greater than 1ms",
     ],
-    ["PolicyInvariant", { never: [] }, "a PolicyInvariant without statements says nothing"],
+    ["PolicyInvariant", { never: [] }, "a PolicyInvariant without rules has no effect"],
     [
       "AuthorizationPolicy",
       { selector: {}, targetRefs: [{ kind: "Service", name: "a" }] },

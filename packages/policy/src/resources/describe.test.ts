@@ -22,7 +22,7 @@ const cases: readonly (readonly [Kind, unknown, string])[] = [
     { jwtRules: [{ jwksUri: "https://a/k" }] },
     "accepts a request with a JWT only if it is a valid one of any issuer its keys sign for",
   ],
-  ["AuthorizationPolicy", {}, "allows nothing, so that every request is refused unless another policy allows it"],
+  ["AuthorizationPolicy", {}, "allows nothing, so every request is denied unless another policy allows it"],
   ["AuthorizationPolicy", { rules: [{}] }, "allows every request"],
   ["AuthorizationPolicy", { action: "DENY", rules: [{}] }, "denies every request"],
   ["AuthorizationPolicy", { action: "AUDIT" }, "audits nothing"],

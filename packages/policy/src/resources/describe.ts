@@ -68,7 +68,7 @@ function issuerOf({ issuer, audiences = [] }: JwtRule): string {
 }
 
 const VERBS = {
-  ALLOW: ["allows", "nothing, so that every request is refused unless another policy allows it"],
+  ALLOW: ["allows", "nothing, so every request is denied unless another policy allows it"],
   DENY: ["denies", "nothing"],
   AUDIT: ["audits", "nothing"],
 } as const

@@ -63,6 +63,6 @@ it("keeps a PolicyInvariant to labels, and says why", () => {
   const never = [{ name: "x", to: [{ operation: { paths: ["/x"] } }] }]
   const { faults } = judge("PolicyInvariant", { targetRefs: [web], never })
   const said = faults.map(({ message }) => message).join()
-  expect(said).toContain("whoever deletes a Service would end it unnoticed")
+  expect(said).toContain("deleting a Service would silently disable it")
   expect(said).toContain("select the workloads by `selector.matchLabels`")
 })

@@ -206,7 +206,7 @@ class Proofs {
     const checked = checkInvariants([invariant], [...tokens, policy], [this.#workload], this.#mesh, this.#options)
     for (const { statement, result } of checked) {
       if (result.verdict === "undecided") return { verdict: "undecided", why: result.reason }
-      if (result.verdict === "broken") return { verdict: "refuted", why: `${statement.name} would be refused` }
+      if (result.verdict === "broken") return { verdict: "refuted", why: `${statement.name} would be denied` }
     }
     return PROVED
   }

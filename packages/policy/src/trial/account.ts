@@ -46,17 +46,17 @@ const REACHED: Readonly<Record<string, number>> = {
 function transport({ mode, attributes, stage }: Answer): string {
   if (stage === "transport") {
     const wanted =
-      mode === "STRICT" ? "takes mutual TLS alone, and the caller has no identity" : "takes plaintext alone"
-    return `the mode of the port is ${mode}: it ${wanted}`
+      mode === "STRICT" ? "accepts only mutual TLS, and the caller has no identity" : "accepts only plaintext"
+    return `the mTLS mode is ${mode}: the port ${wanted}`
   }
   const peer = attributes?.peer
   const who = peer === undefined ? "" : `, the peer is ${shown(peer.principal)}`
-  return `the mode of the port is ${mode}${who}`
+  return `the mTLS mode is ${mode}${who}`
 }
 
 function path({ attributes, stage }: Answer): string {
-  if (stage === "path") return "the target has no canonical form, or is none"
-  if (attributes === undefined) return "has a canonical form"
+  if (stage === "path") return "the request path cannot be normalized"
+  if (attributes === undefined) return "normalized"
   const { http } = attributes
   if (http === undefined) return "not asked of TCP connections"
   return `${shown(http.method)} ${shown(http.path)} at ${shown(http.host ?? "no host")}`
@@ -83,10 +83,10 @@ function deny({ trace, stage }: Answer): string {
 }
 
 function allow({ trace, stage, verdict }: Answer): string {
-  if (stage === "default") return "no ALLOW policy applies, so whatever is not denied is allowed"
+  if (stage === "default") return "no ALLOW policy applies, so requests that are not denied are allowed"
   if (verdict === "allow" && trace?.rule !== undefined) return `${ruleName(trace.rule)} matches`
   if (trace?.nearest !== undefined) return describeNearMiss(trace.nearest)
-  return "an ALLOW policy applies and has no rule that could match"
+  return "an ALLOW policy applies and none of its rules can match"
 }
 
 /** The stage that settled it, in one line. */

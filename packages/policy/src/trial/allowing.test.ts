@@ -104,9 +104,9 @@ describe("the smallest change that allows a request", () => {
 describe("the account of a request", () => {
   test.each<[string, PolicyDocument[], AskedRequest, string]>([
     ["a rule that matches", [allow(get)], { path: "/a" }, "allowed: foo/allow[0] matches"],
-    ["no policy", [], {}, "allowed: no ALLOW policy applies, so whatever is not denied is allowed"],
+    ["no policy", [], {}, "allowed: no ALLOW policy applies, so requests that are not denied are allowed"],
     ["a DENY", [deny({})], {}, "answered with 403: foo/deny[0] matches"],
-    ["no canonical path", [], { path: "/%00" }, "answered with 400: the target has no canonical form, or is none"],
+    ["no canonical path", [], { path: "/%00" }, "answered with 400: the request path cannot be normalized"],
     [
       "an unknown issuer",
       [naming(["https://i.example"])],

@@ -38,14 +38,14 @@ function adviceFor(
     case "JwtUnknownIssuer":
       return [`The token is of ${named(token?.issuer)}; rules name ${list(all.map(({ issuer }) => issuer))}.`]
     case "JwtExpired":
-      return [`It ended at ${date(token?.expiresAt)}, ${since(token?.expiresAt, now)}; get a new one.`]
+      return [`It expired at ${date(token?.expiresAt)}, ${since(token?.expiresAt, now)}; get a new one.`]
     case "JwtNotYetValid":
       return [
-        `It counts from ${date(token?.notBefore ?? token?.issuedAt)} on (${CLOCK_SKEW_SECONDS} s of difference are granted): is a clock wrong?`,
+        `It is valid from ${date(token?.notBefore ?? token?.issuedAt)} on (with ${CLOCK_SKEW_SECONDS} s of clock skew allowed): is a clock wrong?`,
       ]
     case "JwtAudienceNotAllowed":
       return [
-        `It is meant for ${list(token?.audiences ?? [])}; accepted are ${list(own.flatMap(({ audiences }) => [...(audiences ?? [])]))}.`,
+        `Its audiences are ${list(token?.audiences ?? [])}; accepted are ${list(own.flatMap(({ audiences }) => [...(audiences ?? [])]))}.`,
       ]
     case "JwksKidAlgMismatch":
     case "JwtVerificationFail":
@@ -53,9 +53,9 @@ function adviceFor(
         `It names the key ${named(token?.kid)} and ${named(token?.algorithm.name)}; the rules have ${list(keyNames(own))}. Has the issuer rotated its keys, or is the token another's?`,
       ]
     case "JwksFetchFail":
-      return ["The issuer's keys are not at hand; while a proxy has none, every token of the rule is refused."]
+      return ["The issuer's keys are not available; while a proxy has none, it denies every token of the rule."]
     case "JwtExpRequired":
-      return ["The rule has `requireExpiration`; ask the issuer for tokens that end."]
+      return ["The rule has `requireExpiration`; ask the issuer for tokens that expire."]
     case "JwtHeaderCritNotSupported":
       return [
         "Its header says that an extension must be understood, and none is; ask the issuer for tokens without `crit`.",

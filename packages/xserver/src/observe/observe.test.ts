@@ -106,7 +106,7 @@ describe("the access log", () => {
 
   it("says what Shadow policies would have done", () => {
     const shadow = programOf("{ action: DENY, enforcement: Shadow, rules: [{}] }")
-    expect(JSON.parse(lines("json", record(shadow))).shadow).toBe("would be refused by foo/p rules[0]")
+    expect(JSON.parse(lines("json", record(shadow))).shadow).toBe("would be denied by foo/p rules[0]")
   })
 })
 

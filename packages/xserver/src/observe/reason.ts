@@ -14,8 +14,8 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
   switch (judgement.stage) {
     case "transport":
       return judgement.mode === "STRICT"
-        ? "the port's mode is STRICT, and the caller came without mutual TLS"
-        : `the port's mode is ${judgement.mode}, and the caller came with TLS`
+        ? "the mTLS mode is STRICT, and the caller used plaintext"
+        : `the mTLS mode is ${judgement.mode}, and the caller used TLS`
     case "protocol":
       return `${XSERVER_ERRORS[judgement.fault].cause}; ${XSERVER_ERRORS[judgement.fault].fix}`
     case "revoked":
@@ -74,7 +74,7 @@ export function shadowOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined) return undefined
   const authentication = "authentication" in judgement ? judgement.authentication.shadow : undefined
   if (authentication?.outcome === "reject" && judgement.stage !== "token") {
-    return `would be refused: ${authentication.fault === undefined ? "token" : faultText(authentication.fault)}`
+    return `would be denied: ${authentication.fault === undefined ? "token" : faultText(authentication.fault)}`
   }
   const shadow = "decision" in judgement ? judgement.decision.shadow : undefined
   if (shadow === undefined || shadow.verdict === judgement.verdict) return undefined
@@ -82,5 +82,5 @@ export function shadowOf(judgement: Judged | undefined): string | undefined {
     shadow.rule === undefined
       ? ""
       : ` by ${shadow.rule.policy.namespace}/${shadow.rule.policy.name} rules[${shadow.rule.rule}]`
-  return `would be ${shadow.verdict === "deny" ? "refused" : "allowed"}${by}`
+  return `would be ${shadow.verdict === "deny" ? "denied" : "allowed"}${by}`
 }

@@ -237,7 +237,7 @@ describe("who-can", () => {
   it("says that nobody can, and asks for a workload that is there", async () => {
     const asked = ["-f", at("new"), "-f", at("workloads.yaml")]
     expect(await run("who-can", "httpbin", ...asked, "--method", "DELETE")).toBe(0)
-    expect(out).toBe("nobody can (proved)\nread: 3 policies, 2 workloads\n")
+    expect(out).toBe("no caller can (proved)\nread: 3 policies, 2 workloads\n")
     expect(await run("who-can", "htpbin", ...asked)).toBe(1)
     expect(err).toMatch(/there are foo\/httpbin, app\/consumer-1/)
   })
@@ -280,7 +280,7 @@ describe("suggest", () => {
 
   it("says that there is nothing to go by", async () => {
     expect(await suggest("calls.json", "app/consumer-1")).toBe(1)
-    expect(err).toContain("no call that was let through is recorded")
+    expect(err).toContain("no allowed calls observed")
   })
 })
 

@@ -118,14 +118,14 @@ export function isWanted({ direction, before }: Pick<ReportedChange, "direction"
 
 const NEWLY: Readonly<Record<Outcome, string>> = {
   allow: "newly allowed",
-  refuse: "newly refused (403)",
+  refuse: "newly denied (403)",
   unauthenticated: "newly unauthenticated (401)",
   transport: "newly closed by the mTLS mode",
 }
 
 const WAS: Readonly<Record<Outcome, string>> = {
   allow: "allowed",
-  refuse: "refused (403)",
+  refuse: "denied (403)",
   unauthenticated: "unauthenticated (401)",
   transport: "closed by the mTLS mode",
 }
@@ -204,7 +204,7 @@ function summary({ result, groups }: Diff, workloads: number, read: Inputs): str
         : isComplete(read)
           ? "; nothing else changes (proved)"
           : `; there may be more: ${NOT_ALL_READ}`
-      return `${counted(touched, "workload")} of ${workloads} decide some requests differently${rest}`
+      return `${touched} of ${counted(workloads, "workload")} ${touched === 1 ? "decides" : "decide"} some requests differently${rest}`
     }
     case "undecided":
       return "not decided: no difference was found, and none is excluded"

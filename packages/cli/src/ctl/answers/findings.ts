@@ -52,7 +52,7 @@ export function findingsOf(
       "not-decided",
       "info",
       rule,
-      `whether the rule does anything is not decided: ${reason}`,
+      `cannot verify whether the rule has an effect: ${reason}`,
       PROVED_FINDINGS["not-decided"].fix,
     ),
   )
@@ -67,11 +67,11 @@ function deadFinding({ rule, because, by }: DeadRule, documents: readonly Policy
   const names = by.map(ref => `rule ${ref.rule} of \`${ref.policy.namespace}/${ref.policy.name}\``).join(" and ")
   const why = {
     contradiction: "no request can match the rule: it contradicts itself",
-    "mode-or-token": "the rule matches only requests that the mTLS mode or the token rules refuse before it is asked",
+    "mode-or-token": "the rule matches only requests that the mTLS mode or the token rules deny before it is evaluated",
     "other-rules":
       names === ""
-        ? "other rules settle everything that the rule matches"
-        : `${names} settle${by.length === 1 ? "s" : ""} everything that the rule matches`,
+        ? "other rules decide everything that the rule matches"
+        : `${names} decide${by.length === 1 ? "s" : ""} everything that the rule matches`,
   }[because]
   // Who is refused anyway loses nothing by a DENY as well; whoever was to be let in does.
   const harms = because === "contradiction" || (because === "mode-or-token" && !isDenyRule(rule, documents))
@@ -80,7 +80,7 @@ function deadFinding({ rule, because, by }: DeadRule, documents: readonly Policy
     "dead-rule",
     severity,
     rule,
-    `${why} (proved: without it every request is decided as with it)`,
+    `${why} (verified: every request is decided the same way without it)`,
     PROVED_FINDINGS["dead-rule"].fix,
   )
   return { ...told, patch: [{ op: "remove", path: `/spec/rules/${rule.rule}` }] }

@@ -116,7 +116,7 @@ export function workloadNamed(
   if (first === undefined) {
     throw new CommandError(
       "not-found",
-      `there is no workload \`${word}\`${workloads.length === 0 ? "; name Pods or Deployments with `-f`" : `; there are ${listed(workloads)}`}`,
+      `workload \`${word}\` not found${workloads.length === 0 ? "; name Pods or Deployments with `-f`" : `; there are ${listed(workloads)}`}`,
     )
   }
   if (others.length > 0)

@@ -58,7 +58,7 @@ export function reachText(
     reach.undecided === undefined ? [] : [`not decided for ${workload.namespace}/${workload.name}: ${reach.undecided}`],
   )
   const proved = isProved(reached, read)
-  const none = proved ? `${nobody} (proved)` : "no way through was found"
+  const none = proved ? `${nobody} (proved)` : "no allowed request was found"
   const table = rows.length === 0 ? [none] : [new Columns().format([head, ...rows]).trimEnd()]
   const end = proved
     ? rows.length === 0

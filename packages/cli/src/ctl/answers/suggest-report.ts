@@ -26,7 +26,7 @@ function comments({ workload, evidence, proofs, replaces, alsoSelects }: Suggest
     ...Object.entries(SAYS).map(([name, says]) => told(says, proofs[name as keyof Suggestion["proofs"]])), // its own keys
     ...(leftOut === 0
       ? []
-      : [`${leftOut} shapes are left out, since nobody can say who called; they would be refused`]),
+      : [`${leftOut} shapes are left out because their callers are unknown; they would be denied`]),
     ...(replaces.length === 0
       ? []
       : [`takes effect once ${replaces.join(", ")} no longer ${replaces.length === 1 ? "lets" : "let"} more through`]),

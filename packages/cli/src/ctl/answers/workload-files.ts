@@ -108,7 +108,7 @@ function checkLabels(workload: string, labels: { readonly [key: string]: unknown
     if (visible(label) === label) continue
     throw new CommandError(
       "invalid-document",
-      `\`${workload}\` has the label \`${visible(label)}\`, with characters that nobody sees; type it anew`,
+      `\`${workload}\` has the label \`${visible(label)}\`, with invisible characters; type it again`,
     )
   }
 }

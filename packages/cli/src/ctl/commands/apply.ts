@@ -61,7 +61,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
   for (const warning of warnings) tell(`${paintError.yellow("Warning:")} ${warning}`)
   for (const fault of faults) complain(fault)
   if (manifests.length === 0 && faults.length === 0)
-    throw new CommandError("no-documents", "there is no document in what was given")
+    throw new CommandError("no-documents", "no documents found in the input")
   const done: AnyObject[] = []
   const written: Written[] = []
   const waits = flags.wait && flags.dryRun === "none"

@@ -58,4 +58,4 @@ export function checkText(checks: readonly Checked[]): string {
     .join("\n")
 }
 
-const WIDTH = "statements".length
+const WIDTH = "invariants".length

@@ -172,14 +172,14 @@ function inspectCommand(): Command {
       .option("--aud <audience>", "accepted audience (repeatable)", several, [])
       .addOption(outputOption(["json", "yaml"])),
   )
-    .addHelpText("after", "\nExits with 1 where the token would be refused.")
+    .addHelpText("after", "\nExits with 1 if the token would be denied.")
     .action(inspectToken)
 }
 
 async function inspectToken(argument: string, flags: InspectFlags): Promise<void> {
   const text = argument === "-" ? await standardInput() : argument
   const token = text.trim().replace(/^bearer\s+/i, "")
-  if (token === "") throw usageError("there is no token in what was given")
+  if (token === "") throw usageError("no token found in the input")
   if (argument === "-" && flags.jwks === "-")
     throw usageError("standard input can be read once: give the key set as a file")
   const now = Math.floor(Date.now() / 1000)

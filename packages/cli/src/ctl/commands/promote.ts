@@ -63,7 +63,7 @@ async function run(session: Session, kind: string, name: string | undefined, fla
   const { dryRunAnnotation } = session.names
   const annotated = stored.metadata.annotations?.[dryRunAnnotation] !== undefined
   if (!annotated && !("enforcement" in spec && spec.enforcement === "Shadow")) {
-    throw new CommandError("not-shadow", `${label} is not in Shadow; it is enforced already`)
+    throw new CommandError("not-shadow", `${label} is not in shadow mode; it is enforced already`)
   }
   const { annotations: _, ...metadata } = stored.metadata
   const enforced = { ...stored, metadata, spec: { ...spec, enforcement: "Enforce" } } as PolicyDocument // the same kind
@@ -79,12 +79,12 @@ async function run(session: Session, kind: string, name: string | undefined, fla
   const diff = diffSets(policies, after, workloads, mesh, options)
   print(diffText({ diff, workloads, broken: [], read }))
   if (!isComplete(read)) {
-    print(`${label} stays in Shadow: what enforcing it changes is not known`)
+    print(`${label} stays in shadow mode: what enforcing it changes is not known`)
     process.exitCode = EXIT.undecided
     return
   }
   if (!flags.yes && !(await isAgreed(label))) {
-    print(`${label} stays in Shadow`)
+    print(`${label} stays in shadow mode`)
     process.exitCode = EXIT.found
     return
   }
@@ -109,7 +109,10 @@ function isTarget({ kind, metadata }: PolicyDocument, { resource, name, namespac
 
 async function isAgreed(label: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    throw new CommandError("usage", `nobody can be asked here; add \`--yes\` to enforce ${label}`)
+    throw new CommandError(
+      "usage",
+      `standard input is not a terminal, so merlonctl cannot ask; add \`--yes\` to enforce ${label}`,
+    )
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

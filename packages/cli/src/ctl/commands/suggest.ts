@@ -33,7 +33,7 @@ export function suggestCommand(): Command {
 }
 
 const EXAMPLES = `
-A suggestion is an ALLOW policy in Shadow: it changes nothing until \`merlonctl promote\`. One that would let through more than
+A suggestion is an ALLOW policy in Shadow: it changes nothing until \`merlonctl promote\`. One that would allow more than
 today's policies do is not printed. Exit codes: 0 all proved, 4 not decided, 5 something was left out.
 
 Examples:
@@ -51,7 +51,7 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
   if (all.length === 0) {
     throw new CommandError(
       "no-traffic",
-      "no call that was let through is recorded for these workloads, so there is nothing to suggest",
+      "no allowed calls observed for these workloads yet, so there is nothing to suggest; send traffic, or pass `--calls FILE`",
     )
   }
   const kept = all.filter(isSafe)

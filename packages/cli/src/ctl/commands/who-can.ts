@@ -59,6 +59,6 @@ async function run(word: string, flags: Flags): Promise<void> {
   }
   const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads, read), undefined, 2))
-  else print(reachText(reached, "callers", "nobody can", read))
+  else print(reachText(reached, "callers", "no caller can", read))
   if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

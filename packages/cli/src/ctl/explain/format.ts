@@ -19,7 +19,7 @@ export function explanationText(explanation: Explanation): string {
     )
   }
   if (shadow !== undefined)
-    lines.push("", `With Shadow policies enforced it would be ${shadow === "allow" ? "allowed" : "refused"}.`)
+    lines.push("", `With shadow policies enforced, it would be ${shadow === "allow" ? "allowed" : "denied"}.`)
   if (token !== undefined) lines.push("", ...token.map(visible))
   if (change !== undefined) {
     lines.push("", "The smallest change that would allow it, tried:", ...changeLines(change))
@@ -36,6 +36,6 @@ export function changeLines(change: readonly PolicyEdit[]): readonly string[] {
 
 function headline(verdict: Explanation["verdict"], status: number | undefined, body: string | undefined): string {
   if (verdict === "allow") return paint.green("allowed")
-  if (status === undefined) return paint.red("refused: the connection is closed without a reply")
-  return paint.red(`refused: ${status}${body === undefined || body === "" ? "" : ` ${body}`}`)
+  if (status === undefined) return paint.red("denied: the connection is closed without a reply")
+  return paint.red(`denied: ${status}${body === undefined || body === "" ? "" : ` ${body}`}`)
 }

@@ -14,13 +14,13 @@ it.each([
   ["would let it through", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
 ])("a line is told to be unlike the explanation where that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(
-    `by its log the proxy refused it with ${logged.status}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
+    `according to the log, the proxy denied it with ${logged.status}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
   )
 })
 
 it("also where that refuses what passed", () => {
   expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("refuse", 403))).toMatch(
-    /^by its log the proxy let it through: [^;]*$/,
+    /^according to the log, the proxy allowed it: [^;]*$/,
   )
 })
 

@@ -13,11 +13,11 @@ export function unlikeLog(line: string, { verdict, status }: Explanation): strin
   const same = refused === (verdict === "refuse") && (!refused || status === undefined || logged.status === status)
   if (same) return undefined
   const answered = refused
-    ? `refused it${typeof logged.status === "number" ? ` with ${logged.status}` : ""}`
-    : "let it through"
+    ? `denied it${typeof logged.status === "number" ? ` with ${logged.status}` : ""}`
+    : "allowed it"
   const id = textOf(logged.decisionId)
   const ask = id === undefined ? "" : `; \`merlonctl explain ${id}\` asks the proxy`
-  return `by its log the proxy ${answered}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since${ask}`
+  return `according to the log, the proxy ${answered}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since${ask}`
 }
 
 function recordIn(line: string): unknown {

@@ -42,7 +42,9 @@ async function asked(what: Checked["what"], ask: () => Promise<readonly Checked[
     if (error instanceof ApiError && error.code === 0) throw error
     const told = `could not be asked: ${messageOf(error)}`
     if (!(error instanceof ApiError) || error.code !== 403) return [{ what, verdict: "wrong", told }]
-    return [{ what, verdict: "unknown", told, next: "ask for that right, or let somebody check who has it" }]
+    return [
+      { what, verdict: "unknown", told, next: "ask for that permission, or ask someone who has it to run the check" },
+    ]
   }
 }
 
@@ -133,10 +135,10 @@ function statements(all: readonly AnyObject[]): readonly Checked[] {
   const own = all.filter(({ kind }) => kind === "PolicyInvariant")
   const open = own.filter(object => conditionOf(object, "Holds")?.status !== "True")
   if (open.length === 0)
-    return [{ what: "statements", verdict: "well", told: `${own.length} of ${own.length} PolicyInvariants hold` }]
+    return [{ what: "invariants", verdict: "well", told: `${own.length} of ${own.length} PolicyInvariants hold` }]
   return [
     ...open.slice(0, MAX_TOLD).map((object): Checked => {
-      const { status = "Unknown", message = "nobody has looked at it yet" } = conditionOf(object, "Holds") ?? {}
+      const { status = "Unknown", message = "not checked yet" } = conditionOf(object, "Holds") ?? {}
       const verdict = status === "False" ? "wrong" : "unknown"
       const name = nameOf(object)
       // What is broken says itself of which invariant it is.
@@ -145,11 +147,11 @@ function statements(all: readonly AnyObject[]): readonly Checked[] {
         : `${name}: ${message}`
       const next =
         status === "False"
-          ? "change what lets it through or refuses it, or the statement if it is no longer meant"
+          ? "change the policy that breaks it, or the invariant if it is no longer wanted"
           : whereToLook(object)
-      return { what: "statements", verdict, told, next }
+      return { what: "invariants", verdict, told, next }
     }),
-    ...more(open.length - MAX_TOLD, "statements"),
+    ...more(open.length - MAX_TOLD, "invariants"),
   ]
 }
 

@@ -2,7 +2,7 @@
 // One line of what is known of a mesh's health.
 
 export interface Checked {
-  readonly what: "server" | "kinds" | "admission" | "policies" | "statements" | "proxies" | "pods"
+  readonly what: "server" | "kinds" | "admission" | "policies" | "invariants" | "proxies" | "pods"
   /** `unknown`: it could not be asked, or nobody has decided it; `note`: a word to the line before. */
   readonly verdict: "well" | "wrong" | "unknown" | "note"
   readonly told: string

@@ -34,7 +34,7 @@ const statusOf = (status: unknown): string => (typeof status === "number" && sta
 /** Everything that the proxy still knew of it. */
 export function decisionText({ spec }: Seen): string {
   const { verdict, status, time, workload, port, reason, explanation } = spec
-  const head = verdict === "allow" ? paint.green("allowed") : paint.red(`refused: ${statusOf(status)}`)
+  const head = verdict === "allow" ? paint.green("allowed") : paint.red(`denied: ${statusOf(status)}`)
   const lines = [
     `${head} ${visible(requestOf(spec))}`,
     "",
@@ -44,7 +44,7 @@ export function decisionText({ spec }: Seen): string {
   ]
   if (textOf(reason) !== undefined) lines.push(`  why     ${visible(textOf(reason) ?? "")}`)
   const policies = listOf(fieldsOf(explanation).policies).map(fieldsOf)
-  if (policies.length > 0) lines.push("", "Every policy that was asked:", ...policies.flatMap(policyLines))
+  if (policies.length > 0) lines.push("", "Policies evaluated:", ...policies.flatMap(policyLines))
   return lines.join("\n")
 }
 

@@ -30,7 +30,7 @@ export async function explainDecision(
   process.exitCode = seen.spec.verdict === "allow" ? EXIT.ok : EXIT.found
 }
 
-const TRIED = "The smallest change that would allow it, tried without a token or headers that it may have had:"
+const TRIED = "The smallest change that would allow it (evaluated without the token and headers it may have had):"
 
 /** By the policies of now. Undefined where none is known: they are not the caller's to see, or refuse it otherwise by now. */
 async function changeFor(

@@ -52,7 +52,7 @@ function withSkipped(text: string, skipped: readonly string[]): string {
 }
 
 export function stateOf({ behind, lagMs, rejection }: Fields): string {
-  if (textOf(rejection) !== undefined) return `refused an update: ${textOf(rejection)}`
+  if (textOf(rejection) !== undefined) return `rejected an update: ${textOf(rejection)}`
   if (typeof behind !== "number" || behind === 0) return "up to date"
   return `${behind} ${behind === 1 ? "resource" : "resources"} behind for ${Math.ceil(Number(lagMs) / 1000)} s`
 }

@@ -100,7 +100,7 @@ function callsTaken(proxy: unknown): string {
 function udpWords(udp: unknown): string {
   const { ports, handling } = fieldsOf(udp)
   const named = listOf(ports).map(String).join(", ")
-  return named === "" ? "" : `; UDP ${named} ${handling === "refused" ? "refused" : "not judged"}`
+  return named === "" ? "" : `; UDP ${named} ${handling === "refused" ? "denied" : "not covered by policies"}`
 }
 
 function portLines({ ports }: Fields): readonly string[] {
@@ -160,8 +160,8 @@ function callerLines({ result, ways, undecided }: Fields): readonly string[] {
       policy === undefined ? "no ALLOW policy applies" : `rule ${shown(rule)} of \`${shown(policy)}\``,
     ])
   const others = listOf(undecided).map(one => visible(`not decided: ${shown(fieldsOf(one).reason)}`))
-  if (rows.length === 0) return result === "proved" ? ["nobody (proved)"] : others
-  const end = result === "proved" ? ["and nobody else (proved)"] : others
+  if (rows.length === 0) return result === "proved" ? ["no caller (proved)"] : others
+  const end = result === "proved" ? ["and no other caller (proved)"] : others
   return [...linesOf(["CALLERS", "REQUESTS", "LIMITS", "BY"], rows), ...end]
 }
 
@@ -172,7 +172,7 @@ function stageWords(stage: unknown): string {
 }
 
 function callLines(calls: readonly Seen[], now: number): readonly string[] {
-  if (calls.length === 0) return ["nobody, as far as its proxies have told"]
+  if (calls.length === 0) return ["no traffic reported yet"]
   const rows = calls.slice(0, MOST).map(({ spec }) => {
     const { protocol, method, path, port, tls, verdict, stage, rule, count, lastSeen } = spec
     const { policy, rule: index } = fieldsOf(rule)

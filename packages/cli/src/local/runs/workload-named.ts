@@ -20,7 +20,7 @@ export function workloadNamed(
   throw new CommandError(
     "not-found",
     found === undefined
-      ? `there is no workload \`${word}\`${where}; ${listed === "" ? "the mesh runs without samples" : `there are ${listed}`}`
+      ? `workload \`${word}\` not found${where}; ${listed === "" ? "the mesh runs without samples" : `there are ${listed}`}`
       : `\`${word}\` may be ${listed}; say which`,
   )
 }

@@ -48,7 +48,7 @@ export const SEEN: readonly AnswerResource[] = [
     name: "rules",
     kind: "RuleUsage",
     verbs: ["list"],
-    about: "one rule of one policy, how often it settled a call, and since when that is watched",
+    about: "one rule of one policy, how often it decided a call, and since when it is observed",
     fields: "kind, policy, rule, field, action, enforcement, count, firstSeen, lastSeen, watchedSince",
   },
   {

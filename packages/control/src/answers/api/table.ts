@@ -101,7 +101,7 @@ const CALLER = column(
     return shown(textOf(from) ?? textOf(source) ?? address)
   },
 )
-const RULE = column("Rule", "that settled it", ({ spec }) => {
+const RULE = column("Rule", "that decided it", ({ spec }) => {
   const { rule } = objectOf(spec)
   const { policy, rule: index } = objectOf(rule)
   return textOf(policy) === undefined ? shown(rule) : `${shown(policy)}[${shown(index)}]`
@@ -113,7 +113,7 @@ const REQUEST = column("Request", "method and path", ({ spec }) => {
 const WORKLOAD = column("Workload", "who was called", field("workload"))
 const PORT = column("Port", "of the workload", field("port"))
 const VERDICT = column("Verdict", "allow or deny", field("verdict"))
-const STAGE = column("Stage", "that settled it", field("stage"), WIDE)
+const STAGE = column("Stage", "that decided it", field("stage"), WIDE)
 
 const PORTS = column("Ports", "and the mode of each", ({ spec }) =>
   listOf(objectOf(spec).ports)
@@ -172,8 +172,8 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
       const { action, kind, enforcement } = objectOf(spec)
       return `${shown(action ?? kind)}${enforcement === "Shadow" ? " (Shadow)" : ""}`
     }),
-    column("Used", "how many calls it settled", field("count"), NUMBER),
-    column("Last", "how long ago it settled one", since("lastSeen")),
+    column("Used", "how many calls it decided", field("count"), NUMBER),
+    column("Last", "how long ago it decided one", since("lastSeen")),
     column("Watched Since", "for how long that is counted", since("watchedSince")),
     { ...NAME, ...WIDE },
   ],
@@ -183,7 +183,7 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
     column("Connected", "for how long", since("connectedAt")),
     column("Revision", "that it is to enforce", field("revision")),
     column("Behind", "resources that it does not enforce in their current version", field("behind"), NUMBER),
-    column("Rejection", "why it refused an update", field("rejection")),
+    column("Rejection", "why it rejected an update", field("rejection")),
     column("Version", "of xserver", field("version"), WIDE),
   ],
   workloads: [

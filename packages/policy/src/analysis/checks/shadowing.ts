@@ -37,7 +37,7 @@ function behindDeny(rule: AnalysedRule, other: AnalysedRule): AnalysisFinding {
     "shadowed-by-deny",
     rule.policy,
     rule.at,
-    `the DENY rule ${nameOf(other)} refuses everything this rule would allow`,
+    `the DENY rule ${nameOf(other)} denies everything this rule would allow`,
     "narrow the DENY rule, or remove this one",
   )
 }

@@ -171,7 +171,7 @@ describe("a statement", () => {
         code: "closed-by-one-spelling",
         kind: "PolicyInvariant",
         path: "spec.never[1].to[0].operation.paths",
-        why: "`PUT /b/` is outside the statement, and most applications take it for `/b`; other spellings that pass: `/b;x=1`, `/b%2f`, `/B`",
+        why: "`PUT /b/` is outside the rule, and most applications take it for `/b`; other spellings that pass: `/b;x=1`, `/b%2f`, `/B`",
       },
     ])
   })

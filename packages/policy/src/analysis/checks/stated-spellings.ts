@@ -26,7 +26,7 @@ export function* statedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
         if (work.exhausted) return [...found, limited(invariant, at)]
         if (passed === undefined) continue
         const { text, written, readers, fix } = passed
-        const why = `${requestWords(place, text)} is outside the statement, and ${readers} take it for \`${written}\`${othersWords(passed)}`
+        const why = `${requestWords(place, text)} is outside the rule, and ${readers} take it for \`${written}\`${othersWords(passed)}`
         found.push(analysisFinding("closed-by-one-spelling", invariant, at, why, fix))
       }
     }

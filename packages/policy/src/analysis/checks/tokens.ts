@@ -128,7 +128,7 @@ export function tokensNotRequired(set: PolicySet, work: Work): Steps<readonly An
     const rules = policy.spec.jwtRules ?? []
     if (rules.some(({ presence }) => presence === "REQUIRED")) return []
     if (requiring.some(({ scope }) => scopesMeet(scope, set.scopeOf(policy)))) return []
-    const why = "a bad token is refused, but nothing requires one: requests without a token pass"
+    const why = "an invalid token is denied, but nothing requires one: requests without a token are allowed"
     const fix = "add an AuthorizationPolicy with `requestPrincipals`, or set `presence: REQUIRED` on the rule"
     return [analysisFinding("token-not-required", policy, "spec.jwtRules", why, fix)]
   }

@@ -50,7 +50,7 @@ export function widensOnTcp(set: PolicySet, work: Work): Steps<readonly Analysis
     const alternatives: readonly Clause[] = to.length === 0 ? [[]] : to
     const bound = alternatives.every(alternative => [...alternative, ...when].some(isPort))
     if (http === undefined || bound) return []
-    const why = `on TCP ports \`${http.field}\` counts as matched, so the rule refuses more there than it says`
+    const why = `on TCP ports \`${http.field}\` counts as matched, so the rule denies more there than it says`
     const fix = "name the HTTP ports it is meant for: `to: [{operation: {ports: [...]}}]`"
     return [analysisFinding("deny-widens-on-tcp", rule.policy, rule.at, why, fix)]
   })
@@ -120,7 +120,7 @@ function eitherIsEnough(alternatives: readonly Alternative[]): readonly { at: st
   return alternatives.flatMap(({ fields }, index) => {
     const next = alternatives[index + 1]
     if (next === undefined || fields.length === 0 || next.fields.some(field => fields.includes(field))) return []
-    const why = `\`${fields.join("`, `")}\` and \`${next.fields.join("`, `")}\` stand in two alternatives: either is enough`
+    const why = `\`${fields.join("`, `")}\` and \`${next.fields.join("`, `")}\` are two alternatives: either is enough`
     return [{ at: next.at, why }]
   })
 }

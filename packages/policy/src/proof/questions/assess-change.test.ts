@@ -34,7 +34,7 @@ const assess = (
 ) => assessChange({ documents, before, after }, workloads, meshConfig(), { now: 1_000, limits: { steps } })
 
 const BROKEN =
-  "`never: only ops` of PolicyInvariant `foo/admin` is broken on 2 workloads (`foo/web` …): GET /admin/ from cluster.local/ns/default/sa/default is let through by rule 0 of `foo/open`"
+  "`never: only ops` of PolicyInvariant `foo/admin` is broken on 2 workloads (`foo/web` …): GET /admin/ from cluster.local/ns/default/sa/default is allowed by rule 0 of `foo/open`"
 
 describe("a change that breaks a statement", () => {
   it("is refused, with the request and the rule", () => {
@@ -50,7 +50,7 @@ describe("a change that breaks a statement", () => {
   it("is refused also where it removes what kept the statement", () => {
     const { refusals } = assess([invariant(), ops], ops, undefined)
     expect(refusals).toHaveLength(1)
-    expect(refusals[0]).toContain("since nothing refuses it")
+    expect(refusals[0]).toContain("because nothing denies it")
   })
 
   it("is no new DENY, where the statement is that nothing gets in: that is known without a search", () => {

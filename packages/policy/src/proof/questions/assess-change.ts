@@ -181,9 +181,9 @@ export function tellStatement({ statement, workloads, result }: CheckedStatement
   if (result.verdict === "holds") return `${what} holds ${where}`
   const by = result.by === undefined ? "" : ` by ${ruleWords(result.by)}`
   const outcome = {
-    allow: `is let through${by || ", since nothing refuses it"}`,
-    refuse: `is refused${by || ", since no ALLOW rule matches it"}`,
-    unauthenticated: "is refused for its token or the lack of one",
+    allow: `is allowed${by || ", because nothing denies it"}`,
+    refuse: `is denied${by || ", because no ALLOW rule matches it"}`,
+    unauthenticated: "is denied because of its token, or because it has none",
     transport: "is closed by the mTLS mode",
   }[result.outcome]
   return `${what} is broken ${where}: ${describeWitness(result.witness)} ${outcome}`
@@ -211,7 +211,9 @@ function widened(
   const gap =
     undecided === undefined
       ? []
-      : [`what else this changes is not decided: ${undecided.comparison.undecided}; \`merlonctl diff\` takes its time`]
+      : [
+          `what else this changes is not decided: ${undecided.comparison.undecided}; run \`merlonctl diff\`, which takes longer`,
+        ]
   return [...told.slice(0, MAX_TOLD), ...more, ...gap]
 }
 

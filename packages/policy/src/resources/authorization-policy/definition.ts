@@ -147,7 +147,7 @@ export const rule = closed(
 
 const action = choice(["ALLOW", "DENY", "AUDIT"], {
   description:
-    "What a match means. Any DENY match refuses; otherwise, once some ALLOW policy applies to a workload, only what one of them matches is let through. AUDIT marks.",
+    "What a match means. Any DENY match denies; otherwise, once an ALLOW policy applies to a workload, only requests that one of them matches are allowed. AUDIT marks.",
   default: "ALLOW",
   "x-refused": {
     CUSTOM: {

@@ -13,15 +13,15 @@ export function checkPolicyInvariant(spec: Field): void {
   if (lists.every(({ items, present, value }) => items.length === 0 && (!present || Array.isArray(value)))) {
     spec.fault(
       "missing-field",
-      "a PolicyInvariant without statements says nothing, add `never` or `always`",
-      "write a statement under `never` or `always`",
+      "a PolicyInvariant without rules has no effect, add `never` or `always`",
+      "add a rule under `never` or `always`",
     )
   }
   const names = new Set<string>()
   for (const statement of lists.flatMap(({ items }) => items)) {
     const name = statement.field("name")
     if (name.text !== undefined && names.has(name.text)) {
-      name.fault("conflict", `two statements have the name \`${shown(name.text)}\``, "give each a name of its own")
+      name.fault("conflict", `two rules have the name \`${shown(name.text)}\``, "give each a name of its own")
     }
     names.add(name.text ?? "")
   }

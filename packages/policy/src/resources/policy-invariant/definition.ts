@@ -11,7 +11,7 @@ const MAX_STATEMENTS = 64
 const statement = closed(
   {
     name: text({
-      description: "What people call the statement; part of every message about it.",
+      description: "Name of the rule; part of every message about it.",
       minLength: 1,
       maxLength: 200,
       "x-fix": "write what must hold in a few words, as `only ops reaches /admin`",
@@ -30,26 +30,26 @@ export const policyInvariantSpec = closed(
     enforcement: optional(enforcement),
     never: optional(
       list(statement, {
-        description: "Holds where no request that matches is let through.",
+        description: "Holds if no request that matches is allowed.",
         maxItems: MAX_STATEMENTS,
       }),
     ),
     always: optional(
       list(statement, {
         description:
-          "Holds where every request that matches is let through. A request carries no token or a good one here: a bad one is refused whatever policies say.",
+          "Holds if every request that matches is allowed. Requests carry no token or a valid one here: an invalid one is denied by every policy.",
         maxItems: MAX_STATEMENTS,
       }),
     ),
   },
   {
     description:
-      "What must stay true of the selected workloads. A change of policies that would break a statement is refused, with a request that shows it; with `enforcement: Shadow` there is a warning instead.",
+      "What must stay true of the selected workloads. A policy change that would break a rule is rejected, with a request that shows it; with `enforcement: Shadow` there is a warning instead.",
     "x-refused": labelsAlone,
     "x-kubernetes-validations": [
       {
         rule: "(has(self.never) && size(self.never) > 0) || (has(self.always) && size(self.always) > 0)",
-        message: "a PolicyInvariant without statements says nothing, add `never` or `always`",
+        message: "a PolicyInvariant without rules has no effect, add `never` or `always`",
       },
     ],
   },

@@ -43,7 +43,7 @@ function checkKeyOrigin(rule: Field, uris: readonly Field[], jwks: Field): void 
       rule.warn(
         "any-issuer",
         "without `issuer` a token of any issuer is accepted that these keys sign",
-        "add `issuer` exactly as it stands in the tokens' `iss` claim",
+        "add `issuer` exactly as in the `iss` claim of the tokens",
       )
     } else if (typeof rule.value === "object" && rule.value !== null) {
       rule.fault(

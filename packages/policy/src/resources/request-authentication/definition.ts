@@ -23,7 +23,7 @@ const fromHeader = closed(
     }),
     prefix: optional(
       text({
-        description: "What must stand at the start of the value, before the token, for example `Bearer `.",
+        description: "Prefix of the value before the token, for example `Bearer `.",
         maxLength: 256,
       }),
     ),
@@ -78,7 +78,7 @@ const jwtRule = closed(
           "The token's `iss` must be exactly this. Absent, every issuer whose tokens these keys sign is accepted.",
         minLength: 1,
         "x-problem": { minLength: "issuer or jwksUri must be non-empty string" },
-        "x-fix": "write the issuer exactly as it stands in the tokens' `iss` claim",
+        "x-fix": "write the issuer exactly as in the `iss` claim of the tokens",
       }),
     ),
     audiences: optional(
@@ -87,7 +87,7 @@ const jwtRule = closed(
           description: "One audience.",
           minLength: 1,
           "x-problem": { minLength: "audience must be non-empty string" },
-          "x-fix": "write the audience exactly as it stands in the tokens' `aud` claim",
+          "x-fix": "write the audience exactly as in the `aud` claim of the tokens",
         }),
         {
           description: "A token is accepted if one of its audiences is listed. None means any audience.",
@@ -174,7 +174,7 @@ const jwtRule = closed(
         },
       ),
     ),
-    requireExpiration: optional(flag({ description: "Whether a token without `exp` is refused.", default: false })),
+    requireExpiration: optional(flag({ description: "Whether a token without `exp` is denied.", default: false })),
     presence: optional(
       choice(["OPTIONAL", "REQUIRED"], {
         description: "`REQUIRED` answers a request that has no token where this rule looks with 401 and a challenge.",
