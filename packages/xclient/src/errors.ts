@@ -73,6 +73,11 @@ export const XCLIENT_ERRORS = {
     cause: "no response arrived before the timeout",
     fix: "check the server, or raise the timeout of the route",
   },
+  overflow: {
+    status: 503,
+    cause: "the calls to the destination have reached a limit of its MeshService's `connectionPool`",
+    fix: "send fewer requests at once, or raise the limit that the message names",
+  },
   "too-many": {
     status: 503,
     cause: "too many concurrent requests",

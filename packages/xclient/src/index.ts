@@ -14,6 +14,7 @@ export type {
   CallObserver,
   CallRecord,
   CallTrace,
+  EjectionRecord,
 } from "./observe/call-record.js"
 export { OutboundProxy, type OutboundProxyOptions, type ProxyLimits } from "./proxy/outbound-proxy.js"
 export { KeptRoutes } from "./routes/kept-routes.js"

@@ -51,7 +51,11 @@ describe("what is said of traffic", () => {
   const [cluster] = GOOD.clusters
   const [first, last] = GOOD.table.routes
   const retries = { attempts: 2, perTryTimeoutMs: 250, retryOn: ["reset", "503"], nonIdempotent: false }
-  const traffic = { loadBalancer: "RANDOM" }
+  const traffic = {
+    loadBalancer: "RANDOM",
+    connectionPool: { maxConnections: 1, maxRequests: 2, idleTimeoutMs: 3 },
+    outlierDetection: { consecutive5xxErrors: 3 },
+  }
   const routes = [first, { ...last, timeoutMs: 5_000, retries }]
   const spec = {
     ...GOOD,
@@ -71,6 +75,11 @@ describe("what is said of traffic", () => {
   it.each([
     ["a timeout without bound", { routes: [{ timeoutMs: 3_600_001 }], clusters: {} }],
     ["retries without bound", { routes: [{ retries: { ...retries, attempts: 11 } }], clusters: {} }],
+    ["no connections", { routes: [], clusters: { [V1]: { connectionPool: { maxConnections: 0 } } } }],
+    [
+      "an ejection without end",
+      { routes: [], clusters: { [V1]: { outlierDetection: { baseEjectionMs: 3_600_001 } } } },
+    ],
     ["an unknown balancer", { routes: [], clusters: { [V1]: { loadBalancer: "HASH" } } }],
   ])("is refused with %s", (_, said) => {
     const { routes: json } = fromBinary(HostRoutesSchema, encodeHostRoutes(GOOD))

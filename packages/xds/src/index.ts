@@ -70,10 +70,10 @@ export {
 } from "./route-table.js"
 export {
   type ClusterTraffic,
+  type ConnectionPoolSpec,
   LOAD_BALANCERS,
   type LoadBalancer,
-  MAX_RETRIES,
-  MAX_TIMEOUT_MS,
+  type OutlierDetectionSpec,
   type RetrySpec,
   type RouteTraffic,
 } from "./traffic.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat a route and a destination: time limits, retries and balancing. As a MeshService says it, with durations in
-// milliseconds; what is absent has the caller's default.
+// How callers treat a route and a destination: time limits, retries, balancing, limits of connections and requests, ejection of
+// endpoints that fail. As a MeshService says it, with durations in milliseconds; what is absent has the caller's default.
 
 import { choice, flag, list, openObject, optional, type Read, record, text, whole } from "@merlon/policy/shape"
 
@@ -23,8 +23,37 @@ export interface RouteTraffic {
   readonly retries?: RetrySpec
 }
 
+/** What one caller may have under way to a destination, all its endpoints together. */
+export interface ConnectionPoolSpec {
+  readonly maxConnections?: number
+  readonly connectTimeoutMs?: number
+  /** Of connections that carry bytes. */
+  readonly tcpIdleTimeoutMs?: number
+  /** Requests that wait for a connection. */
+  readonly maxPendingRequests?: number
+  readonly maxRequests?: number
+  /** 0 is any number. */
+  readonly maxRequestsPerConnection?: number
+  /** How long a connection without requests is kept. */
+  readonly idleTimeoutMs?: number
+}
+
+export interface OutlierDetectionSpec {
+  /** 0 is off. */
+  readonly consecutive5xxErrors?: number
+  /** 0 is off. */
+  readonly consecutiveGatewayErrors?: number
+  /** After each of these without an ejection, one earlier ejection is forgotten. */
+  readonly intervalMs?: number
+  readonly baseEjectionMs?: number
+  readonly maxEjectionPercent?: number
+  readonly minHealthPercent?: number
+}
+
 export interface ClusterTraffic {
   readonly loadBalancer?: LoadBalancer
+  readonly connectionPool?: ConnectionPoolSpec
+  readonly outlierDetection?: OutlierDetectionSpec
 }
 
 /** All of it for one host, as it is sent. */
@@ -36,8 +65,9 @@ export interface TrafficSpec {
 }
 
 /** INVARIANT: no tenant's value makes a caller wait for longer, or try more often, than these. */
-export const MAX_TIMEOUT_MS = 3_600_000
-export const MAX_RETRIES = 10
+const MAX_TIMEOUT_MS = 3_600_000
+const MAX_RETRIES = 10
+const MAX_COUNT = 2_147_483_647
 const MAX_CONDITIONS = 32
 
 // Newer writers may say more: fields that this version does not know are left out.
@@ -50,8 +80,32 @@ const retries = openObject<RetrySpec>({
   nonIdempotent: flag,
 })
 
+const count = whole(0, MAX_COUNT)
+const percent = whole(0, 100)
+
+const connectionPool = openObject<ConnectionPoolSpec>({
+  maxConnections: optional(whole(1, MAX_COUNT)),
+  connectTimeoutMs: optional(milliseconds),
+  tcpIdleTimeoutMs: optional(milliseconds),
+  maxPendingRequests: optional(count),
+  maxRequests: optional(whole(1, MAX_COUNT)),
+  maxRequestsPerConnection: optional(count),
+  idleTimeoutMs: optional(milliseconds),
+})
+
+const outlierDetection = openObject<OutlierDetectionSpec>({
+  consecutive5xxErrors: optional(count),
+  consecutiveGatewayErrors: optional(count),
+  intervalMs: optional(milliseconds),
+  baseEjectionMs: optional(milliseconds),
+  maxEjectionPercent: optional(percent),
+  minHealthPercent: optional(percent),
+})
+
 const clusterTraffic = openObject<ClusterTraffic>({
   loadBalancer: optional(choice(...LOAD_BALANCERS)),
+  connectionPool: optional(connectionPool),
+  outlierDetection: optional(outlierDetection),
 })
 
 export const trafficSpec: Read<TrafficSpec> = openObject<TrafficSpec>({

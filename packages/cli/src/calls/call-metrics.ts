@@ -2,7 +2,7 @@
 // Counts of the calls that a workload makes, for Prometheus. The first hundred Services that are called have a label of their own;
 // the rest share one, and so do all destinations outside of the mesh, because programs choose those.
 
-import type { CallRecord } from "@merlon/xclient"
+import type { CallRecord, EjectionRecord } from "@merlon/xclient"
 import { CALL_TRANSPORTS, type CallTransport } from "@merlon/xds"
 import { Durations, TalliedCounter } from "@merlon/xserver/observe"
 import { Counter, Registry } from "prom-client"
@@ -21,6 +21,7 @@ export class CallMetrics {
   readonly #sent: TalliedCounter
   readonly #retries: TalliedCounter
   readonly #failures: TalliedCounter
+  readonly #ejections: TalliedCounter
   readonly #durations: Durations<CallTransport>
 
   /** `spans`: where they are collected. */
@@ -38,6 +39,8 @@ export class CallMetrics {
     this.#retries = tallied("retries_total", "further endpoints that were tried", "destination")
     const failures = "calls without an answer of the destination, by reason"
     this.#failures = tallied("failures_total", failures, "destination", "reason")
+    const ejections = "endpoints that were ejected, by reason"
+    this.#ejections = tallied("ejections_total", ejections, "destination", "reason")
     const from = "from the first byte of a request to the last of its response"
     this.#durations = new Durations(`${prefix}request_duration_seconds`, from, "transport", CALL_TRANSPORTS, registers)
     if (spans === undefined) return
@@ -71,7 +74,11 @@ export class CallMetrics {
     if (failure !== undefined) this.#failures.of(destination, failure).count++
   }
 
-  #label({ inMesh, destination }: CallRecord): string {
+  ejected({ destination, reason }: EjectionRecord): void {
+    this.#ejections.of(this.#label({ destination, inMesh: true }), reason).count++
+  }
+
+  #label({ inMesh, destination }: Pick<CallRecord, "inMesh" | "destination">): string {
     if (!inMesh) return OUTSIDE
     if (this.#destinations.has(destination)) return destination
     if (this.#destinations.size >= MOST_DESTINATIONS) return OTHERS

@@ -100,6 +100,21 @@ describe("the metrics", () => {
     ])
   })
 
+  it("count ejected endpoints, and requests beyond a limit by their reason", async () => {
+    const calls = new ObservedCalls({ ...OPTIONS, accessLog: "off" })
+    calls.done({ ...FAILED, failure: "overflow" })
+    for (const reason of ["consecutive-5xx", "consecutive-gateway", "consecutive-5xx"] as const)
+      calls.ejected({ destination: "web.app:80", workload: "app/web", reason })
+    const text = await AggregatorRegistry.aggregate([await calls.metrics()]).metrics()
+    expect(text.split("\n")).toEqual(
+      expect.arrayContaining([
+        'merlon_xclient_failures_total{destination="web.app:80",reason="overflow"} 1',
+        'merlon_xclient_ejections_total{destination="web.app:80",reason="consecutive-5xx"} 2',
+        'merlon_xclient_ejections_total{destination="web.app:80",reason="consecutive-gateway"} 1',
+      ]),
+    )
+  })
+
   it("have a bound, whatever the workload calls", async () => {
     const many = Array.from({ length: 500 }, (_, n) => [
       { ...CALL, destination: `web${n}.app:80` },

@@ -3,7 +3,7 @@
 // requests that it gets, and the destinations that the control plane asks for.
 
 import type { HeaderLines } from "@merlon/policy/request"
-import type { CallObserver, CallRecord, CallTrace } from "@merlon/xclient"
+import type { CallObserver, CallRecord, CallTrace, EjectionRecord } from "@merlon/xclient"
 import { type LineOutput, standardOutput } from "@merlon/xds/runtime"
 import { AccessLog, type AccessLogFormat, type TraceOptions, Tracer } from "@merlon/xserver/observe"
 import { callLine } from "./call-line.js"
@@ -44,6 +44,10 @@ export class ObservedCalls implements CallObserver {
     this.#metrics.add(record)
     this.#destinations.add(record)
     this.#log?.write(record)
+  }
+
+  ejected(record: EjectionRecord): void {
+    this.#metrics.ejected(record)
   }
 
   destinations(): ReturnType<CalledDestinations["list"]> {

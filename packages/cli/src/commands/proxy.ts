@@ -60,6 +60,7 @@ function callsOf(flags: Flags, libc: Libc | undefined): MakeCalls {
     const calls = new WorkloadCalls({
       mesh,
       observer,
+      log: logger,
       credentials: () => source().credentials,
       resubscribe: () => source().resubscribe(calls.book.subscription.typeUrl),
       policy: new OutboundPolicy(),

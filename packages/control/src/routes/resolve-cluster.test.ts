@@ -76,6 +76,38 @@ describe("a cluster of a Service", () => {
     expect(traffic(`outbound|80|v2|${WEB}`)).toEqual({ loadBalancer: "ROUND_ROBIN" })
   })
 
+  it("tells limits and ejection in milliseconds, each as the destination says it, else the document", () => {
+    const connectionPool = {
+      tcp: { maxConnections: 5, connectTimeout: "250ms", idleTimeout: "2m" },
+      http: { http1MaxPendingRequests: 0, http2MaxRequests: 7, maxRequestsPerConnection: 9, idleTimeout: "1s" },
+    }
+    const outlierDetection = {
+      ...{ consecutive5xxErrors: 0, consecutiveGatewayErrors: 3, interval: "5s", baseEjectionTime: "1m" },
+      ...{ maxEjectionPercent: 50, minHealthPercent: 20 },
+    }
+    const own = { trafficPolicy: { connectionPool: { http: { http2MaxRequests: 1 } } } }
+    const routes = to({ ...v1, ...own }, { ...v1, name: "v2", labels: { version: "v2" } })
+    const documents = [
+      meshService("m", { hosts: ["web"], trafficPolicy: { connectionPool, outlierDetection }, routes }),
+    ]
+    const traffic = (name: string) => clusterOf(name, { documents })?.traffic
+    const outliers = {
+      ...{ consecutive5xxErrors: 0, consecutiveGatewayErrors: 3, intervalMs: 5_000, baseEjectionMs: 60_000 },
+      ...{ maxEjectionPercent: 50, minHealthPercent: 20 },
+    }
+    expect(traffic(`outbound|80|v1|${WEB}`)).toEqual({
+      connectionPool: { maxRequests: 1 },
+      outlierDetection: outliers,
+    })
+    expect(traffic(`outbound|80|v2|${WEB}`)).toEqual({
+      connectionPool: {
+        ...{ maxConnections: 5, connectTimeoutMs: 250, tcpIdleTimeoutMs: 120_000, maxPendingRequests: 0 },
+        ...{ maxRequests: 7, maxRequestsPerConnection: 9, idleTimeoutMs: 1_000 },
+      },
+      outlierDetection: outliers,
+    })
+  })
+
   it("names identities in every trust domain that counts as ours", () => {
     const config = { ...MESH, trustDomainAliases: ["old.td"] }
     const documents = [meshService("m", { hosts: ["web"], routes: to(v1) })]

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MeshServices say of time limits, retries, balancing, limits and ejection, in the form in which callers get it.
 
-import { DEFAULT_RETRY_ON, type MeshRule, type Retries, type TrafficPolicy } from "@merlon/policy/resources"
+import {
+  type ConnectionPool,
+  DEFAULT_RETRY_ON,
+  type MeshRule,
+  type OutlierDetection,
+  type Retries,
+  type TrafficPolicy,
+} from "@merlon/policy/resources"
 import { durationMilliseconds } from "@merlon/policy/shape"
-import type { ClusterTraffic, RetrySpec, RouteTraffic } from "@merlon/xds"
+import type { ClusterTraffic, ConnectionPoolSpec, OutlierDetectionSpec, RetrySpec, RouteTraffic } from "@merlon/xds"
 
 /** A rule's own word, else the document's. */
 export function routeTraffic(...said: readonly Pick<MeshRule, "timeout" | "retries">[]): RouteTraffic {
@@ -28,6 +35,56 @@ function retrySpec({ attempts, perTryTimeout, retryOn, retryNonIdempotent = fals
 
 /** Each field as the first policy says it that has it; undefined where none says anything. */
 export function clusterTraffic(policies: readonly (TrafficPolicy | undefined)[]): ClusterTraffic | undefined {
-  const loadBalancer = policies.map(policy => policy?.loadBalancer?.simple).find(kind => kind !== undefined)
-  return loadBalancer === undefined ? undefined : { loadBalancer }
+  const loadBalancer = first(policies, policy => policy.loadBalancer?.simple)
+  const pool = first(policies, policy => policy.connectionPool)
+  const outliers = first(policies, policy => policy.outlierDetection)
+  const traffic = defined({
+    loadBalancer,
+    connectionPool: pool && connectionPoolSpec(pool),
+    outlierDetection: outliers && outlierDetectionSpec(outliers),
+  })
+  return Object.keys(traffic).length === 0 ? undefined : traffic
+}
+
+function connectionPoolSpec({ tcp = {}, http = {} }: ConnectionPool): ConnectionPoolSpec {
+  return defined({
+    maxConnections: tcp.maxConnections,
+    connectTimeoutMs: milliseconds(tcp.connectTimeout),
+    tcpIdleTimeoutMs: milliseconds(tcp.idleTimeout),
+    maxPendingRequests: http.http1MaxPendingRequests,
+    maxRequests: http.http2MaxRequests,
+    maxRequestsPerConnection: http.maxRequestsPerConnection,
+    idleTimeoutMs: milliseconds(http.idleTimeout),
+  })
+}
+
+function outlierDetectionSpec(said: OutlierDetection): OutlierDetectionSpec {
+  const { consecutive5xxErrors, consecutiveGatewayErrors, maxEjectionPercent, minHealthPercent } = said
+  return defined({
+    consecutive5xxErrors,
+    consecutiveGatewayErrors,
+    intervalMs: milliseconds(said.interval),
+    baseEjectionMs: milliseconds(said.baseEjectionTime),
+    maxEjectionPercent,
+    minHealthPercent,
+  })
+}
+
+function milliseconds(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : durationMilliseconds(text)
+}
+
+function first<T>(
+  policies: readonly (TrafficPolicy | undefined)[],
+  read: (policy: TrafficPolicy) => T | undefined,
+): T | undefined {
+  return policies.map(policy => policy && read(policy)).find(value => value !== undefined)
+}
+
+type Defined<T> = { readonly [key in keyof T]?: Exclude<T[key], undefined> }
+
+/** Absent fields stay absent, so that routes without them stay as they are on the wire. */
+function defined<T extends object>(fields: T): Defined<T> {
+  // The entries are those of `fields`, without the undefined ones.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
 }

@@ -165,6 +165,16 @@ describe("the CEL rules and validate() refuse alike", () => {
     ["MeshService", { hosts: ["a"], timeout: "soon" }, "must be a duration from 0s to 1h"],
     [
       "MeshService",
+      { hosts: ["a"], trafficPolicy: { connectionPool: { tcp: { connectTimeout: "0s" } } } },
+      "must be a duration from 1ms to 1h",
+    ],
+    [
+      "MeshService",
+      { hosts: ["a"], trafficPolicy: { outlierDetection: { interval: "2h" } } },
+      "must be a duration from 1ms to 1h",
+    ],
+    [
+      "MeshService",
       { hosts: ["a"], retries: { attempts: 1, perTryTimeout: "0s" } },
       "must be a duration from 1ms to 1h",
     ],

@@ -34,8 +34,10 @@ export { apiVersionOf, exampleDocument, KINDS, type KindDefinition, servedVersio
 export { listItems } from "./list-items.js"
 export type {
   ClientTlsMode,
+  ConnectionPool,
   Destination,
   MeshRule,
+  OutlierDetection,
   Retries,
   Route,
   RouteMatch,

@@ -26,6 +26,7 @@ export {
   type Connect,
   type ConnectOptions,
   neverProcessed,
+  type SharedLimits,
   type Upstream,
   type UpstreamCall,
   type UpstreamFailure,

@@ -3,6 +3,7 @@
 // endpoint, and its owner knows endpoints; which version of HTTP it speaks is not visible from here.
 
 import type { Socket } from "node:net"
+import type { Quota } from "../limits/quota.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Deadlines } from "./deadlines.js"
 import type { FieldPairs, Fields } from "./fields.js"
@@ -112,6 +113,16 @@ export interface UpstreamLimits {
   readonly keepAliveTimeoutMs: number
 }
 
+/** Limits of a destination, which the pools of all its endpoints share. */
+export interface SharedLimits {
+  /** Connections. A pool without any may open one in any case: its requests would have nothing to wait for. */
+  readonly connections: Quota
+  /** Requests that wait for a connection. They wait for as long as their senders do. */
+  readonly pending: Quota
+  /** How many requests a connection carries before it is closed; 0 for any number. */
+  readonly requestsPerConnection: number
+}
+
 /** What a pool reports besides the outcome of each request. */
 export interface UpstreamObserver {
   limitHit?(limit: keyof UpstreamLimits): void
@@ -123,6 +134,7 @@ export interface UpstreamOptions {
   readonly connect: Connect
   readonly limits: UpstreamLimits
   readonly deadlines: Deadlines
+  readonly shared?: SharedLimits
   readonly observer?: UpstreamObserver
   /**
    * Whether the pool itself sends a request again, once, that met a connection which its server was closing. Default true; false for

@@ -7,6 +7,7 @@ import type { Fields } from "../http/fields.js"
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type {
   Connect,
+  SharedLimits,
   Upstream,
   UpstreamFailure,
   UpstreamLimits,
@@ -23,6 +24,9 @@ import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
 /** How much earlier than the server says it will we close an idle connection, so as not to meet it closing. */
 const IDLE_MARGIN_MS = 1_000
 
+/** Of what pools share: all their connections are those of one client. */
+const OWNER = ""
+
 export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expiring {
   readonly connect: Connect
   readonly limits: UpstreamLimits
@@ -30,6 +34,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
   readonly retries: boolean
+  readonly #shared: SharedLimits | undefined
   readonly #open = new Set<UpstreamConnection>()
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
@@ -45,7 +50,8 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   deadline = 0
   place = UNWATCHED
 
-  constructor({ connect, limits, deadlines, observer = {}, retries = true }: UpstreamOptions) {
+  constructor({ connect, limits, deadlines, shared, observer = {}, retries = true }: UpstreamOptions) {
+    this.#shared = shared
     this.retries = retries
     this.connect = connect
     this.limits = limits
@@ -54,11 +60,16 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     this.heads = new ResponseHeads(limits.headerLines)
     this.#idleMs = limits.keepAliveTimeoutMs
     this.#busy = new Quota({ all: limits.upstreamConnections, sharePercent: limits.callerSharePercent })
-    this.#pending = new Quota({ all: limits.pendingRequests, sharePercent: limits.callerSharePercent })
+    this.#pending =
+      shared?.pending ?? new Quota({ all: limits.pendingRequests, sharePercent: limits.callerSharePercent })
   }
 
   get connections(): number {
     return this.#open.size
+  }
+
+  get requestsPerConnection(): number {
+    return this.#shared?.requestsPerConnection ?? 0
   }
 
   get idleConnections(): number {
@@ -103,6 +114,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
 
   closed(connection: UpstreamConnection): void {
     this.#open.delete(connection)
+    this.#shared?.connections.release(OWNER)
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
     const next = this.#takeNext()
@@ -118,7 +130,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   /** A request whose connection had gone before it could be read. */
   again(exchange: UpstreamExchange): void {
     // Not an idle one, which may be as stale as the last.
-    if (this.#open.size < this.limits.upstreamConnections) this.#connect(exchange)
+    if (this.#mayConnect) this.#connect(exchange)
     else this.#wait(exchange)
     exchange.flush()
   }
@@ -155,7 +167,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   /** The request that has waited longest has waited too long, and perhaps others with it. */
   expire(): void {
     const { now } = this.deadlines
-    while ((this.#queue[0]?.deadline ?? Number.POSITIVE_INFINITY) <= now) {
+    while (isBefore(this.#queue[0]?.deadline, now)) {
       const exchange = this.#leaveQueue(0)
       if (exchange !== undefined) this.#refuse(exchange, "pendingRequests")
     }
@@ -169,7 +181,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
         this.#begin(connection, exchange)
         return
       }
-      if (this.#open.size < this.limits.upstreamConnections) {
+      if (this.#mayConnect) {
         this.#connect(exchange)
         return
       }
@@ -214,14 +226,20 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     return connection
   }
 
+  get #mayConnect(): boolean {
+    if (this.#open.size >= this.limits.upstreamConnections) return false
+    return this.#open.size === 0 || (this.#shared?.connections.mayTake(OWNER) ?? true)
+  }
+
   #connect(exchange: UpstreamExchange): void {
     const connection = new UpstreamConnection(this)
     this.#open.add(connection)
+    this.#shared?.connections.add(OWNER)
     this.#begin(connection, exchange)
   }
 
   #wait(exchange: UpstreamExchange): void {
-    exchange.deadline = this.deadlines.after(this.limits.connectTimeoutMs)
+    exchange.deadline = this.#shared === undefined ? this.deadlines.after(this.limits.connectTimeoutMs) : 0
     this.#queue.push(exchange)
     this.#pending.add(exchange.request.caller)
     this.#setDeadline()
@@ -245,7 +263,12 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   #setDeadline(): void {
     const oldest = this.#queue[0]
     this.deadline = oldest?.deadline ?? 0
-    if (oldest === undefined) this.deadlines.unwatch(this)
+    if (this.deadline === 0) this.deadlines.unwatch(this)
     else this.deadlines.watch(this)
   }
+}
+
+/** 0 stands for no deadline. */
+function isBefore(deadline: number | undefined, now: number): boolean {
+  return deadline !== undefined && deadline !== 0 && deadline <= now
 }

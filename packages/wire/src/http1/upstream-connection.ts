@@ -27,6 +27,8 @@ export interface ConnectionPool {
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
   readonly retries: boolean
+  /** 0 for any number. */
+  readonly requestsPerConnection: number
   /** Free for the next request. */
   release(connection: UpstreamConnection): void
   closed(connection: UpstreamConnection): void
@@ -49,7 +51,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   /** Why it could not be made. */
   #error: Error | undefined
   /** Requests before this one: an idle connection may have been closed by the server while we wrote. */
-  #reused = false
+  #carried = 0
   #keepAlive = false
   #paused = false
   /** Whether a byte of the response has come. */
@@ -219,11 +221,13 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   #finish(exchange: UpstreamExchange, clean: boolean): void {
     this.#exchange = undefined
     exchange.finish()
-    this.#reused = true
+    this.#carried += 1
     // The response may have ended while its client was slow, and who does not read does not see the other side close.
     if (this.#paused) this.resume()
+    const { requestsPerConnection } = this.#upstream
+    const isSpent = requestsPerConnection > 0 && this.#carried >= requestsPerConnection
     // A request that was not read to its end would be read as the next one.
-    if (clean && this.#keepAlive && exchange.ended && !this.#socket.destroyed) {
+    if (clean && this.#keepAlive && exchange.ended && !isSpent && !this.#socket.destroyed) {
       this.deadline = this.#upstream.idleDeadline()
       this.#upstream.release(this)
     } else {
@@ -277,7 +281,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     this.#exchange = undefined
     this.#socket.destroy()
     if (exchange === undefined) return
-    const untouched = failure === "reset" && this.#reused && !this.#answered && !this.#timedOut
+    const untouched = failure === "reset" && this.#carried > 0 && !this.#answered && !this.#timedOut
     if (untouched && this.#upstream.retries && exchange.takeRetry()) {
       this.#upstream.again(exchange)
       return

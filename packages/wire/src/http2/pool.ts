@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of HTTP/2 connections to one endpoint: a few, filled one after the other.
+// A pool of HTTP/2 connections to one endpoint: a few, filled one after the other. Where limits are shared with other endpoints,
+// requests that no connection has room for wait in a bounded queue; else they fail at once.
 
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener, UpstreamOptions } from "../http/upstream.js"
 import { Quota } from "../limits/quota.js"
-import { UpstreamConnection } from "./upstream-connection.js"
+import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeOptions, UpstreamExchange } from "./upstream-exchange.js"
 
-export class Http2Pool implements Upstream {
+/** Of what pools share: all their connections are those of one client. */
+const OWNER = ""
+
+export class Http2Pool implements Upstream, ConnectionOwner {
   readonly #options: UpstreamOptions
   readonly #connections = new Set<UpstreamConnection>()
   readonly #exchanges: ExchangeOptions
+  readonly #queue = new Set<UpstreamExchange>()
   #closing: Promise<void> | undefined
   #closed = (): void => undefined
 
@@ -19,7 +24,8 @@ export class Http2Pool implements Upstream {
     this.#options = options
     // Requests in flight, by caller.
     const shares = new Quota({ all: limits.upstreamStreams, sharePercent: limits.callerSharePercent })
-    this.#exchanges = { ...options, observer: options.observer ?? {}, connection: this.#connection, shares }
+    const [connection, waits] = [this.#connection, this.#waits]
+    this.#exchanges = { ...options, observer: options.observer ?? {}, connection, waits, forget: this.#forget, shares }
   }
 
   get connections(): number {
@@ -41,23 +47,53 @@ export class Http2Pool implements Upstream {
 
   destroy(): void {
     void this.close()
+    for (const exchange of [...this.#queue]) exchange.fail("connect")
     for (const connection of [...this.#connections]) connection.destroy()
   }
 
   readonly #connection = (): UpstreamConnection | undefined => {
     for (const connection of this.#connections) if (connection.hasRoom) return connection
-    if (this.#connections.size >= this.#options.limits.upstreamConnections) return undefined
-    const connection = new UpstreamConnection(this.#options, this.#gone)
+    const { limits, shared } = this.#options
+    if (this.#connections.size >= limits.upstreamConnections) return undefined
+    if (this.#connections.size > 0 && shared?.connections.mayTake(OWNER) === false) return undefined
+    const connection = new UpstreamConnection(this.#options, this)
     this.#connections.add(connection)
+    shared?.connections.add(OWNER)
     return connection
   }
 
-  readonly #gone = (connection: UpstreamConnection): void => {
-    this.#connections.delete(connection)
+  /** Whether the request may wait until a connection has room for it. */
+  readonly #waits = (exchange: UpstreamExchange): boolean => {
+    if (this.#options.shared?.pending.take(OWNER) !== true) return false
+    this.#queue.add(exchange)
+    return true
+  }
+
+  readonly #forget = (exchange: UpstreamExchange): void => {
+    if (this.#queue.delete(exchange)) this.#options.shared?.pending.release(OWNER)
+  }
+
+  // For connections.
+
+  gone(connection: UpstreamConnection): void {
+    if (!this.#connections.delete(connection)) return
+    this.#options.shared?.connections.release(OWNER)
+    this.roomMade()
     this.#tellClosed()
   }
 
+  /** Lets those that wait longest go first, as far as there is room. */
+  roomMade(): void {
+    if (this.#queue.size === 0) return
+    for (const exchange of this.#queue) {
+      const connection = this.#connection()
+      if (connection === undefined) return
+      this.#forget(exchange)
+      exchange.placeOn(connection)
+    }
+  }
+
   #tellClosed(): void {
-    if (this.#closing !== undefined && this.#connections.size === 0) this.#closed()
+    if (this.#closing !== undefined && this.#connections.size === 0 && this.#queue.size === 0) this.#closed()
   }
 }

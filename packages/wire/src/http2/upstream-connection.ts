@@ -21,10 +21,18 @@ const MAX_STREAMS = 1_000
 /** Servers are no enemies, but may answer much that is no longer wanted. */
 const CHORES = { burst: 100_000, perSecond: 10_000 }
 
+/** What a connection tells its pool. */
+export interface ConnectionOwner {
+  gone(connection: UpstreamConnection): void
+  /** It may take another request. */
+  roomMade(): void
+}
+
 export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   readonly #http2: Connection
   readonly #options: UpstreamOptions
-  readonly #gone: (connection: UpstreamConnection) => void
+  readonly #owner: ConnectionOwner
+  readonly #mostStreams: number
   #nextStream = 1
   /** Undefined once the server has said what it can take. */
   #awaiting: (() => void)[] | undefined = []
@@ -36,8 +44,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   deadline: number
   place = UNWATCHED
 
-  constructor(options: UpstreamOptions, gone: (connection: UpstreamConnection) => void) {
-    const { connect, limits, deadlines } = options
+  constructor(options: UpstreamOptions, owner: ConnectionOwner) {
+    const { connect, limits, deadlines, shared } = options
     const socket = connect({ allowHalfOpen: false })
     this.#http2 = new Connection(
       {
@@ -53,7 +61,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
       this,
     )
     this.#options = options
-    this.#gone = gone
+    this.#owner = owner
+    this.#mostStreams = shared?.requestsPerConnection || Number.POSITIVE_INFINITY
     openWire(socket, this)
     socket.setNoDelay(true)
     socket.once("error", error => {
@@ -103,6 +112,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     const stream = this.#http2.open(this.#nextStream)
     this.#nextStream += 2
     stream.user = user
+    // Streams have odd numbers. It ends when the last one has.
+    if (this.#nextStream > 2 * this.#mostStreams) this.#goingAway = true
     if (this.connected) this.deadline = 0
     return stream
   }
@@ -155,7 +166,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   onClose(): void {
     const { observer, deadlines } = this.#options
     if (!this.connected) observer?.connectFailed?.(this.#error)
-    this.#gone(this)
+    this.#owner.gone(this)
     deadlines.unwatch(this)
     this.#http2.abandon()
     this.settled()
@@ -180,9 +191,11 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   }
 
   finished(): void {
-    if (this.#http2.streams.size > 0 || this.#http2.failed) return
-    if (this.#goingAway) this.#end()
-    else this.#rest()
+    if (this.#http2.streams.size === 0 && !this.#http2.failed) {
+      if (this.#goingAway) this.#end()
+      else this.#rest()
+    }
+    if (this.hasRoom) this.#owner.roomMade()
   }
 
   wasted(): void {}
@@ -191,6 +204,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     const awaiting = this.#awaiting ?? []
     this.#awaiting = undefined
     for (const tell of awaiting) tell()
+    if (this.hasRoom) this.#owner.roomMade()
   }
 
   pinged(): void {}

@@ -31,6 +31,9 @@ export interface ExchangeOptions {
   readonly shares: Quota
   /** One with room for another stream; undefined where there is none and may be none. */
   connection(): UpstreamConnection | undefined
+  /** Whether the exchange may wait for one. Then the pool places it, unless it is forgotten. */
+  waits(exchange: UpstreamExchange): boolean
+  forget(exchange: UpstreamExchange): void
   /** Whether it is sent again, once, where the server refuses it. */
   readonly retries?: boolean
 }
@@ -50,8 +53,10 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   /** What the connection is to be switched to, where the caller wants that and the server can. */
   #tunnel: string | undefined
   #switched = false
-  /** Came before the server had said whether it can. */
+  /** Came before there was a connection, or before the server had said whether it can. */
   #early: ByteQueue | undefined
+  /** Of a request that was complete by then. */
+  #earlyEnd: FieldPairs | undefined
   #responded = false
   /** The listener has all it gets. */
   #told = false
@@ -77,7 +82,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     }
     observer.limitHit?.("callerSharePercent")
     // Not now: whoever sends does not hold the call yet.
-    process.nextTick(() => this.#fail("pending-full"))
+    process.nextTick(() => this.fail("pending-full"))
   }
 
   // For whoever forwards.
@@ -88,6 +93,10 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   }
 
   finishRequest(trailers: FieldPairs): void {
+    if (this.#early !== undefined && this.#request.upgrade === undefined) {
+      this.#earlyEnd = trailers
+      return
+    }
     // Of a request for a tunnel the head is all there is; after the switch, this is the caller's end of it.
     const ends = this.#tunnel === undefined ? hasContent(this.#request.framing) : this.#switched
     if (ends) this.#stream?.sendEnd(trailers.length === 0 ? undefined : trailers)
@@ -198,9 +207,9 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   #lost(code: number): void {
     const { connected, timedOut } = this.#connection ?? {}
-    if (connected !== true) this.#fail(timedOut === true ? "connect-timeout" : "connect")
-    else if (this.#responded) this.#fail("reset")
-    else this.#fail(code === ERROR.refused ? "refused" : code === ERROR.protocol ? "protocol" : "reset")
+    if (connected !== true) this.fail(timedOut === true ? "connect-timeout" : "connect")
+    else if (this.#responded) this.fail("reset")
+    else this.fail(code === ERROR.refused ? "refused" : code === ERROR.protocol ? "protocol" : "reset")
   }
 
   onSent(): void {
@@ -219,17 +228,38 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (!this.#over && !this.#told) this.#listener.onPause()
   }
 
+  // For the pool.
+
+  /** It has waited long enough: there is room. */
+  placeOn(connection: UpstreamConnection): void {
+    this.#use(connection)
+    connection.flushSoon()
+    this.#listener.onWritable()
+  }
+
+  fail(failure: UpstreamFailure): void {
+    if (this.#finish()) this.#failed(failure)
+  }
+
   #open(): void {
     const connection = this.#options.connection()
-    if (connection === undefined) {
+    this.#connection = undefined
+    if (connection !== undefined) this.#use(connection)
+    else if (this.#options.waits(this)) this.#early ??= new ByteQueue()
+    else {
       this.#options.observer.limitHit?.("pendingRequests")
       // Not now: whoever sends does not hold the call yet.
-      process.nextTick(() => this.#fail("pending-full"))
-      return
+      process.nextTick(() => this.fail("pending-full"))
     }
+  }
+
+  #use(connection: UpstreamConnection): void {
     this.#connection = connection
     if (this.#request.upgrade === undefined) {
-      this.#begin(connection)
+      this.#sendEarly(this.#begin(connection))
+      const end = this.#earlyEnd
+      this.#earlyEnd = undefined
+      if (end !== undefined) this.finishRequest(end)
       return
     }
     // RFC 8441 section 3: nobody asks for a tunnel before the other side has said that it can.
@@ -262,15 +292,20 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       return
     }
     if (connection.peerSettings.connectProtocol) this.#tunnel = tunnelProtocol(this.#request)
+    if (!this.#sendEarly(this.#begin(connection))) return
+    connection.flushSoon()
+    this.#listener.onWritable()
+  }
+
+  /** Whether the sender was waiting. */
+  #sendEarly(stream: Stream): boolean {
     const early = this.#early
     this.#early = undefined
-    const stream = this.#begin(connection)
-    if (early === undefined) return
+    if (early === undefined) return false
     for (let part = early.take(MAX_PART); part !== undefined; part = early.take(MAX_PART)) {
       stream.sendContent(part, 0, part.length)
     }
-    connection.flushSoon()
-    this.#listener.onWritable()
+    return true
   }
 
   #awaitResponse(): void {
@@ -311,10 +346,6 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#failed("protocol")
   }
 
-  #fail(failure: UpstreamFailure): void {
-    if (this.#finish()) this.#failed(failure)
-  }
-
   #failed(failure: UpstreamFailure): void {
     if (!this.#told) this.#listener.onFailure(failure)
   }
@@ -323,6 +354,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #finish(): boolean {
     if (this.#over) return false
     this.#over = true
+    if (this.#connection === undefined) this.#options.forget(this)
     if (this.#placed) this.#options.shares.release(this.#request.caller)
     this.#options.deadlines.unwatch(this)
     return true

@@ -15,7 +15,7 @@ export interface QuotaBounds {
 }
 
 export class Quota {
-  readonly #all: number
+  #all: number
   readonly #each: number
   readonly #multiple: number
   readonly #kept: number
@@ -27,6 +27,11 @@ export class Quota {
     this.#each = each
     this.#multiple = sharePercent >= 100 ? Number.POSITIVE_INFINITY : sharePercent / (100 - sharePercent)
     this.#kept = kept
+  }
+
+  /** Owners that hold more than there is now keep what they hold. */
+  resize(all: number): void {
+    this.#all = all
   }
 
   get used(): number {

@@ -4,6 +4,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { EndpointBalancer } from "./endpoint-balancer.js"
 import { EndpointHealth } from "./endpoint-health.js"
+import type { EndpointOrder } from "./endpoint-order.js"
 
 function endpoint(address: string, healthy = true): ServiceEndpoint {
   return { address, port: 80, healthy, workload: `app/${address}`, mtlsMode: undefined }
@@ -12,6 +13,10 @@ function endpoint(address: string, healthy = true): ServiceEndpoint {
 const A = endpoint("a")
 const B = endpoint("b")
 const SICK = endpoint("s", false)
+
+function listOf(order: EndpointOrder): readonly (ServiceEndpoint | undefined)[] {
+  return Array.from({ length: order.length }, (_, index) => order.at(index))
+}
 
 /** Numbers that look random and are the same in every run. */
 function numbers(seed: number): () => number {
@@ -27,7 +32,7 @@ const balancer = (kind: LoadBalancer, now = () => 0, seed = 1) =>
 
 function firsts(endpoints: readonly ServiceEndpoint[], health: EndpointHealth, turns: number, kind: LoadBalancer) {
   const it = balancer(kind)
-  return Array.from({ length: turns }, () => it.next(endpoints, health).endpoints[0]?.address ?? "none")
+  return Array.from({ length: turns }, () => it.next(endpoints, health).endpoints.at(0)?.address ?? "none")
 }
 
 describe.each(["ROUND_ROBIN", "LEAST_REQUEST"] as const)("%s", kind => {
@@ -45,11 +50,13 @@ describe.each(["ROUND_ROBIN", "LEAST_REQUEST"] as const)("%s", kind => {
 describe.each(LOAD_BALANCERS)("%s", kind => {
   it("chooses among all endpoints if none is healthy, and says so", () => {
     const turn = balancer(kind).next([SICK], new EndpointHealth())
-    expect(turn).toEqual({ endpoints: [SICK], panic: true })
+    expect(listOf(turn.endpoints)).toEqual([SICK])
+    expect(turn.panic).toBe(true)
   })
 
   it("chooses nothing without endpoints", () => {
-    expect(balancer(kind).next([], new EndpointHealth())).toEqual({ endpoints: [], panic: false })
+    const { endpoints, panic } = balancer(kind).next([], new EndpointHealth())
+    expect([endpoints.length, endpoints.at(0), panic]).toEqual([0, undefined, false])
   })
 
   it("never chooses an ejected or unhealthy endpoint while another one is left, and lists each once", () => {
@@ -66,10 +73,11 @@ describe.each(LOAD_BALANCERS)("%s", kind => {
         const expected = usable.length === 0 ? endpoints : usable
         const it = balancer(kind, undefined, seed)
         for (let turn = 0; turn < turns; turn++) {
-          const { endpoints: listed, panic } = it.next(endpoints, health)
+          const { endpoints: order, panic } = it.next(endpoints, health)
+          const listed = listOf(order)
           expect(new Set(listed).size).toBe(listed.length)
           expect(listed.length).toBe(Math.min(expected.length, 11))
-          expect(listed.every(one => expected.includes(one))).toBe(true)
+          expect(listed.every(one => one !== undefined && expected.includes(one))).toBe(true)
           expect(panic).toBe(usable.length === 0 && endpoints.length > 0)
         }
       }),
@@ -82,7 +90,7 @@ describe.each(LOAD_BALANCERS)("%s", kind => {
         const endpoints = Array.from({ length: count }, (_, index) => endpoint(`e${index}`))
         const health = new EndpointHealth()
         const it = balancer(kind, undefined, seed)
-        const chosen = new Set(Array.from({ length: 400 }, () => it.next(endpoints, health).endpoints[0]))
+        const chosen = new Set(Array.from({ length: 400 }, () => it.next(endpoints, health).endpoints.at(0)))
         expect(chosen.size).toBe(count)
       }),
       { numRuns: 50 },
@@ -90,7 +98,34 @@ describe.each(LOAD_BALANCERS)("%s", kind => {
   })
 })
 
+describe("ROUND_ROBIN", () => {
+  it("tries the others in turn, and begins again after the last", () => {
+    const endpoints = ["a", "b", "c", "d"].map(name => endpoint(name))
+    const it = balancer("ROUND_ROBIN")
+    const orders = endpoints.map(() => listOf(it.next(endpoints, new EndpointHealth()).endpoints))
+    expect(orders.map(order => order.map(one => one?.address).join(""))).toEqual(["abcd", "bcda", "cdab", "dabc"])
+  })
+})
+
 describe("LEAST_REQUEST", () => {
+  it("chooses no second endpoint before it is asked for", () => {
+    let draws = 0
+    const random = () => {
+      draws += 1
+      return 0.5
+    }
+    const endpoints = Array.from({ length: 20 }, (_, index) => endpoint(`e${index}`))
+    const { endpoints: order } = new EndpointBalancer("LEAST_REQUEST", { random, now: () => 0 }).next(
+      endpoints,
+      new EndpointHealth(),
+    )
+    order.at(0)
+    expect(draws).toBe(2)
+    order.at(0)
+    order.at(1)
+    expect(draws).toBe(4)
+  })
+
   it("agrees with a comparison of the two that were drawn, written naively", () => {
     const loads = fc.array(
       fc.record({ outstanding: fc.nat({ max: 20 }), latency: fc.option(fc.integer({ min: 2, max: 500 })) }),
@@ -113,7 +148,7 @@ describe("LEAST_REQUEST", () => {
         const [first = 0, second = 0] = pair
         const better = (costs[second] ?? 0) < (costs[first] ?? 0) ? second : first
         const it = balancer("LEAST_REQUEST", () => 1_000, seed)
-        expect(it.next(endpoints, health).endpoints[0]).toBe(endpoints[better])
+        expect(it.next(endpoints, health).endpoints.at(0)).toBe(endpoints[better])
       }),
     )
   })
@@ -124,7 +159,7 @@ describe("LEAST_REQUEST", () => {
     const it = balancer("LEAST_REQUEST")
     const counts = new Map<string, number>()
     for (let turn = 0; turn < 300; turn++) {
-      const [first = A] = it.next(endpoints, health).endpoints
+      const first = it.next(endpoints, health).endpoints.at(0) ?? A
       counts.set(first.address, (counts.get(first.address) ?? 0) + 1)
       const { load } = health.stateOf(first)
       if (first === A) load.outstanding += 1
@@ -139,9 +174,9 @@ describe("LEAST_REQUEST", () => {
     const it = balancer("LEAST_REQUEST", () => now)
     health.stateOf(A).load.answered(500, now)
     health.stateOf(B).load.answered(5, now)
-    for (let turn = 0; turn < 20; turn++) expect(it.next([A, B], health).endpoints[0]).toBe(B)
+    for (let turn = 0; turn < 20; turn++) expect(it.next([A, B], health).endpoints.at(0)).toBe(B)
     for (; now < 60_000; now += 1_000) health.stateOf(B).load.answered(5, now)
-    expect(it.next([A, B], health).endpoints[0]).toBe(A)
+    expect(it.next([A, B], health).endpoints.at(0)).toBe(A)
   })
 
   it("is not drawn to an endpoint that fails fast", () => {

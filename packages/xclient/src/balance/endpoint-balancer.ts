@@ -4,10 +4,12 @@
 
 import type { LoadBalancer, ServiceEndpoint } from "@merlon/xds"
 import type { EndpointHealth } from "./endpoint-health.js"
+import { EndpointOrder } from "./endpoint-order.js"
+import type { OutlierDetector } from "./outlier-detector.js"
 
 export interface Turn {
   /** The one whose turn it is, then those to try where it cannot be reached. */
-  readonly endpoints: readonly ServiceEndpoint[]
+  readonly endpoints: EndpointOrder
   /** Whether none was healthy. */
   readonly panic: boolean
 }
@@ -22,6 +24,7 @@ const SOURCES: BalancerSources = { random: Math.random, now: () => performance.n
 
 /** Nobody tries more endpoints than this for one request. */
 const MAX_LISTED = 11
+const NOBODY: Turn = { endpoints: new EndpointOrder([]), panic: false }
 
 export class EndpointBalancer {
   kind: LoadBalancer
@@ -33,31 +36,34 @@ export class EndpointBalancer {
     this.#sources = sources
   }
 
-  next(endpoints: readonly ServiceEndpoint[], health: EndpointHealth): Turn {
-    const healthy = endpoints.filter(endpoint => endpoint.healthy && !health.isEjected(endpoint))
-    const panic = healthy.length === 0
-    const candidates = panic ? [...endpoints] : healthy
-    if (candidates.length === 0) return { endpoints: [], panic: false }
+  next(endpoints: readonly ServiceEndpoint[], health: EndpointHealth, outliers?: OutlierDetector): Turn {
+    if (endpoints.length === 0) return NOBODY
+    const usable = usableOf(endpoints, health, outliers)
+    const panic = usable.length === 0
+    const candidates = panic ? endpoints : usable
     this.#turns += 1
-    const ordered = this.kind === "ROUND_ROBIN" ? this.#inTurn(candidates) : this.#drawn(candidates, health)
-    const [first] = ordered
-    if (first !== undefined) health.stateOf(first).load.lastTurn = this.#turns
-    return { endpoints: ordered, panic }
-  }
-
-  #inTurn(candidates: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
-    const first = (this.#turns - 1) % candidates.length
-    return [...candidates.slice(first), ...candidates.slice(0, first)].slice(0, MAX_LISTED)
-  }
-
-  /** Without putting back: each comes up once. */
-  #drawn(candidates: ServiceEndpoint[], health: EndpointHealth): readonly ServiceEndpoint[] {
-    const ordered: ServiceEndpoint[] = []
-    while (candidates.length > 0 && ordered.length < MAX_LISTED) {
-      const at = this.kind === "RANDOM" ? this.#draw(candidates.length) : this.#lessLoadedOfTwo(candidates, health)
-      ordered.push(...candidates.splice(at, 1))
+    const turn = this.#turns
+    // With one taken out, the next one is in its place; after the last one comes the first.
+    const start = (turn - 1) % candidates.length
+    const choose = (left: readonly ServiceEndpoint[]): number => {
+      const place = this.#place(left, start, health)
+      const chosen = left[place]
+      // Only the first one has had its turn: the others stand by.
+      if (chosen !== undefined && left === candidates) health.stateOf(chosen).load.lastTurn = turn
+      return place
     }
-    return ordered
+    return { endpoints: new EndpointOrder(candidates, choose, MAX_LISTED), panic }
+  }
+
+  #place(left: readonly ServiceEndpoint[], start: number, health: EndpointHealth): number {
+    switch (this.kind) {
+      case "ROUND_ROBIN":
+        return start < left.length ? start : 0
+      case "RANDOM":
+        return this.#draw(left.length)
+      case "LEAST_REQUEST":
+        return this.#lessLoadedOfTwo(left, health)
+    }
   }
 
   /** Power of two choices: nearly as good as the least loaded of all, and never everybody's favourite at once. */
@@ -82,4 +88,16 @@ export class EndpointBalancer {
   #draw(below: number): number {
     return Math.min(below - 1, Math.floor(this.#sources.random() * below))
   }
+}
+
+/** Mostly all of them: then the list itself, not a copy. */
+function usableOf(
+  endpoints: readonly ServiceEndpoint[],
+  health: EndpointHealth,
+  outliers: OutlierDetector | undefined,
+): readonly ServiceEndpoint[] {
+  const detector = outliers?.isTrustworthy(endpoints) === true ? outliers : undefined
+  const isUsable = (endpoint: ServiceEndpoint): boolean =>
+    endpoint.healthy && !health.isEjected(endpoint) && detector?.isEjected(endpoint) !== true
+  return endpoints.every(isUsable) ? endpoints : endpoints.filter(isUsable)
 }

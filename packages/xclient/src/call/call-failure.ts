@@ -25,6 +25,12 @@ export class CallFailure extends Error {
     return new CallFailure("registry-only", why)
   }
 
+  /** `limits`: fields of the MeshService. */
+  static overflow(name: string, limits: readonly string[]): CallFailure {
+    const fields = limits.map(limit => `\`${limit}\``).join(" and ")
+    return new CallFailure("overflow", `\`${name}\` is at the limit of its MeshService's connectionPool (${fields})`)
+  }
+
   static of(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
     const message = messageOf(error)

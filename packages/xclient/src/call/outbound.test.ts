@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import { createServer } from "node:net"
 import type { HostRoutesSpec, ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { Destinations } from "../balance/destination.js"
 import { EndpointHealth } from "../balance/endpoint-health.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
@@ -249,6 +250,28 @@ it("an answer that never comes because the server goes away is a failure", async
   const web = await mesh.server("v1", { answer: request => request.socket.destroy() })
   const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
   await expect(call(routes)).rejects.toMatchObject({ code: "cut-off" })
+})
+
+it("opens no more tunnels to a destination than its MeshService allows", async () => {
+  const web = await mesh.server("v1")
+  const cluster = { traffic: { connectionPool: { maxConnections: 1 } } }
+  const spec = mesh.routes([{ subset: "v1", endpoints: [web.endpoint], cluster }])
+  const routes = new HostRouting(spec, health, new Destinations())
+  const { socket } = await outbound.tunnel(routes)
+  await expect(outbound.tunnel(routes)).rejects.toMatchObject({ code: "overflow", status: 503 })
+  socket.destroy()
+  await once(socket, "close")
+  const again = await outbound.tunnel(routes)
+  again.socket.destroy()
+})
+
+it("counts no tunnel that could not be opened", async () => {
+  const gone = { address: "127.0.0.1", port: 9, healthy: true, workload: "app/gone", mtlsMode: undefined }
+  const cluster = { traffic: { connectionPool: { maxConnections: 1 } } }
+  const spec = mesh.routes([{ subset: "v1", endpoints: [gone], cluster }])
+  const routes = new HostRouting(spec, health, new Destinations())
+  for (let round = 0; round < 3; round++)
+    await expect(outbound.tunnel(routes)).rejects.toMatchObject({ code: "unreachable" })
 })
 
 it("a tunnel ends when its server is revoked, and not when somebody else is", async () => {

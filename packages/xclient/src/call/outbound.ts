@@ -98,12 +98,19 @@ export class Outbound {
       const { host } = routing.spec.table
       return Promise.reject(new CallFailure("no-route", `no route of ${host} takes every request, as a tunnel needs`))
     }
-    return this.#try(choice, async (endpoint, plan, material) => {
-      const { connectTimeoutMs: timeoutMs, tunnelAlpn: alpn } = this.#options
+    const { destination } = choice
+    if (destination?.openConnection() === false)
+      return Promise.reject(CallFailure.overflow(choice.name, ["maxConnections"]))
+    const closed = (): void => destination?.closeConnection()
+    const tunnel = this.#try(choice, async (endpoint, plan, material) => {
+      const { connectTimeoutMs, tunnelAlpn: alpn } = this.#options
+      const timeoutMs = destination?.limits?.connectTimeoutMs ?? connectTimeoutMs
       const socket = await connect({ endpoint, plan, material, alpn, timeoutMs, allowHalfOpen: true })
       if (plan.kind === "mutual") this.#tunnels.add(socket, plan.identities)
       return { choice, endpoint, socket }
     })
+    tunnel.then(({ socket }) => (socket.closed ? closed() : socket.once("close", closed)), closed)
+    return tunnel
   }
 
   /** Whom we trust has changed: ends tunnels to servers that are trusted no more. */
@@ -119,8 +126,11 @@ export class Outbound {
     const current = material()
     if (current === undefined) throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
     let failure = new CallFailure("no-endpoint", `\`${choice.name}\` has no endpoints`)
-    for (const endpoint of choice.endpoints.slice(0, MAX_TRIES)) {
-      const planned = planTransport(choice.cluster, endpoint, current.credentials !== undefined)
+    const { destination, cluster, endpoints } = choice
+    for (let tries = 0; tries < Math.min(MAX_TRIES, endpoints.length); tries++) {
+      const endpoint = endpoints.at(tries)
+      if (endpoint === undefined) break
+      const planned = planTransport(cluster, endpoint, current.credentials !== undefined)
       if (!planned.ok) {
         failure = new CallFailure("no-transport", planned.reason)
         continue
@@ -128,10 +138,12 @@ export class Outbound {
       try {
         const result = await attempt(endpoint, planned.plan, current)
         health.succeeded(endpoint)
+        destination?.outliers?.record(endpoint, "success", cluster.endpoints)
         return result
       } catch (error) {
         if (!(error instanceof ConnectFailure)) throw CallFailure.of(error)
         health.failed(endpoint)
+        destination?.outliers?.record(endpoint, "gateway", cluster.endpoints)
         failure = new CallFailure(error.code, error.message)
       }
     }

@@ -89,7 +89,7 @@ async function start(
   const { book } = filled
   const proxy = new CapturedProxy({
     ...{ book, outbound, requests, destinationOf, isControlPlaneAway, log, limits },
-    observer: { trace: () => undefined, done: record => records.push(record) },
+    observer: { trace: () => undefined, done: record => records.push(record), ejected: () => undefined },
   })
   closing.push(() => proxy.close(0))
   return (await proxy.listen(0)).port

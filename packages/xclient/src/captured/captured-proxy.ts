@@ -202,12 +202,12 @@ export class CapturedProxy {
       requests.serve(client, first.protocol, first.head, routing, failure => this.#failures.failed(name, failure))
       return
     }
-    const { endpoint, socket } = await outbound.tunnel(routing)
+    const { choice, endpoint, socket } = await outbound.tunnel(routing)
     const transport = socket instanceof TLSSocket ? "mtls" : "plaintext"
     const reached = { destination: hostOf(routing), inMesh: true, transport } as const
-    this.#join(client, first?.head ?? Buffer.alloc(0), socket, () =>
-      observed.done({ ...reached, workload: endpoint.workload }),
-    )
+    const ended = (): void => observed.done({ ...reached, workload: endpoint.workload })
+    const { tcpIdleTimeoutMs } = choice.destination?.limits ?? {}
+    this.#join(client, first?.head ?? Buffer.alloc(0), socket, ended, tcpIdleTimeoutMs)
   }
 
   /** Where the port speaks HTTP, or routes ask for more than bytes can tell, there is no server that speaks first. */
@@ -216,7 +216,7 @@ export class CapturedProxy {
     return needsHttp ? this.#limits.idleMs : this.#limits.silenceMs
   }
 
-  #join(client: Socket, head: Buffer, server: Socket, ended: () => void): void {
+  #join(client: Socket, head: Buffer, server: Socket, ended: () => void, idleMs = this.#limits.idleMs): void {
     this.#connections.add(server)
     server.once("close", () => this.#connections.delete(server))
     if (!this.#own.made(server)) {
@@ -224,7 +224,7 @@ export class CapturedProxy {
       throw new CallFailure("captured-loop", LOOP)
     }
     if (head.length > 0) server.write(head)
-    void joinSockets(client, server, this.#limits.idleMs).then(ended)
+    void joinSockets(client, server, idleMs).then(ended)
   }
 }
 

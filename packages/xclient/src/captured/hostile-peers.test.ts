@@ -90,12 +90,12 @@ interface Running {
 
 async function start(destination = HTTP, connectTimeoutMs = 60_000): Promise<Running> {
   const credentials = mesh.credentials()
+  const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
   const calls = new WorkloadCalls({
-    ...{ mesh: "merlon", connectTimeoutMs, resubscribe: () => undefined },
+    ...{ mesh: "merlon", connectTimeoutMs, resubscribe: () => undefined, log },
     credentials: () => credentials,
   })
   const { book, outbound, requests } = calls
-  const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
   const proxy = new CapturedProxy({
     ...{ book, outbound, requests, log, destinationOf: () => destination, isControlPlaneAway: () => false },
     limits: { silenceMs: 60_000 },

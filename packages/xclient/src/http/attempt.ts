@@ -4,18 +4,29 @@
 
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
+import type { EndpointOutcome } from "../balance/outlier-detector.js"
+
+/** Told how a try ended, as far as that says something about the endpoint. */
+export type OutcomeSink = (outcome: EndpointOutcome) => void
 
 export class Attempt {
   readonly endpoint: ServiceEndpoint
   readonly #health: EndpointHealth
+  readonly #judged: OutcomeSink
   readonly #now: () => number
   readonly #sentAt: number
   #isAnswered = false
   #isOver = false
 
-  constructor(endpoint: ServiceEndpoint, health: EndpointHealth, now: () => number = () => performance.now()) {
+  constructor(
+    endpoint: ServiceEndpoint,
+    health: EndpointHealth,
+    judged: OutcomeSink = () => undefined,
+    now: () => number = () => performance.now(),
+  ) {
     this.endpoint = endpoint
     this.#health = health
+    this.#judged = judged
     this.#now = now
     this.#sentAt = now()
     health.stateOf(endpoint).load.outstanding += 1
@@ -33,6 +44,12 @@ export class Attempt {
   /** No connection could be made. */
   unreachable(): void {
     this.#health.failed(this.endpoint)
+    this.#judged("gateway")
+  }
+
+  /** What the answer, or that there is none, says about the endpoint. */
+  judged(outcome: EndpointOutcome): void {
+    this.#judged(outcome)
   }
 
   /** However it ended; again changes nothing. */

@@ -2,10 +2,12 @@
 // Pools of connections for requests, one for each endpoint and way to speak to it. To a proxy requests travel over HTTP/2 inside
 // mutual TLS, whatever the program speaks; to an endpoint without one, in the version that the program chose.
 
+import { TLSSocket } from "node:tls"
 import { Http1Pool, Http2Pool } from "@merlon/wire"
-import type { Deadlines, HttpVersion, Upstream, UpstreamLimits, UpstreamObserver } from "@merlon/wire/http"
-import type { ServiceEndpoint, TrustSpec } from "@merlon/xds"
+import type { Connect, Deadlines, HttpVersion, Upstream, UpstreamLimits, UpstreamObserver } from "@merlon/wire/http"
+import type { ConnectionPoolSpec, ServiceEndpoint, TrustSpec } from "@merlon/xds"
 import { messageOf } from "@merlon/xds/runtime"
+import type { Destination } from "../balance/destination.js"
 import { connectionKey } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
 import { openSocket } from "../connect/open-socket.js"
@@ -34,7 +36,14 @@ interface Kept {
 interface Latest {
   readonly plan: TransportPlan
   readonly isHttp2: boolean
+  readonly limits: ConnectionPoolSpec | undefined
   readonly kept: Kept
+}
+
+/** Whose limits a pool shares, under a name of its own. */
+export interface PoolOwner {
+  readonly name: string
+  readonly destination: Destination | undefined
 }
 
 export class EndpointPools {
@@ -51,23 +60,45 @@ export class EndpointPools {
     this.#now = options.now ?? Date.now
   }
 
-  poolFor(endpoint: ServiceEndpoint, plan: TransportPlan, material: Material, spoken: HttpVersion): Upstream {
+  poolFor(
+    endpoint: ServiceEndpoint,
+    plan: TransportPlan,
+    material: Material,
+    spoken: HttpVersion,
+    owner: PoolOwner,
+  ): Upstream {
     // Connections that were made with other credentials, or under other trust, take no new request.
     if (material.id !== this.#material) this.close()
     this.#material = material.id
     this.#sweep()
     const isHttp2 = plan.kind === "mutual" || spoken === "h2"
+    const limits = owner.destination?.limits
     let latest = this.#latest.get(endpoint)
-    if (latest === undefined || latest.kept.closed || latest.isHttp2 !== isHttp2 || !isSame(latest.plan, plan)) {
-      latest = { plan, isHttp2, kept: this.#keptFor(endpoint, plan, material, isHttp2) }
+    if (
+      latest === undefined ||
+      latest.kept.closed ||
+      latest.isHttp2 !== isHttp2 ||
+      latest.limits !== limits ||
+      !isSame(latest.plan, plan)
+    ) {
+      latest = { plan, isHttp2, limits, kept: this.#keptFor(endpoint, plan, material, isHttp2, owner) }
       this.#latest.set(endpoint, latest)
     }
     latest.kept.lastUsed = this.#now()
     return latest.kept.pool
   }
 
-  #keptFor(endpoint: ServiceEndpoint, plan: TransportPlan, material: Material, isHttp2: boolean): Kept {
-    const key = `${isHttp2 ? "h2" : "http/1.1"} ${connectionKey(endpoint, plan)}`
+  #keptFor(
+    endpoint: ServiceEndpoint,
+    plan: TransportPlan,
+    material: Material,
+    isHttp2: boolean,
+    { name, destination }: PoolOwner,
+  ): Kept {
+    const { connectTimeoutMs, idleTimeoutMs } = destination?.limits ?? {}
+    // Connections that count for one destination are not used for another.
+    const shared = destination?.limits && [name, connectTimeoutMs, idleTimeoutMs].join(" ")
+    const key = `${isHttp2 ? "h2" : "http/1.1"} ${connectionKey(endpoint, plan)} ${shared ?? ""}`
     const found = this.#pools.get(key)
     if (found !== undefined) return found
     const observer: UpstreamObserver = {
@@ -75,7 +106,7 @@ export class EndpointPools {
         kept.connectError = error === undefined ? undefined : reasonOf(error)
       },
     }
-    const pool = this.#open(endpoint, plan, material, isHttp2, observer)
+    const pool = this.#open(endpoint, plan, material, isHttp2, observer, destination)
     const kept: Kept = { pool, lastUsed: 0, closed: false, connectError: undefined }
     this.#pools.set(key, kept)
     return kept
@@ -102,17 +133,23 @@ export class EndpointPools {
     material: Material,
     isHttp2: boolean,
     observer: UpstreamObserver,
+    destination: Destination | undefined,
   ): Upstream {
     const { mesh, limits, deadlines } = this.#options
+    const { connectTimeoutMs, idleTimeoutMs: keepAliveTimeoutMs = limits.keepAliveTimeoutMs } =
+      destination?.limits ?? {}
+    const timeoutMs = connectTimeoutMs ?? limits.connectTimeoutMs
     const alpn = [`${mesh}-h2`]
-    const { connectTimeoutMs: timeoutMs } = limits
-    const connect = ({ allowHalfOpen }: { readonly allowHalfOpen: boolean }) => {
+    const open: Connect = ({ allowHalfOpen }) => {
       const socket = openSocket({ endpoint, plan, material, alpn, timeoutMs, allowHalfOpen })
       if (plan.kind === "mutual") socket.once("secureConnect", () => this.#verified.add(socket, plan.identities))
       return socket
     }
+    const connect = connectTimeoutMs === undefined ? open : withinTime(open, connectTimeoutMs)
     // One place decides what is sent again: the exchange.
-    const options = { connect, limits, deadlines, observer, retries: false }
+    const shared = destination?.limits && destination
+    const bounds = { ...limits, connectTimeoutMs: timeoutMs, keepAliveTimeoutMs }
+    const options = { connect, limits: bounds, deadlines, observer, retries: false, ...(shared && { shared }) }
     return isHttp2 ? new Http2Pool(options) : new Http1Pool(options)
   }
 
@@ -127,6 +164,18 @@ export class EndpointPools {
     kept.closed = true
     void kept.pool.close()
     this.#pools.delete(key)
+  }
+}
+
+/** To the millisecond; the deadlines of a pool are coarser. */
+function withinTime(open: Connect, limitMs: number): Connect {
+  return options => {
+    const socket = open(options)
+    const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${limitMs} ms`)), limitMs)
+    const stop = (): void => clearTimeout(timer)
+    socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", stop)
+    socket.once("close", stop)
+    return socket
   }
 }
 

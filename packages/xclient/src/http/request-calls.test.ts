@@ -12,7 +12,7 @@ import {
 } from "node:http2"
 import { type AddressInfo, connect, createServer, type Server } from "node:net"
 import { createServer as createTls, type TLSSocket } from "node:tls"
-import type { RouteTraffic, ServiceEndpoint } from "@merlon/xds"
+import type { ConnectionPoolSpec, RouteTraffic, ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { CapturedProxy } from "../captured/captured-proxy.js"
@@ -113,6 +113,7 @@ async function start(): Promise<number> {
   const observer: CallObserver = {
     trace: headers => (headers.get("traceparent") === undefined ? undefined : TRACE),
     done: record => records.push(record),
+    ejected: () => undefined,
   }
   const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000, observer })
   const pool = new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 })
@@ -486,6 +487,31 @@ describe("a program gets a reason", () => {
     await toEndpoints(server.endpoint, other.endpoint)
     expect(await failureOf({ method: "POST", body: "once" })).toMatchObject({ status: 502, code: "cut-off" })
     expect(other.seen).toEqual([])
+  })
+})
+
+describe("a destination with limits", () => {
+  const limited = (connectionPool: ConnectionPoolSpec, ...endpoints: ServiceEndpoint[]) =>
+    filled.set(NAME, mesh.routes([{ subset: "", endpoints, cluster: { traffic: { connectionPool } } }]))
+
+  it("answers one request too many with 503 and the limit, and serves the one that waited", async () => {
+    const held: ServerHttp2Stream[] = []
+    const server = await web(stream => void held.push(stream))
+    await limited({ maxConnections: 1, maxPendingRequests: 1, maxRequestsPerConnection: 1 }, server.endpoint)
+    const port = await start()
+    const first = get(port, "/first")
+    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1)
+    const others = [get(port, "/second"), get(port, "/third")]
+    const full = await Promise.race(others)
+    expect(full).toMatchObject({ status: 503, headers: { "x-merlon-failure": "overflow" } })
+    expect(full.body).toContain("`maxConnections` and `http1MaxPendingRequests`")
+    expect(records).toMatchObject([{ status: 503, failure: "overflow", retries: 0 }])
+    held[0]?.respond({ ":status": 200 }, { endStream: true })
+    expect((await first).status).toBe(200)
+    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(2)
+    held[1]?.respond({ ":status": 200 }, { endStream: true })
+    expect((await Promise.all(others)).filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(server.connections).toHaveLength(2)
   })
 })
 

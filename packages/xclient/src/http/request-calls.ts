@@ -131,17 +131,20 @@ export class RequestCalls {
         const [path] = call.target.split("?", 1)
         throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
       },
-      send: ({ cluster }, endpoint, request, { version }, listener, observed) => {
+      send: ({ cluster, destination }, endpoint, request, { version }, listener, observed) => {
         const current = material()
         const planned = planTransport(cluster, endpoint, current === undefined || current.credentials !== undefined)
         if (!planned.ok) throw new CallFailure("no-transport", planned.reason)
         if (current === undefined && planned.plan.kind === "mutual")
           throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
         observed.sent(endpoint, planned.plan.kind === "mutual" ? "mtls" : inMesh ? "plaintext" : "passthrough")
-        return this.#pools.poolFor(endpoint, planned.plan, current ?? NO_MATERIAL, version).send(request, listener)
+        const owner = { name: cluster.name, destination }
+        const pool = this.#pools.poolFor(endpoint, planned.plan, current ?? NO_MATERIAL, version, owner)
+        return pool.send(request, listener)
       },
       failureHeader: `x-${mesh}-failure`,
-      attempt: endpoint => new Attempt(endpoint, health),
+      attempt: ({ cluster, destination }, endpoint) =>
+        new Attempt(endpoint, health, outcome => destination?.outliers?.record(endpoint, outcome, cluster.endpoints)),
       connectError: endpoint => this.#pools.connectError(endpoint),
       failed: failure => {
         failed(failure)

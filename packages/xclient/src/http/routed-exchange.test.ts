@@ -10,9 +10,11 @@ import type {
   UpstreamCall,
   UpstreamListener,
 } from "@merlon/wire/http"
-import type { RouteTraffic, ServiceEndpoint } from "@merlon/xds"
+import type { ClusterTraffic, RouteTraffic, ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { type Destination, Destinations } from "../balance/destination.js"
 import { EndpointHealth } from "../balance/endpoint-health.js"
+import { EndpointOrder } from "../balance/endpoint-order.js"
 import { RetryBudget } from "../balance/retry-budget.js"
 import { UNOBSERVED } from "../observe/call-record.js"
 import { ObservedRequest } from "../observe/observed-request.js"
@@ -37,10 +39,17 @@ function headOf(method: string): RequestHead {
   return head
 }
 
-function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"] } = {}) {
+interface Played {
+  readonly method?: string
+  readonly addresses?: readonly string[]
+  readonly destination?: Destination | undefined
+}
+
+function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"], destination }: Played = {}) {
   const [cluster] = new TestMesh().routes([{ subset: "", endpoints: [] }]).clusters
   if (cluster === undefined) throw new Error("no cluster")
   const told: string[] = []
+  const judged: string[] = []
   const listeners: UpstreamListener[] = []
   const health = new EndpointHealth()
   const endpoints = addresses.map(at)
@@ -53,8 +62,11 @@ function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"] } 
         { destination: "web:80", inMesh: true, decisionHeader: "x-merlon-decision" },
         head,
       ),
-    choose: () => ({ cluster, name: "web", endpoints, panic: false, budget: new RetryBudget(), ...traffic }),
-    attempt: endpoint => new Attempt(endpoint, health),
+    choose: () => ({
+      ...{ cluster, name: "web", endpoints: new EndpointOrder(endpoints), panic: false },
+      ...{ destination, budget: new RetryBudget(), ...traffic },
+    }),
+    attempt: (_, endpoint) => new Attempt(endpoint, health, outcome => judged.push(`${endpoint.address} ${outcome}`)),
     send: (_choice, { address }, _request, _head, listener): UpstreamCall => {
       told.push(`sent to ${address}`)
       listeners.push(listener)
@@ -88,10 +100,11 @@ function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"] } 
     requestWritable() {},
   }
   const exchange = new RoutedExchange(router, responder, headOf(method))
-  expect(exchange.begin()).toBe("forwarded")
-  exchange.requestEnd(undefined)
+  const beginning = exchange.begin()
+  if (beginning === "refused") exchange.refuse()
+  else exchange.requestEnd(undefined)
   const outstanding = () => endpoints.reduce((sum, one) => sum + health.stateOf(one).load.outstanding, 0)
-  return { exchange, told, outstanding, latest: () => listeners.at(-1) }
+  return { exchange, told, judged, outstanding, latest: () => listeners.at(-1) }
 }
 
 const OK = { status: 200, headers: headOf("GET").headers } as ResponseHead
@@ -157,5 +170,103 @@ describe("a try with a time limit", () => {
     vi.advanceTimersByTime(60_000)
     expect(told).toEqual(["sent to a"])
     expect([outstanding(), vi.getTimerCount()]).toEqual([0, 0])
+  })
+})
+
+function limited(traffic: ClusterTraffic): Destination {
+  const [cluster] = new TestMesh().routes([{ subset: "", endpoints: [], cluster: { traffic } }]).clusters
+  const destination = cluster && new Destinations().of(cluster)
+  if (destination === undefined) throw new Error("nothing is limited")
+  return destination
+}
+
+describe("a destination with limits", () => {
+  const OVERFLOW = "replied 503 `web` is at the limit of its MeshService's connectionPool"
+
+  it("has no more requests under way than its MeshService allows", () => {
+    const destination = limited({ connectionPool: { maxRequests: 2 } })
+    const [first] = [play({}, { destination }), play({}, { destination })]
+    expect(play({}, { destination }).told).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
+    first.exchange.finish()
+    first.exchange.finish()
+    expect(play({}, { destination }).told).toEqual(["sent to a"])
+    expect(play({}, { destination }).told).toEqual([`${OVERFLOW} (\`http2MaxRequests\`)`])
+  })
+
+  it("gives the slot of a request back however it ends", () => {
+    const destination = limited({ connectionPool: { maxRequests: 1 } })
+    play({}, { destination }).exchange.abort()
+    play({ retries: { ...RETRIES, attempts: 0 } }, { destination })
+      .latest()
+      ?.onFailure("reset")
+    play({ timeoutMs: 10 }, { destination })
+    vi.advanceTimersByTime(10)
+    expect(play({}, { destination }).told).toEqual(["sent to a"])
+  })
+
+  it("tries no other endpoint where too many requests wait", () => {
+    const destination = limited({ connectionPool: { maxConnections: 1, maxPendingRequests: 0 } })
+    const { told, latest, judged } = play({ retries: RETRIES }, { destination })
+    latest()?.onFailure("pending-full")
+    expect(told).toEqual(["sent to a", `${OVERFLOW} (\`maxConnections\` and \`http1MaxPendingRequests\`)`])
+    expect(judged).toEqual([])
+  })
+})
+
+describe("what a try says about its endpoint", () => {
+  const destination = limited({ outlierDetection: {} })
+  const response = (status: number, ...lines: string[]): ResponseHead => {
+    const head = parseRequestHead(`GET / HTTP/1.1\r\nHost: a\r\n${lines.map(line => `${line}\r\n`).join("")}\r\n`, 100)
+    if (typeof head === "string") throw new Error(head)
+    return { status, headers: head.headers } as ResponseHead
+  }
+
+  it.each([
+    [200, [], "success"],
+    [404, [], "success"],
+    [500, [], "5xx"],
+    [501, [], "5xx"],
+    [502, [], "gateway"],
+    [503, [], "gateway"],
+    [504, [], "gateway"],
+    [505, [], "5xx"],
+    [200, ["content-type: application/grpc", "grpc-status: 14"], "gateway"],
+    [200, ["content-type: application/grpc", "grpc-status: 13"], "5xx"],
+    [200, ["content-type: application/grpc", "grpc-status: 5"], "success"],
+  ])("a response with %i %j: %s", (status, lines, outcome) => {
+    const { judged, latest } = play({}, { destination })
+    latest()?.onResponse(response(status, ...lines))
+    expect(judged).toEqual([`a ${outcome}`])
+  })
+
+  it("is in the trailers of a gRPC call", () => {
+    const { judged, latest } = play({}, { destination })
+    latest()?.onResponse(response(200, "content-type: application/grpc+proto"))
+    expect(judged).toEqual([])
+    latest()?.onEnd(response(200, "grpc-status: 14").headers)
+    expect(judged).toEqual(["a gateway"])
+  })
+
+  it.each([
+    ["connect", ["a gateway"]],
+    ["connect-timeout", ["a gateway"]],
+    ["response-timeout", ["a gateway"]],
+    ["reset", ["a 5xx"]],
+    ["protocol", ["a 5xx"]],
+    ["refused", []],
+    ["pending-full", []],
+  ] as const)("%s: %j", (failure, outcomes) => {
+    const { judged, latest } = play({}, { destination })
+    latest()?.onFailure(failure)
+    expect(judged).toEqual(outcomes)
+  })
+
+  it("is an error where its time is over, and nothing where the program has gone", () => {
+    const slow = play({ timeoutMs: 10 }, { destination })
+    const tries = play({ retries: { ...RETRIES, perTryTimeoutMs: 10 } }, { destination })
+    const gone = play({}, { destination })
+    gone.exchange.abort()
+    vi.advanceTimersByTime(10)
+    expect([slow.judged, tries.judged, gone.judged]).toEqual([["a gateway"], ["a gateway"], []])
   })
 })

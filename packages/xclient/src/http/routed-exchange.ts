@@ -20,12 +20,14 @@ import type {
 } from "@merlon/wire/http"
 import { HTTP_FAULTS, pairsOf } from "@merlon/wire/http"
 import type { RetrySpec, ServiceEndpoint } from "@merlon/xds"
+import type { Destination } from "../balance/destination.js"
 import { CallFailure } from "../call/call-failure.js"
 import type { CallFailureCode } from "../errors.js"
 import type { ObservedRequest } from "../observe/observed-request.js"
 import { authorityOf } from "../routes/authority.js"
 import type { Choice } from "../routes/host-routing.js"
 import type { Attempt } from "./attempt.js"
+import { isGrpcWithoutStatus, outcomeOf } from "./response-outcome.js"
 import { DEFAULT_RETRIES, isRetryable, type Outcome } from "./retry-policy.js"
 import { RoutedCall, RoutedRequest, removeNominated } from "./routed-request.js"
 import { SentContent } from "./sent-content.js"
@@ -46,7 +48,7 @@ export interface RequestRouter {
     observed: ObservedRequest,
   ): UpstreamCall
   /** Begins to count the request as one that the endpoint has. */
-  attempt(endpoint: ServiceEndpoint): Attempt
+  attempt(choice: Choice, endpoint: ServiceEndpoint): Attempt
   /** Why the last connection to it was not made. */
   connectError(endpoint: ServiceEndpoint): string | undefined
   /** The name of a forward proxy, which requests carry on. */
@@ -58,7 +60,7 @@ export interface RequestRouter {
 
 const NOT_FORWARDED = "not-forwarded"
 const RESET = "reset"
-const NO_CHOICE = { retries: undefined, timeoutMs: undefined, endpoints: [] }
+const NO_CHOICE = { retries: undefined, timeoutMs: undefined }
 /** Before the same endpoint is tried again, for longer each time. */
 const BACKOFF_MS = 25
 const NO_TRAILERS: FieldPairs = []
@@ -82,6 +84,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   readonly #request: RoutedRequest
   readonly #content = new SentContent()
   #choice: Choice | undefined
+  /** Counts the request as one that is under way. */
+  #counting: Destination | undefined
   #tries = 0
   #call: UpstreamCall | undefined
   #attempt: Attempt | undefined
@@ -93,6 +97,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   /** Of the current try, or until the next one. */
   #tryTimer: NodeJS.Timeout | undefined
   #isWaiting = false
+  /** The trailers of the response say how it went. */
+  #isJudgedAtEnd = false
   #over = false
 
   constructor(router: RequestRouter, responder: Responder, head: RequestHead) {
@@ -113,8 +119,12 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   begin(): Beginning {
     try {
-      this.#choice = this.#router.choose(new RoutedCall(this.head))
-      this.#choice.budget.deposit()
+      const choice = this.#router.choose(new RoutedCall(this.head))
+      this.#choice = choice
+      const { destination, name } = choice
+      if (destination?.beginRequest() === false) throw CallFailure.overflow(name, ["http2MaxRequests"])
+      this.#counting = destination
+      choice.budget.deposit()
       this.#send()
       return "forwarded"
     } catch (error) {
@@ -138,7 +148,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     this.#call?.finishRequest(this.#trailers)
     const { timeoutMs } = this.#choice ?? NO_CHOICE
     if (this.responseStarted || this.#over) return
-    if (timeoutMs !== undefined) this.#timer ??= setTimeout(() => this.#timeOut(timeoutMs), timeoutMs)
+    if (timeoutMs !== undefined) this.#timer ??= setTimeout(() => this.#timeIsOver(timeoutMs), timeoutMs)
     if (!this.#isWaiting) this.#limitTry()
   }
 
@@ -159,6 +169,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   onResponse(response: ResponseHead): void {
     clearTimeout(this.#tryTimer)
     this.#attempt?.answered(response.status)
+    if (this.#choice?.destination?.outliers !== undefined) this.#judge(response)
     const isLookedAt = response.status >= 400 || this.#choice?.retries !== undefined
     if (isLookedAt && this.#retry(this.#outcomeOf(response))) return
     this.#content.forget()
@@ -183,6 +194,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   onEnd(trailers: Fields | undefined): void {
+    if (this.#isJudgedAtEnd) this.#attempt?.judged(outcomeOf(200, trailers))
     this.#responder.end(trailers)
   }
 
@@ -194,6 +206,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     clearTimeout(this.#tryTimer)
     this.#call = undefined
     if (failure === "connect" || failure === "connect-timeout") this.#attempt?.unreachable()
+    else if (failure === "reset" || failure === "protocol") this.#attempt?.judged("5xx")
+    else if (failure === "response-timeout") this.#attempt?.judged("gateway")
     if (this.responseStarted) {
       this.#observed.failed(new CallFailure("cut-off", `\`${this.#choice?.name}\` broke off its response`))
       this.#responder.breakOff("failed")
@@ -229,7 +243,13 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     clearTimeout(this.#tryTimer)
     this.#content.forget()
     this.#attempt?.end()
+    this.#counting?.endRequest()
     this.#observed.done()
+  }
+
+  #judge(response: ResponseHead): void {
+    this.#isJudgedAtEnd = isGrpcWithoutStatus(response)
+    if (!this.#isJudgedAtEnd) this.#attempt?.judged(outcomeOf(response.status, response.headers))
   }
 
   get #rules(): RetrySpec {
@@ -242,13 +262,12 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   #send(): void {
     const choice = this.#choice
-    const { endpoints } = choice ?? NO_CHOICE
-    const endpoint = endpoints[this.#tries % endpoints.length]
+    const endpoint = choice?.endpoints.at(this.#tries % choice.endpoints.length)
     if (choice === undefined || endpoint === undefined)
       throw new CallFailure("no-endpoint", `\`${choice?.name}\` has no endpoints`)
     this.#tries += 1
     this.#attempt?.end()
-    this.#attempt = this.#router.attempt(endpoint)
+    this.#attempt = this.#router.attempt(choice, endpoint)
     this.#call = this.#router.send(choice, endpoint, this.#request, this.head, this, this.#observed)
   }
 
@@ -278,8 +297,15 @@ export class RoutedExchange implements Exchange, UpstreamListener {
 
   /** Without a MeshService, an endpoint that cannot be reached is not tried twice. */
   #isWorthwhile(outcome: Outcome): boolean {
-    const { retries, endpoints } = this.#choice ?? NO_CHOICE
-    return retries !== undefined || this.#tries < endpoints.length || isStale(outcome)
+    // A limit of the whole destination is the same at every endpoint.
+    if (this.#isOverflow(outcome)) return false
+    const { retries, endpoints } = this.#choice ?? {}
+    return retries !== undefined || this.#tries < (endpoints?.length ?? 0) || isStale(outcome)
+  }
+
+  #isOverflow(outcome: Outcome): boolean {
+    const isFull = outcome.kind === "failure" && outcome.failure === "pending-full"
+    return isFull && this.#choice?.destination?.limits !== undefined
   }
 
   #sendLater(waitMs: number): void {
@@ -314,8 +340,14 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (perTryTimeoutMs === undefined) return
     clearTimeout(this.#tryTimer)
     this.#tryTimer = setTimeout(() => {
+      this.#attempt?.judged("gateway")
       if (!this.#retry({ kind: "too-slow" })) this.#timeOut(perTryTimeoutMs)
     }, perTryTimeoutMs)
+  }
+
+  #timeIsOver(limitMs: number): void {
+    if (!this.responseStarted) this.#attempt?.judged("gateway")
+    this.#timeOut(limitMs)
   }
 
   #timeOut(limitMs: number): void {
@@ -331,6 +363,11 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   }
 
   #fail(failure: UpstreamFailure): void {
+    if (this.#isOverflow({ kind: "failure", failure })) {
+      const limits = ["maxConnections", "http1MaxPendingRequests"] as const
+      this.#reply(this.#failed(CallFailure.overflow(this.#choice?.name ?? "", limits)))
+      return
+    }
     const { code } = FAILURES[failure]
     const panic = this.#choice?.panic === true ? " (no endpoint is healthy)" : ""
     this.#reply(this.#failed(new CallFailure(code, `${this.#reasonOf(failure)}${panic}`)))

@@ -34,6 +34,7 @@ export class MeshMember {
     this.#options = options
     this.#calls = new WorkloadCalls({
       mesh: bootstrap.names.mesh,
+      log,
       ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
       credentials: () => this.#enrolment.credentials,
       resubscribe: () => this.#client.resubscribe(this.book.subscription.typeUrl),

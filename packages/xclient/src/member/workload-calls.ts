@@ -2,13 +2,17 @@
 // The calls of one workload: the routes it asks for, the connections it keeps, and the credentials and trust they are made
 // with. The owner of the stream to the control plane feeds it.
 
-import type { TrustSpec } from "@merlon/xds"
+import type { ServiceCluster, TrustSpec } from "@merlon/xds"
 import type { WorkloadCredentials } from "@merlon/xds/client"
+import type { Log } from "@merlon/xds/runtime"
+import { Destinations } from "../balance/destination.js"
 import { EndpointHealth } from "../balance/endpoint-health.js"
+import type { Ejection } from "../balance/outlier-detector.js"
 import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
 import type { CallObserver } from "../observe/call-record.js"
+import { authorityOf } from "../routes/authority.js"
 import type { OutboundPolicy } from "../routes/outbound-policy.js"
 import { RouteBook } from "../routes/route-book.js"
 import { CurrentMaterial } from "./current-material.js"
@@ -21,6 +25,7 @@ export interface WorkloadCallsOptions {
   readonly credentials: () => WorkloadCredentials | undefined
   /** Called when other routes are wanted: `book.subscription` has other names now. */
   readonly resubscribe: () => void
+  readonly log: Log
   /** Told of every request. */
   readonly observer?: CallObserver
   /** Given for captured connections: what to do with destinations without routes. */
@@ -49,7 +54,8 @@ export class WorkloadCalls {
     this.#options = options
     this.#pool = new ConnectionPool({ alpn: [`${mesh}-http/1.1`], connectTimeoutMs })
     const { resubscribe, policy } = options
-    this.book = new RouteBook({ health, resubscribe, onTrust: trust => this.#trust(trust), policy })
+    const destinations = new Destinations((cluster, ejection) => this.#ejected(cluster, ejection))
+    this.book = new RouteBook({ health, destinations, resubscribe, onTrust: trust => this.#trust(trust), policy })
     this.#sweep = setInterval(() => this.book.forgetUnused(UNUSED_MS), SWEEP_MS).unref()
     const material = () => this.#material.with(options.credentials())
     this.requests = new RequestCalls({
@@ -74,6 +80,15 @@ export class WorkloadCalls {
     clearInterval(this.#sweep)
     this.#pool.close()
     this.requests.close()
+  }
+
+  #ejected({ host, port }: ServiceCluster, { endpoint, reason, forMs }: Ejection): void {
+    const { log, observer } = this.#options
+    const { workload, address } = endpoint
+    const destination = authorityOf(host, port)
+    const where = { destination, workload, endpoint: authorityOf(address, endpoint.port) }
+    log.warn({ ...where, reason, seconds: forMs / 1_000 }, "an endpoint is ejected: it failed several times in a row")
+    observer?.ejected({ destination, workload, reason })
   }
 
   #trust(trust: TrustSpec): void {

@@ -5,6 +5,7 @@
 import type { HeaderLines } from "@merlon/policy/request"
 import type { HttpVersion } from "@merlon/wire/http"
 import type { CallTransport } from "@merlon/xds"
+import type { Ejection } from "../balance/outlier-detector.js"
 import type { CallFailureCode } from "../errors.js"
 
 /** One request, or one connection whose bytes are not looked into, when it is over. */
@@ -48,10 +49,20 @@ export interface CallTrace {
   done(record: CallRecord): void
 }
 
+/** An endpoint that gets no requests for a while, because it failed several times in a row. */
+export interface EjectionRecord {
+  /** `host:port` of the Service. */
+  readonly destination: string
+  /** `namespace/name`. */
+  readonly workload: string
+  readonly reason: Ejection["reason"]
+}
+
 export interface CallObserver {
   /** Undefined where nobody collects spans. */
   trace(headers: HeaderLines): CallTrace | undefined
   done(record: CallRecord): void
+  ejected(record: EjectionRecord): void
 }
 
-export const UNOBSERVED: CallObserver = { trace: () => undefined, done: () => undefined }
+export const UNOBSERVED: CallObserver = { trace: () => undefined, done: () => undefined, ejected: () => undefined }

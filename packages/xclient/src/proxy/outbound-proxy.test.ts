@@ -4,6 +4,7 @@
 
 import { execFile } from "node:child_process"
 import { once } from "node:events"
+import type { RequestListener, ServerResponse } from "node:http"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { promisify } from "node:util"
 import { isOwnUser } from "@merlon/xds/runtime"
@@ -117,6 +118,46 @@ describe("a program with http_proxy", () => {
     await split(50, 50)
     await curl(port, "http://web/", "http://web/", "http://web/", "http://web/")
     expect([v1.seen.length, v2.seen.length]).toEqual([4, 2])
+  })
+
+  it("is not sent to an endpoint that fails again and again", async () => {
+    const answer: RequestListener = (_, response) => response.writeHead(500).end("failed ")
+    const [failing, good] = [await mesh.server("v1", { answer }), await mesh.server("v2")]
+    const traffic = { loadBalancer: "ROUND_ROBIN", outlierDetection: { consecutive5xxErrors: 2 } } as const
+    const endpoints = [failing.endpoint, good.endpoint]
+    await filled.set("web:80", mesh.routes([{ subset: "", endpoints, cluster: { traffic } }]))
+    const urls = Array.from({ length: 12 }, (_, index) => `http://web/${index}`)
+    const bodies = await curl(await start(), ...urls)
+    expect(bodies.split("failed ")).toHaveLength(3)
+    expect([failing.seen.length, good.seen.length]).toEqual([2, 10])
+  })
+
+  it("gets 503 and the limit where too much is under way", async () => {
+    const held: ServerResponse[] = []
+    const server = await mesh.server("v1", { answer: (_, response) => void held.push(response) })
+    const traffic = { connectionPool: { maxRequests: 1 } }
+    const routes = mesh.routes([{ subset: "", endpoints: [server.endpoint], cluster: { traffic } }])
+    // Two names of one destination have one count.
+    for (const name of ["web:80", "web.app:80"]) await filled.set(name, routes)
+    const port = await start()
+    const first = curl(port, "http://web/")
+    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1)
+    expect(await curl(port, "-w", "%{http_code} %header{x-merlon-failure}", "http://web.app/")).toBe(
+      "merlon: `web` is at the limit of its MeshService's connectionPool (`http2MaxRequests`)\n503 overflow",
+    )
+    held[0]?.end("first")
+    expect(await first).toBe("first")
+  })
+
+  it("waits for a connection only as long as the MeshService says", async () => {
+    const silent = createServer(socket => socket.on("error", () => undefined))
+    await once(silent.listen(0, "127.0.0.1"), "listening")
+    onTestFinished(() => void silent.close())
+    const { address, port: silentPort } = silent.address() as AddressInfo
+    const endpoint = { address, port: silentPort, healthy: true, workload: "app/web", mtlsMode: "STRICT" as const }
+    const traffic = { connectionPool: { connectTimeoutMs: 20 } }
+    await filled.set("web:80", mesh.routes([{ subset: "", endpoints: [endpoint], cluster: { traffic } }]))
+    expect(await curl(await start(), "-w", "%{http_code}", "http://web/")).toMatch(/no connection within 20 ms\n503$/)
   })
 
   it("sends and receives bodies larger than any buffer", async () => {

@@ -186,7 +186,9 @@ export class OutboundProxy {
         server.once("close", () => observed.done(reached))
         return server
       }
-      const { endpoint, socket } = await outbound.tunnel(routing)
+      const { choice, endpoint, socket } = await outbound.tunnel(routing)
+      const { tcpIdleTimeoutMs } = choice.destination?.limits ?? {}
+      if (tcpIdleTimeoutMs !== undefined) socket.setTimeout(tcpIdleTimeoutMs, () => socket.destroy())
       const transport = socket instanceof TLSSocket ? "mtls" : "plaintext"
       const { host, port } = routing.spec.table
       const reached = { destination: authorityOf(host, port), inMesh, transport, workload: endpoint.workload } as const

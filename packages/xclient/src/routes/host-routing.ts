@@ -2,9 +2,11 @@
 // The routes of one host and port at work: which destination a call goes to, and in which order its endpoints are tried.
 // An update replaces the routes and keeps whose turn it is, so that a change of endpoints does not favour anybody.
 
-import type { HostRoutesSpec, RouteTraffic, ServiceCluster, ServiceEndpoint, WeightedDestination } from "@merlon/xds"
+import type { HostRoutesSpec, RouteTraffic, ServiceCluster, WeightedDestination } from "@merlon/xds"
+import type { Destination, Destinations } from "../balance/destination.js"
 import { EndpointBalancer } from "../balance/endpoint-balancer.js"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
+import { EndpointOrder } from "../balance/endpoint-order.js"
 import { RetryBudget } from "../balance/retry-budget.js"
 import { SmoothWeighted } from "../balance/smooth-weighted.js"
 import type { Call } from "./call.js"
@@ -16,9 +18,11 @@ export interface Choice extends RouteTraffic {
   /** What people call the destination. */
   readonly name: string
   /** In the order to try; none where the destination has none. */
-  readonly endpoints: readonly ServiceEndpoint[]
+  readonly endpoints: EndpointOrder
   /** Whether none of them is known to be healthy. */
   readonly panic: boolean
+  /** Given where a MeshService limits it, or ejects endpoints that fail. */
+  readonly destination: Destination | undefined
   /** Of all requests to the host. */
   readonly budget: RetryBudget
 }
@@ -31,18 +35,23 @@ interface ReadyRoute {
   readonly traffic: RouteTraffic
 }
 
+const NOBODY = { endpoints: new EndpointOrder([]), panic: false }
+
 export class HostRouting {
   readonly #health: EndpointHealth
+  readonly #known: Destinations | undefined
   readonly #budget = new RetryBudget()
   #spec: HostRoutesSpec
   #routes: ReadonlyMap<string, ReadyRoute> = new Map()
   #clusters: ReadonlyMap<string, ServiceCluster> = new Map()
   #names: ReadonlyMap<string, string> = new Map()
   #balancers: ReadonlyMap<string, EndpointBalancer> = new Map()
+  #destinations: ReadonlyMap<string, Destination | undefined> = new Map()
 
   /** Throws where a pattern is none. */
-  constructor(spec: HostRoutesSpec, health: EndpointHealth) {
+  constructor(spec: HostRoutesSpec, health: EndpointHealth, destinations?: Destinations) {
     this.#health = health
+    this.#known = destinations
     this.#spec = spec
     this.update(spec)
   }
@@ -67,6 +76,7 @@ export class HostRouting {
       split.update(destinations.map(({ cluster, weight }) => ({ value: cluster, weight })))
     }
     this.#balancers = new Map(spec.clusters.map(cluster => [cluster.name, this.#balancerOf(cluster)]))
+    this.#destinations = new Map(spec.clusters.map(cluster => [cluster.name, this.#known?.of(cluster)]))
     this.#routes = routes
     this.#clusters = new Map(spec.clusters.map(cluster => [cluster.name, cluster]))
     this.#names = destinationNames(spec.clusters)
@@ -113,9 +123,11 @@ export class HostRouting {
     const name = route?.split.pick()
     const cluster = name === undefined ? undefined : this.#clusters.get(name)
     if (cluster === undefined || route === undefined) return undefined
-    const turn = this.#balancers.get(cluster.name)?.next(cluster.endpoints, this.#health)
-    const { endpoints, panic } = turn ?? { endpoints: [], panic: false }
-    return { cluster, name: this.nameOf(cluster.name), endpoints, panic, budget: this.#budget, ...route.traffic }
+    const destination = this.#destinations.get(cluster.name)
+    const balancer = this.#balancers.get(cluster.name)
+    const { endpoints, panic } = balancer?.next(cluster.endpoints, this.#health, destination?.outliers) ?? NOBODY
+    const budget = this.#budget
+    return { cluster, name: this.nameOf(cluster.name), endpoints, panic, destination, budget, ...route.traffic }
   }
 
   #balancerOf({ name, traffic }: ServiceCluster): EndpointBalancer {

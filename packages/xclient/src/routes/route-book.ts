@@ -13,6 +13,7 @@ import {
 } from "@merlon/xds"
 import type { Subscription } from "@merlon/xds/client"
 import { Emitter, messageOf } from "@merlon/xds/runtime"
+import { Destinations } from "../balance/destination.js"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { addressIn } from "./authority.js"
 import { callMatcher } from "./call-matcher.js"
@@ -34,6 +35,8 @@ interface Page {
 
 export interface RouteBookOptions {
   readonly health: EndpointHealth
+  /** Shared by all names that lead to the same destination. */
+  readonly destinations?: Destinations
   /** Called when other names are wanted. */
   readonly resubscribe: () => void
   readonly onTrust: (trust: TrustSpec) => void
@@ -66,11 +69,13 @@ export class RouteBook {
   readonly #changes = new Emitter<[names: ReadonlySet<string>]>()
   readonly #now: () => number
   readonly #requests: TokenBucket
+  readonly #destinations: Destinations
   #resubscribing: NodeJS.Timeout | undefined
 
   constructor(options: RouteBookOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
+    this.#destinations = options.destinations ?? new Destinations()
     this.#requests = new TokenBucket(REQUESTS.burst, REQUESTS.perSecond, this.#now())
   }
 
@@ -105,7 +110,7 @@ export class RouteBook {
       // Fail closed: a workload that demands mutual TLS may have got the address since. The outbound policy decides about it.
       if (spec === undefined && addressIn(name) !== undefined) continue
       // Without a version: the control plane sends it again, whatever it is now.
-      const answer = spec === undefined ? "absent" : new HostRouting(spec, this.#options.health)
+      const answer = spec === undefined ? "absent" : this.#routing(spec)
       this.#pages.set(name, { answer, version: "", askedAt: this.#now(), users: 0 })
       if (spec !== undefined) this.#options.onTrust(spec.trust)
     }
@@ -216,7 +221,7 @@ export class RouteBook {
       const page = this.#pages.get(name)
       if (page === undefined) continue
       if (page.answer instanceof HostRouting) page.answer.update(spec)
-      else page.answer = new HostRouting(spec, this.#options.health)
+      else page.answer = this.#routing(spec)
       page.version = version
       changed.add(name)
       this.#options.onTrust(spec.trust)
@@ -231,6 +236,10 @@ export class RouteBook {
       changed.add(name)
     }
     this.#changes.emit(changed)
+  }
+
+  #routing(spec: HostRoutesSpec): HostRouting {
+    return new HostRouting(spec, this.#options.health, this.#destinations)
   }
 
   #giveWay(newest: string): void {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time limits and retries must satisfy beyond their schema: durations that can be kept, and conditions that exist.
+// What time limits, retries, limits and ejection must satisfy beyond their schema: durations that can be kept, and conditions that exist.
 
 import { parseDuration } from "../../shape/duration.js"
 import { nearest } from "../../shape/nearest.js"
@@ -11,6 +11,17 @@ const MILLISECOND = 1_000_000n
 const HOUR = 3_600_000n * MILLISECOND
 const STATUS = /^[1-5]\d\d$/
 
+/** Of a document or one of its destinations. */
+export function checkTrafficPolicy(policy: Field): void {
+  const pool = policy.field("connectionPool")
+  checkDuration(pool.field("tcp").field("connectTimeout"), "1ms")
+  checkDuration(pool.field("tcp").field("idleTimeout"), "1ms")
+  checkDuration(pool.field("http").field("idleTimeout"), "1ms")
+  const outliers = policy.field("outlierDetection")
+  checkDuration(outliers.field("interval"), "1ms")
+  checkDuration(outliers.field("baseEjectionTime"), "1ms")
+}
+
 /** Of a document or one of its rules. */
 export function checkRouteTraffic(owner: Field): void {
   checkDuration(owner.field("timeout"), "0s")
@@ -19,7 +30,7 @@ export function checkRouteTraffic(owner: Field): void {
   checkConditions(retries.field("retryOn"))
 }
 
-export function checkDuration(field: Field, least: "0s" | "1ms"): void {
+function checkDuration(field: Field, least: "0s" | "1ms"): void {
   const text = field.text
   if (text === undefined || text === "") return
   const duration = parseDuration(text)

@@ -8,6 +8,10 @@ const v1 = { host: "web", name: "v1", labels: { version: "v1" } }
 const v2 = { host: "web", name: "v2", labels: { version: "v2" } }
 const rule = (fields: object) => ({ hosts: ["web"], rules: [fields] })
 const match = (fields: object) => rule({ match: [fields], route: [{ service: [{ host: "web" }] }] })
+/** A trafficPolicy with one value at a path. */
+const policy = (path: string, value: unknown) => ({
+  trafficPolicy: path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value),
+})
 const MATCH = "spec.rules[0].match[0]"
 
 describe("a MeshService is refused", () => {
@@ -64,6 +68,43 @@ describe("a MeshService is refused", () => {
       "spec.rules[0].timeout",
       "not a valid duration",
     ],
+    ...(
+      [
+        ["connectionPool.tcp.maxConnections", 0, "from 1 to"],
+        ["connectionPool.tcp.maxConnections", "5", "without quotes"],
+        ["connectionPool.tcp.connectTimeout", "0s", "from 1ms to 1h"],
+        ["connectionPool.tcp.idleTimeout", "2h", "from 1ms to 1h"],
+        ["connectionPool.tcp.tcpKeepalive", {}, "notice connections that are gone"],
+        ["connectionPool.http.http1MaxPendingRequests", -1, "from 0 to"],
+        ["connectionPool.http.http2MaxRequests", 0, "from 1 to"],
+        ["connectionPool.http.maxRequestsPerConnection", 1.5, "whole number"],
+        ["connectionPool.http.idleTimeout", "soon", "is not a valid duration"],
+        ["connectionPool.http.maxRetries", 3, "20 % of the requests"],
+        ["connectionPool.http.h2UpgradePolicy", "UPGRADE", "always speak HTTP/2"],
+        ["connectionPool.http.http2MaxRequest", 1, "did you mean `http2MaxRequests`?"],
+        ["outlierDetection.consecutive5xxErrors", -1, "from 0 to"],
+        ["outlierDetection.consecutiveErrors", 5, "old name of `consecutiveGatewayErrors`"],
+        ["outlierDetection.interval", "0s", "from 1ms to 1h"],
+        ["outlierDetection.baseEjectionTime", "61m", "from 1ms to 1h"],
+        ["outlierDetection.baseEjectionTime", "1.5ms", "only durations to ms precision"],
+        ["outlierDetection.maxEjectionPercent", 101, "from 0 to 100"],
+        ["outlierDetection.minHealthPercent", 101, "from 0 to 100"],
+        ["outlierDetection.splitExternalLocalOriginErrors", true, "failed connections count"],
+      ] as const
+    ).flatMap(([path, value, message]): Refusal[] => [
+      [
+        `with ${path}: ${JSON.stringify(value)}`,
+        { hosts: ["web"], ...policy(path, value) },
+        `spec.trafficPolicy.${path}`,
+        message,
+      ],
+      [
+        `with ${path}: ${JSON.stringify(value)} for one destination`,
+        split({ ...v1, ...policy(path, value) }),
+        `spec.routes[0].service[0].trafficPolicy.${path}`,
+        message,
+      ],
+    ]),
     [
       "with a try without time",
       { hosts: ["web"], retries: { attempts: 1, perTryTimeout: "0s" } },
@@ -261,6 +302,25 @@ describe("a MeshService is accepted", () => {
         }),
         timeout: "1h",
         retries: { attempts: 10, perTryTimeout: "250ms", retryOn: "5xx,unavailable,409", retryNonIdempotent: true },
+      },
+    ],
+    [
+      "with limits and ejection",
+      {
+        hosts: ["web"],
+        trafficPolicy: {
+          connectionPool: {
+            tcp: { maxConnections: 1, connectTimeout: "250ms", idleTimeout: "1h" },
+            http: {
+              ...{ http1MaxPendingRequests: 0, http2MaxRequests: 2_147_483_647 },
+              ...{ maxRequestsPerConnection: 0, idleTimeout: "1ms" },
+            },
+          },
+          outlierDetection: {
+            ...{ consecutive5xxErrors: 0, consecutiveGatewayErrors: 1, interval: "10s", baseEjectionTime: "30s" },
+            ...{ maxEjectionPercent: 100, minHealthPercent: 0 },
+          },
+        },
       },
     ],
     ["with hosts alone", { hosts: ["web", "web.foo.svc.cluster.local", "10.0.0.1"] }],

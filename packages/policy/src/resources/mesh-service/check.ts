@@ -8,7 +8,7 @@ import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
 import { isMatchableHeader } from "../header-name.js"
 import { checkLabels } from "../labels.js"
-import { checkRouteTraffic } from "./check-traffic.js"
+import { checkRouteTraffic, checkTrafficPolicy } from "./check-traffic.js"
 import { compileExpression, expressionSize, MAX_EXPRESSION_SIZE, MAX_EXPRESSIONS_SIZE } from "./expression.js"
 
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i
@@ -30,6 +30,7 @@ export function checkMeshService(spec: Field): void {
   for (const rule of spec.field("rules").items) checkRule(rule, seen)
   checkSplit(spec.field("routes"), seen)
   checkRouteTraffic(spec)
+  checkTrafficPolicy(spec.field("trafficPolicy"))
 }
 
 function checkRule(rule: Field, seen: Seen): void {
@@ -151,6 +152,7 @@ function checkWeights(routes: Field, destinations: readonly Field[]): void {
 function checkDestination(destination: Field, seen: Seen): void {
   checkHost(destination.field("host"))
   checkAddress(destination.field("host"))
+  checkTrafficPolicy(destination.field("trafficPolicy"))
   const name = destination.field("name")
   const labels = destination.field("labels")
   checkLabels(labels, "labels")

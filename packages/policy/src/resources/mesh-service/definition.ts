@@ -3,7 +3,7 @@
 // accepted works; what would be ignored is refused.
 
 import { choice, closed, list, optional, record, type TypeOf, text, whole } from "../schema.js"
-import { loadBalancer, retries, timeout } from "./traffic.js"
+import { connectionPool, loadBalancer, outlierDetection, retries, timeout } from "./traffic.js"
 
 const MAX_NAME = 253
 const MAX_WEIGHT = 2_147_483_647
@@ -23,6 +23,8 @@ const trafficPolicy = closed(
   {
     tls: optional(closed({ mode: optional(clientTlsMode) }, { description: "TLS towards the destination." })),
     loadBalancer: optional(loadBalancer),
+    connectionPool: optional(connectionPool),
+    outlierDetection: optional(outlierDetection),
   },
   { description: "How callers connect." },
 )
@@ -167,6 +169,8 @@ export const meshServiceSpec = closed(
 )
 
 export type ClientTlsMode = TypeOf<typeof clientTlsMode>
+export type ConnectionPool = TypeOf<typeof connectionPool>
+export type OutlierDetection = TypeOf<typeof outlierDetection>
 export type TrafficPolicy = TypeOf<typeof trafficPolicy>
 export type Retries = TypeOf<typeof retries>
 export type StringMatch = TypeOf<ReturnType<typeof matcher>>

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoints that one request may be sent to, each once, in the order to try. Most requests need only the first one, so each
+// is chosen when it is asked for.
+
+import type { ServiceEndpoint } from "@merlon/xds"
+
+/** The place of the next one among those that are left, of which there is at least one. */
+export type ChooseNext = (left: readonly ServiceEndpoint[]) => number
+
+export class EndpointOrder {
+  /** How many there are to try. */
+  readonly length: number
+  readonly #choose: ChooseNext
+  readonly #chosen: ServiceEndpoint[] = []
+  #left: readonly ServiceEndpoint[]
+  /** Place of the one that was chosen last; it is taken out when another one is wanted. */
+  #last = -1
+
+  constructor(candidates: readonly ServiceEndpoint[], choose: ChooseNext = () => 0, most = candidates.length) {
+    this.length = Math.min(candidates.length, most)
+    this.#left = candidates
+    this.#choose = choose
+  }
+
+  at(index: number): ServiceEndpoint | undefined {
+    while (this.#chosen.length <= index && this.#chosen.length < this.length) this.#next()
+    return this.#chosen[index]
+  }
+
+  #next(): void {
+    if (this.#last >= 0) this.#left = this.#left.toSpliced(this.#last, 1)
+    this.#last = this.#choose(this.#left)
+    const endpoint = this.#left[this.#last]
+    if (endpoint !== undefined) this.#chosen.push(endpoint)
+  }
+}
