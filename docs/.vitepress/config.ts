@@ -33,6 +33,7 @@ export default defineConfig({
           page("Concepts", "/docs/concepts"),
           page("Install", "/docs/install"),
           page("On Kubernetes", "/docs/kubernetes"),
+          page("Prove your Istio policies", "/docs/istio-policies"),
           page("Coming from Istio", "/docs/coming-from-istio"),
           page("FAQ", "/docs/faq"),
         ],

@@ -2,6 +2,7 @@
 // Lines that people paste into a shell. Who writes a policy chooses paths, headers and prefixes in them.
 
 import { execFileSync } from "node:child_process"
+import { meshNames } from "@merlon/policy/mesh"
 import type { ProofWorkload, Witness } from "@merlon/policy/proof"
 import { describe, expect, it } from "vitest"
 import { callLine } from "./call-line.js"
@@ -27,21 +28,28 @@ describe("the caller of a line", () => {
     const some = [runs("b-1", "app", "consumer"), runs("a-1", "app", "consumer"), runs("a-0", "other", "consumer")]
     const line = "merlonctl exec a-1 -n app -- xclient --host web.foo --method GET --path /a 1"
     const remark = `# as ${principal}; to port 8080 of the workload`
-    expect(callLine(witness({ principal }), some)).toBe(`${line}  ${remark}`)
-    expect(callLine(witness({ principal }), some.toReversed())).toBe(`${line}  ${remark}`)
+    expect(callLine(witness({ principal }), some, meshNames())).toBe(`${line}  ${remark}`)
+    expect(callLine(witness({ principal }), some.toReversed(), meshNames())).toBe(`${line}  ${remark}`)
   })
 
   it.each([
     ["there is none", []],
     ["it is of another namespace", [runs("consumer", "other", "consumer")]],
   ])("is said not to run where %s", (_, workloads) => {
-    expect(callLine(witness({ principal }), workloads)).toBe(
+    expect(callLine(witness({ principal }), workloads, meshNames())).toBe(
       `merlonctl exec WORKLOAD -n app -- xclient --host web.foo --method GET --path /a 1  # as ${principal}, under which nothing runs; to port 8080 of the workload`,
     )
   })
 
+  it("is curl in a Pod of the namespace where the mesh is Istio", () => {
+    const istio = meshNames({ mesh: "istio", domain: "istio.io" })
+    expect(callLine(witness({ principal, method: "POST" }), [runs("consumer", "app", "consumer")], istio)).toBe(
+      `kubectl exec -n app POD -- curl -i -X POST http://web.foo/a  # as ${principal}; to port 8080 of the workload`,
+    )
+  })
+
   it("is anybody on plaintext", () => {
-    expect(callLine(witness(), [])).toBe("curl -i http://web.foo/a  # to port 8080 of the workload")
+    expect(callLine(witness(), [], meshNames())).toBe("curl -i http://web.foo/a  # to port 8080 of the workload")
   })
 })
 
@@ -65,7 +73,7 @@ describe("a shell takes from a line the token and nothing else", () => {
     ],
     ["no token", { headers: { "x-a": [evil] } }, `x-a: ${evil}`],
   ])("in %s", (_, more, expected) => {
-    expect(words(callLine(witness({ ...more, principal }), []))).toContain(expected)
-    expect(words(callLine(witness(more), [])).join("\n")).toContain(expected)
+    expect(words(callLine(witness({ ...more, principal }), [], meshNames()))).toContain(expected)
+    expect(words(callLine(witness(more), [], meshNames())).join("\n")).toContain(expected)
   })
 })

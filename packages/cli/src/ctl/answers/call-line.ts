@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for the shell that sends a witness: curl for what anybody can send, xclient where an identity of the mesh calls.
+// A line for the shell that sends a witness: curl for what anybody can send, xclient where an identity of the mesh calls, and
+// curl in a Pod where the mesh is Istio.
 // What no line can say (an address, a token of an issuer whose keys we do not have) stands in capitals or behind a `#`.
 
+import type { MeshNames } from "@merlon/policy/mesh"
 import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy/proof"
 import { shellWord } from "../../shell-word.js"
+import { isIstio } from "./dialect.js"
 
-export function callLine(witness: Witness, workloads: readonly ProofWorkload[]): string {
+export function callLine(witness: Witness, workloads: readonly ProofWorkload[], names: MeshNames): string {
   const caller = callerOf(witness, workloads)
-  const line = witness.protocol === "tcp" ? tcpLine(witness) : httpLine(witness, caller)
+  const line = witness.protocol === "tcp" ? tcpLine(witness) : httpLine(witness, caller, isIstio(names))
   const remarks = remarksOf(witness, caller)
   return remarks.length === 0 ? line : `${line}  # ${remarks.join("; ")}`
 }
@@ -36,7 +39,7 @@ function tcpLine({ principal, host, port }: Witness): string {
     : `openssl s_client -connect ADDRESS:${port} -cert CERTIFICATE -key KEY`
 }
 
-function httpLine(witness: Witness, caller: Caller | undefined): string {
+function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean): string {
   const { method = "GET", path = "/", host, port, token } = witness
   const place: readonly string[] = token === undefined ? [] : JSON.parse(token.place)
   const [kind, name = "", prefix = ""] = place
@@ -48,10 +51,11 @@ function httpLine(witness: Witness, caller: Caller | undefined): string {
   if (kind === "header") lines.push(withToken(`${name}: ${prefix}`))
   if (kind === "cookie") lines.push(withToken(`cookie: ${name}=`))
   const at = host ?? `ADDRESS:${port}`
-  if (caller === undefined) {
+  if (caller === undefined || isInPod) {
     const headers = lines.flatMap(line => ["-H", line])
     const options = [...(method === "GET" ? [] : ["-X", shellWord(method)]), ...headers]
-    return ["curl", "-i", ...options, target(`http://${at}${path}`)].join(" ")
+    const within = caller === undefined ? [] : ["kubectl exec -n", shellWord(caller.namespace), "POD --"]
+    return [...within, "curl", "-i", ...options, target(`http://${at}${path}`)].join(" ")
   }
   const headers = lines.flatMap(line => ["--header", line])
   const options = ["--host", shellWord(at), "--method", shellWord(method), "--path", target(path), ...headers]

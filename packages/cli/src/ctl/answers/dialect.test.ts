@@ -177,6 +177,18 @@ describe("what is not modelled", () => {
   )
 })
 
+it("policy tests read Istio's policies with --dialect istio", async () => {
+  put("p.yaml", ALLOW_GET)
+  const file = put("p.test.yaml", {
+    apiVersion: "test.merlon.dev/v1alpha1",
+    kind: "PolicyTest",
+    policies: ["p.yaml"],
+    workloads: { cart: { namespace: "shop" } },
+    cases: [{ name: "denied", request: { method: "POST" }, expect: "refuse" }],
+  })
+  expect(await run("test", file, "--dialect", "istio"), `${out}${err}`).toBe(0)
+})
+
 it.each([
   ["--dialect with --mesh", ["--dialect", "istio", "--mesh", "own"]],
   ["--mesh-config for Merlon's own", ["--dialect", "merlon", "--mesh-config", "x"]],

@@ -25,7 +25,8 @@ export const isIstio = ({ domain }: MeshNames): boolean => domain === ISTIO.doma
 /** As the flags say; Merlon's own where they say nothing. */
 export function namesOf({ dialect, mesh, domain }: DialectFlags): MeshNames {
   if (dialect === undefined) return meshNames({ ...(mesh && { mesh }), ...(domain && { domain }) })
-  if (mesh !== undefined || domain !== undefined)
+  // Some commands have the names of Merlon's own mesh as defaults.
+  if ((mesh ?? MERLON.mesh) !== MERLON.mesh || (domain ?? MERLON.domain) !== MERLON.domain)
     throw usageError("`--dialect` goes without `--mesh` and `--domain`, which name a mesh of your own")
   return NAMES[dialect]
 }

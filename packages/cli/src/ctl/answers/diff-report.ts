@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a change of policies does, for programs, for people and for a pull request.
 
+import type { MeshNames } from "@merlon/policy/mesh"
 import {
   type CheckedStatement,
   type Diff,
@@ -46,6 +47,7 @@ export interface DiffReport {
 export interface Compared {
   readonly diff: Diff
   readonly workloads: readonly ProofWorkload[]
+  readonly names: MeshNames
   readonly broken: readonly CheckedStatement[]
   readonly read: Inputs
   readonly touched?: Touched | undefined
@@ -60,7 +62,7 @@ interface ReportedStatement {
   readonly witness?: Witness & { readonly call: string }
 }
 
-function reportedStatement(one: CheckedStatement, all: readonly ProofWorkload[]): ReportedStatement {
+function reportedStatement(one: CheckedStatement, { workloads: all, names }: Compared): ReportedStatement {
   const { statement, workloads, result } = one
   return {
     invariant: `${statement.invariant.namespace}/${statement.invariant.name}`,
@@ -68,11 +70,14 @@ function reportedStatement(one: CheckedStatement, all: readonly ProofWorkload[])
     workloads: workloads.map(nameOf),
     verdict: result.verdict === "broken" ? "broken" : "undecided",
     told: tellStatement(one),
-    ...(result.verdict === "broken" ? { witness: { ...result.witness, call: callLine(result.witness, all) } } : {}),
+    ...(result.verdict === "broken"
+      ? { witness: { ...result.witness, call: callLine(result.witness, all, names) } }
+      : {}),
   }
 }
 
-export function diffReport({ diff, workloads: all, broken, read, touched }: Compared): DiffReport {
+export function diffReport(compared: Compared): DiffReport {
+  const { diff, workloads: all, names, broken, read, touched } = compared
   const { result, groups } = diff
   return {
     result: result === "equal" && !isComplete(read) ? "undecided" : result,
@@ -83,7 +88,7 @@ export function diffReport({ diff, workloads: all, broken, read, touched }: Comp
           direction: to,
           before: from,
           region,
-          witness: { ...witness, call: callLine(witness, all) },
+          witness: { ...witness, call: callLine(witness, all, names) },
           ...(touched === undefined ? {} : { recorded: recordedOf(touched, [workload], from, to) }),
         })),
       ),
@@ -91,7 +96,7 @@ export function diffReport({ diff, workloads: all, broken, read, touched }: Comp
     undecided: groups.flatMap(({ workloads, comparison: { undecided } }) =>
       undecided === undefined ? [] : workloads.map(workload => ({ workload: nameOf(workload), reason: undecided })),
     ),
-    statements: broken.map(one => reportedStatement(one, all)),
+    statements: broken.map(one => reportedStatement(one, compared)),
     read,
   }
 }
@@ -130,7 +135,7 @@ const WAS: Readonly<Record<Outcome, string>> = {
   transport: "closed by the mTLS mode",
 }
 
-export function diffText({ diff, workloads: all, broken, read, touched }: Compared): string {
+export function diffText({ diff, workloads: all, names, broken, read, touched }: Compared): string {
   const lines: string[] = broken.map(one => `broken: ${tellStatement(one)}`)
   if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
@@ -139,7 +144,7 @@ export function diffText({ diff, workloads: all, broken, read, touched }: Compar
       lines.push(
         `  ${NEWLY[to]}, until now ${WAS[from]}:`,
         `    ${region}`,
-        `    for example: ${callLine(witness, all)}`,
+        `    for example: ${callLine(witness, all, names)}`,
       )
       if (touched !== undefined) lines.push(`    ${recordedWords(recordedOf(touched, group.workloads, from, to))}`)
     }
@@ -151,7 +156,7 @@ export function diffText({ diff, workloads: all, broken, read, touched }: Compar
   return lines.join("\n")
 }
 
-export function diffMarkdown({ diff, workloads: all, broken, read, touched }: Compared): string {
+export function diffMarkdown({ diff, workloads: all, names, broken, read, touched }: Compared): string {
   const lines = ["### What these policies change", "", summary(diff, all.length, read), ""]
   lines.push(...inputLines(read).map(line => `- ${cell(line)}`), "")
   for (const one of broken) lines.push(`- **broken**: ${cell(tellStatement(one))}`)
@@ -167,7 +172,7 @@ export function diffMarkdown({ diff, workloads: all, broken, read, touched }: Co
     }
     if (changes.length > 0) lines.push("")
     if (undecided !== undefined) lines.push(`Not decided: ${cell(undecided)}`, "")
-    for (const { witness } of changes) lines.push("```sh", callLine(witness, all), "```", "")
+    for (const { witness } of changes) lines.push("```sh", callLine(witness, all, names), "```", "")
   }
   return lines.join("\n").trimEnd()
 }

@@ -5,6 +5,7 @@ import { type ProofWorkload, type Reach, ruleWords } from "@merlon/policy/proof"
 import { Columns } from "../output/columns.js"
 import { callLine } from "./call-line.js"
 import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
+import type { QuestionSource } from "./question-source.js"
 
 export interface ReachedWorkload {
   readonly workload: ProofWorkload
@@ -16,7 +17,10 @@ export function isProved(reached: readonly ReachedWorkload[], read: Inputs): boo
   return isComplete(read) && reached.length > 0 && reached.every(({ reach }) => reach.undecided === undefined)
 }
 
-export function reachJson(reached: readonly ReachedWorkload[], all: readonly ProofWorkload[], read: Inputs): object {
+export function reachJson(
+  reached: readonly ReachedWorkload[],
+  { workloads, mesh, read }: Pick<QuestionSource, "workloads" | "mesh" | "read">,
+): object {
   return {
     result: isProved(reached, read) ? "proved" : "undecided",
     ways: reached.flatMap(({ workload, reach }) =>
@@ -26,7 +30,7 @@ export function reachJson(reached: readonly ReachedWorkload[], all: readonly Pro
         requests,
         limits,
         ...(rule === undefined ? {} : { policy: `${rule.policy.namespace}/${rule.policy.name}`, rule: rule.rule }),
-        witness: { ...witness, call: callLine(witness, all) },
+        witness: { ...witness, call: callLine(witness, workloads, mesh.names) },
       })),
     ),
     undecided: reached.flatMap(({ workload, reach: { undecided } }) =>

@@ -125,7 +125,7 @@ async function run(flags: Flags): Promise<void> {
   const calls = diff.groups.length === 0 ? undefined : await callsOf(flags)
   const touched = calls && touchedBy(calls, before, after, diff, mesh)
   const read = log.of(new Set([...before, ...after].map(idOf)).size, workloads.length)
-  const compared = { diff, workloads, broken, read, touched }
+  const compared = { diff, workloads, names: mesh.names, broken, read, touched }
   const report = diffReport(compared)
   if (flags.output === "json") print(JSON.stringify(report, undefined, 2))
   else if (flags.output === "md") print(diffMarkdown(compared))

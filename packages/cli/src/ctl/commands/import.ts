@@ -2,7 +2,7 @@
 // `merlonctl import istio`: manifests of another mesh in our words, on standard output; what changed and what was lost, on
 // standard error. Asks no cluster and writes nowhere.
 
-import { meshNames } from "@merlon/policy/mesh"
+import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { listItems } from "@merlon/policy/resources"
 import { Command } from "commander"
 import { parseAllDocuments, stringify } from "yaml"
@@ -63,7 +63,10 @@ async function run(flags: Flags): Promise<void> {
     const word = severity === "lost" ? paintError.red("lost:") : paintError.yellow("changed:")
     tell(`${word} ${visible(about)}: ${visible(message)}`)
   }
-  for (const line of provedLines(proofOfImport(documents, { documents: imported }, names, { now: nowSeconds() })))
+  for (const line of provedLines(
+    proofOfImport(documents, { documents: imported }, names, { now: nowSeconds() }),
+    names,
+  ))
     tell(visible(line))
   const lost = remarks.filter(({ severity }) => severity === "lost").length
   tell(`${imported.length} documents kept, ${lost} things lost`)
@@ -75,7 +78,7 @@ function nowSeconds(): number {
 }
 
 /** What is proved of the policies that were kept, and a request for each thing that what was left out changes. */
-function provedLines(proof: ImportProof | undefined): readonly string[] {
+function provedLines(proof: ImportProof | undefined, names: MeshNames): readonly string[] {
   if (proof === undefined) return []
   const { diff, workloads, policies, unread } = proof
   const count = workloads.length
@@ -83,5 +86,5 @@ function provedLines(proof: ImportProof | undefined): readonly string[] {
   const skipped = unread.map(name => `${name}: it cannot be read`)
   if (diff.result === "equal" && skipped.length === 0) return [`proved: every request is decided as before (${about})`]
   const read = { policies, workloads: count, skipped }
-  return [`compared with what was (${about}):`, ...diffText({ diff, workloads, broken: [], read }).split("\n")]
+  return [`compared with what was (${about}):`, ...diffText({ diff, workloads, names, broken: [], read }).split("\n")]
 }

@@ -52,7 +52,7 @@ async function run(word: string, flags: Flags): Promise<void> {
       workload,
       reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
     }))
-  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads, read), undefined, 2))
+  if (flags.output === "json") print(JSON.stringify(reachJson(reached, { workloads, mesh, read }), undefined, 2))
   else print(reachText(reached, "requests", `${principal} reaches nothing`, read))
   if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

@@ -58,7 +58,7 @@ async function run(word: string, flags: Flags): Promise<void> {
     callers: callersAmong(workloads, mesh),
   }
   const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
-  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads, read), undefined, 2))
+  if (flags.output === "json") print(JSON.stringify(reachJson(reached, { workloads, mesh, read }), undefined, 2))
   else print(reachText(reached, "callers", "no caller can", read))
   if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

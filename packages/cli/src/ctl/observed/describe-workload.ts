@@ -105,7 +105,8 @@ async function callersOf(session: Session, workload: Seen, flags: QuestionFlags)
   const { documents } = new DocumentsByNamespace(policies, mesh).selected(proofWorkload)
   const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
   const reach = reachOf(documents, proofWorkload, mesh, {}, options)
-  return fieldsOf(reachJson([{ workload: proofWorkload, reach }], [proofWorkload], log.of(policies.length, 1)))
+  const asked = { workloads: [proofWorkload], mesh, read: log.of(policies.length, 1) }
+  return fieldsOf(reachJson([{ workload: proofWorkload, reach }], asked))
 }
 
 const IDENTITY = /^spiffe:\/\/([^/]+)\/ns\/[^/]+\/sa\/(.+)$/
