@@ -126,7 +126,7 @@ function refused(nodes: readonly FieldRow[]): string {
     Object.entries((node["x-refused"] ?? {}) as { readonly [name: string]: Refused }) // as `Notes` has it
       .map(([name, { problem, fix }]) => `- \`${path}\`, \`${name}\`: ${problem}; ${fix}`),
   )
-  return lines.length === 0 ? "" : `## Known from other meshes and refused\n\n${lines.join("\n")}`
+  return lines.length === 0 ? "" : `## Known from other meshes and rejected\n\n${lines.join("\n")}`
 }
 
 const STATUS = `## Status

@@ -56,7 +56,7 @@ const WORDS: Readonly<Record<(typeof TRAITS)[number], string>> = {
 const PAUSE_MS = 1_000
 
 const EXAMPLES = `
-Proxies keep their last thousand decisions. While somebody follows, each sends at most 200 a second; how many were left
+Proxies keep their last thousand decisions. While a client follows, each sends at most 200 a second; how many were left
 out is said on standard error.
 
 Examples:

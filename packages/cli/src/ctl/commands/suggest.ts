@@ -33,7 +33,7 @@ export function suggestCommand(): Command {
 }
 
 const EXAMPLES = `
-A suggestion is an ALLOW policy in Shadow: it changes nothing until \`merlonctl promote\`. One that would allow more than
+A suggestion is an ALLOW policy in shadow mode: it changes nothing until \`merlonctl promote\`. One that would allow more than
 today's policies do is not printed. Exit codes: 0 all proved, 4 not decided, 5 something was left out.
 
 Examples:

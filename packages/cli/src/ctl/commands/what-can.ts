@@ -26,7 +26,7 @@ export function whatCanCommand(): Command {
 }
 
 const EXAMPLES = `
-What anybody reaches in plaintext it reaches too; this is about calls with its certificate.
+The answer is about calls with its certificate. It can also make every call that is allowed in plaintext.
 
 Exit codes: 0 proved, 4 not decided, or something was skipped that could matter.
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One word for one thing, in what people read: pages, help texts, messages and the console. A page may quote an older word in
+// code, where it is a name or the output of a program.
+
+import { expect, it } from "vitest"
+import { files, readText } from "./tree.js"
+
+/** What not to write, and what to write instead. */
+const WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\blet(s|ting)? (\w+ )?through\b/i, "allow"],
+  [/\bsettled by\b/i, "decided by"],
+  [/\bthe mode of the port\b/i, "the mTLS mode"],
+  [/\bwhom (it|we) believes?\b/i, "trust"],
+  [/\bin shadow\b(?! mode)/i, "in shadow mode"],
+  [/\b(the )?way in\b/i, "ingress port"],
+  [/\b(own|whole) sight\b/i, "local observations, mesh observations"],
+  [/\b(turnstile|leash|shelved)\b/i, "concurrency limit, parent watchdog, encoded"],
+  [/\bpolicies of (now|today)\b/i, "current policies"],
+  [/\bwhoever\b/i, "name who it is"],
+  [/\b(somebody|anybody)\b/i, "name who it is"],
+  [/\ball the same\b/i, "anyway"],
+]
+
+/** Of pages alone: in code these words are also names of fields and results. */
+const WORDS_OF_PAGES: readonly (readonly [RegExp, string])[] = [
+  ...WORDS,
+  [/(?<!connection |connections )\brefused\b(?! connection)/i, "denied, or rejected"],
+  [/\bfaults?\b(?! injection|, mirror)/i, "error"],
+  [/\bnobody\b/i, "name who it is"],
+]
+
+function found(text: string, words: typeof WORDS): readonly string[] {
+  return words.flatMap(([word, instead]) => {
+    const match = word.exec(text)
+    return match === null ? [] : [`\`${match[0]}\`: write ${instead}`]
+  })
+}
+
+/** Without code blocks, code in a line, and addresses of links. */
+function prose(markdown: string): string {
+  return markdown
+    .replaceAll(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, "")
+    .replaceAll(/`[^`\n]*`/g, "")
+    .replaceAll(/\]\([^)]*\)/g, "]")
+}
+
+/** Strings of more than one word, and the text between tags. */
+function strings(source: string): string {
+  const code = source.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "")
+  return [...code.matchAll(/"([^"\n]* [^"\n]*)"|`([^`]* [^`]*)`|>([^<>{}\n]* [^<>{}\n]*)</g)]
+    .map(([all]) => all)
+    .join("\n")
+}
+
+/** Records of the past, and two long documents that are not rewritten yet. */
+const EXCEPT = /^(CHANGELOG\.md|docs\/adr\/|ARCHITECTURE\.md|THREAT_MODEL\.md)/
+const PAGES = files("*.md").filter(path => !EXCEPT.test(path))
+const SOURCES = [...files("packages/cli/src/**/*.ts"), ...files("packages/console/src/web/**/*.tsx")].filter(
+  path => !/\.test\.tsx?$|\/testing\//.test(path),
+)
+
+it.each(PAGES)("%s uses the words of the glossary", path => {
+  expect(found(prose(readText(path)), WORDS_OF_PAGES)).toEqual([])
+})
+
+it("help, messages and the console use the words of the glossary", () => {
+  const all = SOURCES.flatMap(path => found(strings(readText(path)), WORDS).map(word => `${path}: ${word}`))
+  expect(all).toEqual([])
+})
