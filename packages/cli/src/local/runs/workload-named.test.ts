@@ -31,9 +31,9 @@ test.each([
 test.each([
   ["web-v", "app", /may be web-v1-1 in app, web-v2-1 in app/],
   ["web-v1-1", undefined, /may be web-v1-1 in app, web-v1-1 in foo/],
-  ["db", "app", /there is no workload `db` in `app`; there are web-v1-1 in app/],
-  ["", "app", /there is no workload/],
-])("`%s` in %s is refused with what there is", (word, namespace, message) => {
+  ["db", "app", /workload `db` not found in `app`; there are web-v1-1 in app/],
+  ["", "app", /workload `` not found in `app`/],
+])("`%s` in %s is rejected with what there is", (word, namespace, message) => {
   expect(() => workloadNamed(all, word, namespace)).toThrow(message)
 })
 
