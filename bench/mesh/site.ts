@@ -16,7 +16,7 @@ export type Role = "caller" | "caller's proxy" | "server"
 export const IS_CAPTURED =
   process.getuid?.() === 0 && ["ip", "nft", "setpriv"].every(program => findProgram(program) !== undefined)
 
-/** As the user that the rules exempt, who has to read the files of the benchmark all the same. */
+/** Runs as the user that the rules exempt. This user must be able to read the files of the benchmark. */
 const AS_PROXY = ["setpriv", `--reuid=${XSERVER_UID}`, "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
 const NETWORKS = 254
 const LOOPBACK = "127.0.0.1"

@@ -118,7 +118,7 @@ describe("no request is lost", () => {
   })
 })
 
-/** Ends processes of a Pod as a crash does, without notice. Whoever cannot see the node's processes cannot do that. */
+/** Ends processes of a Pod as a crash does, without notice. Needs the process namespace of the node. */
 async function kill(pod: string, place: readonly string[], isMeant: (command: string) => boolean): Promise<void> {
   const uid = await kubectl("get", pod, ...place, "-o", "jsonpath={.metadata.uid}")
   const read = (process: string, file: string): string => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user of an HTTP/2 connection chooses, and what it is told.
+// What the user of an HTTP/2 connection chooses, and the events it receives.
 
 import type { Socket } from "node:net"
 import type { Field } from "./field.js"

@@ -70,7 +70,7 @@ export type EjectionSink = (cluster: ServiceCluster, ejection: Ejection) => void
 export class Destinations {
   readonly #now: () => number
   readonly #onEjection: EjectionSink
-  /** Whoever routes to a destination holds it; those that nobody holds go. */
+  /** Routes hold their destination. One that no route holds any more is collected. */
   readonly #known = new Map<string, WeakRef<Destination>>()
   readonly #gone = new FinalizationRegistry<string>(name => {
     if (this.#known.get(name)?.deref() === undefined) this.#known.delete(name)

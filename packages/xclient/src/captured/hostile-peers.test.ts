@@ -216,7 +216,7 @@ describe("a program that sends too much of a header", () => {
   it.each([
     ["one line", { "x-much": "x".repeat(70_000) }],
     ["many lines", Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`x-${index}`, "x"]))],
-  ])("(%s) is told so, and others are served", async (_, headers) => {
+  ])("(%s) gets 431, and others are served", async (_, headers) => {
     const web = await server(answers)
     const { port, routes } = await start()
     await routes([web.endpoint])

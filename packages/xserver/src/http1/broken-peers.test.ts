@@ -187,7 +187,7 @@ describe("an application", () => {
     expect(answer).not.toMatch(/x-merlon-failure/i)
   })
 
-  it("that closes the connection may have seen the request, and the caller is told", async () => {
+  it("that closes the connection may have seen the request, and the failure header says so", async () => {
     await start({ raw: socket => socket.on("data", () => socket.destroy()) })
     const answer = await (await rig.client()).send(GET).response()
     expect(answer).toMatch(/^HTTP\/1.1 503 /)

@@ -25,7 +25,7 @@ const AGAIN_AFTER = 6
 const MAX_PENDING = 4_000
 const MAX_EXPLANATION = 500_000
 
-/** The calls that the workload makes, as the control plane is told of them. */
+/** The calls that the workload makes, as reported to the control plane. */
 export interface ReportedCalls {
   /** Captured in the Pod, or sent here by programs that have `http_proxy` set. */
   readonly taken: "captured" | "http_proxy"

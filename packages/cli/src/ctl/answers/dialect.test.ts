@@ -148,10 +148,23 @@ describe("the configuration of the mesh", () => {
   it.each([
     ["another kind", POD, "neither a MeshConfig nor"],
     ["an unknown normalization", { pathNormalization: { normalization: "ALL" } }, "known are DEFAULT"],
+    ["a trust domain that is no text", { trustDomain: 5 }, "no valid `trustDomain`"],
+    ["aliases that are no list", { trustDomainAliases: "a" }, "no valid `trustDomainAliases`"],
+    ["a number of proxies below 0", { defaultConfig: { gatewayTopology: { numTrustedProxies: -1 } } }, "numTrusted"],
+    ["a ConfigMap that cannot be parsed", { ...CONFIG_MAP, data: { mesh: "a: [" } }, "not one YAML document"],
   ])("is refused if it is %s", async (_, config, message) => {
     expect(await explain(put("p.yaml", ALLOW_GET), "/", "--mesh-config", put("mesh.yaml", config))).toBe(1)
     expect(err).toContain(message)
   })
+})
+
+it("two mesh configurations that differ are an error, and the same one twice is not", async () => {
+  const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
+  const before = put("a.yaml", ALLOW_GET, CONFIG_MAP)
+  expect(await diff(before, put("b.yaml", ALLOW_GET, other))).toBe(1)
+  expect(err).toContain("different mesh configurations")
+  expect(await diff(before, put("b.yaml", ALLOW_GET, CONFIG_MAP))).toBe(0)
+  expect(await diff(before, put("b.yaml", ALLOW_GET, other), "--mesh-config", put("mesh.yaml", CONFIG))).toBe(0)
 })
 
 describe("what is not modelled", () => {

@@ -10,6 +10,8 @@ import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 
 const MERLON = meshNames()
 const ISTIO = meshNames({ mesh: "istio", domain: "istio.io" })
+/** As where policies are read. */
+export const MAX_CHARACTERS = 16 << 20
 const NAMES = { merlon: MERLON, istio: ISTIO } as const
 
 export const DIALECTS = ["merlon", "istio"] as const
@@ -103,6 +105,8 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   return { why: `not modelled: it applies to a ${textOf(other) ?? "target"} and not to workloads`, matters: true }
 }
 
+/** Documents of any kind; a text that is not YAML has none, and is reported where policies are read from it. */
 export function objectsIn(text: string): readonly Fields[] {
-  return readDocuments(text, ISTIO, { maxCharacters: text.length }).map(({ value }) => fieldsOf(value))
+  const read = readDocuments(text, ISTIO, { maxCharacters: MAX_CHARACTERS })
+  return read.flatMap(({ value }) => (typeof value === "object" && value !== null ? [fieldsOf(value)] : []))
 }

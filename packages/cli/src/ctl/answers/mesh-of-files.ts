@@ -2,15 +2,16 @@
 // How the mesh of files is set up. Merlon's own files do not tell, so flags do; Istio's mesh configuration counts where it
 // is named or stands among the files.
 
+import { isDeepStrictEqual } from "node:util"
 import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
 import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
-import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import { type Fields, fieldsOf } from "../foreign.js"
 import { readText } from "../read-text.js"
 import { isIstio, namesIn, objectsIn } from "./dialect.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
 
-/** The mesh that the texts describe. `note` is told where that is not Merlon's own. */
+/** The mesh that the texts describe. `note` gets a line for Istio. */
 export async function meshOfFiles(
   texts: readonly SourceText[],
   flags: MeshSettings,
@@ -30,19 +31,19 @@ export async function meshOfFiles(
 
 function namedConfig({ name, text }: SourceText): Fields {
   const [first = {}] = objectsIn(text)
-  const found = configIn(first) ?? (first.kind === undefined ? first : undefined)
+  const found = configIn(first) ?? (first.kind === undefined ? parsed(text) : undefined)
   if (found !== undefined) return found
-  throw new CommandError("invalid-document", `${name}: it is neither a MeshConfig nor the ConfigMap \`istio\``)
+  throw invalid(`${name} is neither a MeshConfig nor the ConfigMap \`istio\``)
 }
 
+/** One mesh has one configuration: under two that differ, the same policies would mean two things. */
 function writtenIn(texts: readonly SourceText[]): Fields {
   const likely = texts.filter(({ text }) => /ConfigMap|IstioOperator/.test(text))
-  return (
-    likely
-      .flatMap(({ text }) => objectsIn(text))
-      .map(configIn)
-      .find(found => found !== undefined) ?? {}
-  )
+  const found = likely.flatMap(({ text }) => objectsIn(text).map(configIn)).filter(config => config !== undefined)
+  const [first = {}, ...others] = found
+  if (others.some(other => !isDeepStrictEqual(settingsIn(other), settingsIn(first))))
+    throw invalid("the files hold different mesh configurations; name the one that counts with `--mesh-config`")
+  return first
 }
 
 /** Of the ConfigMap `istio`, or of an IstioOperator. */
@@ -50,38 +51,51 @@ function configIn({ kind, metadata, data, spec }: Fields): Fields | undefined {
   if (kind === "IstioOperator") return fieldsOf(fieldsOf(spec).meshConfig)
   const { mesh } = fieldsOf(data)
   if (kind !== "ConfigMap" || fieldsOf(metadata).name !== "istio" || typeof mesh !== "string") return undefined
-  return objectsIn(mesh)[0]
+  return parsed(mesh)
+}
+
+function parsed(text: string): Fields {
+  const [first, ...others] = objectsIn(text)
+  if (first === undefined || others.length > 0) throw invalid("the mesh configuration is not one YAML document")
+  return first
 }
 
 interface IstioSettings extends Partial<Omit<MeshConfig, "names">> {
   readonly rootNamespace?: string
 }
 
-function settingsIn({
-  trustDomain,
-  trustDomainAliases,
-  rootNamespace,
-  pathNormalization,
-  defaultConfig,
-}: Fields): IstioSettings {
-  const { normalization } = fieldsOf(pathNormalization)
-  const { numTrustedProxies } = fieldsOf(fieldsOf(defaultConfig).gatewayTopology)
-  const aliases = listOf(trustDomainAliases).flatMap(one => textOf(one) ?? [])
+function settingsIn(config: Fields): IstioSettings {
+  const { normalization } = fieldsOf(config.pathNormalization)
+  const { numTrustedProxies: proxies } = fieldsOf(fieldsOf(config.defaultConfig).gatewayTopology)
+  const trustDomain = setting("trustDomain", config.trustDomain, isText)
+  const rootNamespace = setting("rootNamespace", config.rootNamespace, isText)
+  const trustDomainAliases = setting("trustDomainAliases", config.trustDomainAliases, isTexts)
+  const numTrustedProxies = setting("numTrustedProxies", proxies, isCount)
   return {
-    ...(typeof trustDomain === "string" && { trustDomain }),
-    ...(typeof rootNamespace === "string" && { rootNamespace }),
-    ...(aliases.length > 0 && { trustDomainAliases: aliases }),
+    ...(trustDomain !== undefined && { trustDomain }),
+    ...(rootNamespace !== undefined && { rootNamespace }),
+    ...(trustDomainAliases !== undefined && { trustDomainAliases }),
     ...(normalization !== undefined && { pathNormalization: normalizationOf(normalization) }),
-    ...(typeof numTrustedProxies === "number" && { numTrustedProxies }),
+    ...(numTrustedProxies !== undefined && { numTrustedProxies }),
   }
 }
 
+/** A setting that cannot be read is an error: answers under the default would be about another mesh. */
+function setting<T>(name: string, value: unknown, isRight: (value: unknown) => value is T): T | undefined {
+  if (value === undefined || value === null || isRight(value)) return value ?? undefined
+  throw invalid(`the mesh configuration has no valid \`${name}\``)
+}
+
+const isText = (value: unknown): value is string => typeof value === "string"
+const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText)
+const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
+
 function normalizationOf(value: unknown): PathNormalization {
-  // Istio's word for what it does by itself.
+  // Istio's word for its own default.
   const found = value === "DEFAULT" ? "BASE" : PATH_NORMALIZATIONS.find(mode => mode === value)
   if (found !== undefined) return found
-  throw new CommandError(
-    "invalid-document",
-    `the mesh configuration has the path normalization \`${String(value)}\`; known are DEFAULT, ${PATH_NORMALIZATIONS.join(", ")}`,
-  )
+  const known = PATH_NORMALIZATIONS.join(", ")
+  throw invalid(`the mesh configuration has the path normalization \`${String(value)}\`; known are DEFAULT, ${known}`)
 }
+
+const invalid = (message: string): CommandError => new CommandError("invalid-document", message)

@@ -14,7 +14,7 @@ import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
-import { isOurInvariant, notModelled } from "./dialect.js"
+import { isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
@@ -35,8 +35,6 @@ export interface PolicyFiles {
   /** Whether there was anything to read; a folder may be empty, as a mesh is where it begins. */
   readonly isEmpty: boolean
 }
-
-const MAX_CHARACTERS = 16 << 20
 
 export interface ReadPolicies {
   readonly names: MeshNames
