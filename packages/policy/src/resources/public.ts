@@ -45,7 +45,7 @@ export type {
   TrafficPolicy,
 } from "./mesh-service/definition.js"
 export { stringMatcher } from "./mesh-service/string-match.js"
-export { DEFAULT_RETRY_ON } from "./mesh-service/traffic.js"
+export { DEFAULT_RETRY_ON, RETRY_CONDITIONS } from "./mesh-service/traffic.js"
 export type { MtlsMode } from "./peer-authentication/definition.js"
 export { isPolicyTest } from "./policy-test.js"
 export { type ReadDocument, type ReadOptions, readDocuments } from "./read.js"

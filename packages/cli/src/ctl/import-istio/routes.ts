@@ -1,53 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VirtualService and the DestinationRules of its hosts become one MeshService: routes with their subsets written out,
-// and the TLS mode of the callers.
+// A VirtualService and the DestinationRules of its hosts become one MeshService: routes with their subsets written out, and how
+// callers treat each destination.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
-import { type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
+import { aboutOf, type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
+import { routeTraffic, trafficPolicyOf } from "./traffic.js"
 
-const MODES: { readonly [mode: string]: string } = { ISTIO_MUTUAL: "DUBBO_MUTUAL", DISABLE: "DISABLE" }
-/** Of a route: what says where requests go. Everything else changes them on the way. */
-const KNOWN_ROUTE = new Set(["name", "match", "route"])
+/** Of a route: what says where requests go, and how long and how often. Everything else changes them on the way. */
+const KNOWN_ROUTE = new Set(["name", "match", "route", "timeout", "retries"])
+
+interface Subset {
+  readonly labels: Fields
+  /** The sections that it has replace those of the rule. */
+  readonly trafficPolicy: Fields
+}
 
 interface Rule {
-  readonly subsets: ReadonlyMap<string, Fields>
-  readonly mode: string | undefined
+  readonly subsets: ReadonlyMap<string, Subset>
+  readonly trafficPolicy: Fields
 }
 
 export function importRoutes(documents: readonly Document[], names: MeshNames): Imported {
   const remarks: Remark[] = []
   const rules = new Map<string, Rule>()
-  const used = new Set<string>()
-  const services = documents.filter(({ object }) => object.kind === "VirtualService")
-  for (const { object, about } of documents.filter(({ object }) => object.kind === "DestinationRule")) {
-    const spec = fieldsOf(object.spec)
-    rules.set(shortHost(textOf(spec.host) ?? "", object), ruleOf(spec, about, remarks))
+  const destinationRules = documents.filter(({ object }) => object.kind === "DestinationRule")
+  for (const { object, about } of destinationRules) {
+    const host = shortHost(textOf(fieldsOf(object.spec).host) ?? "", object)
+    rules.set(host, merged(rules.get(host), ruleOf(fieldsOf(object.spec), about, names, remarks)))
   }
-  const kept = services.flatMap(({ object, about }) => meshService(object, about, { names, rules, used, remarks }))
-  // A rule without routes of its own still says how its host is called.
-  const alone = documents
-    .filter(({ object }) => object.kind === "DestinationRule")
-    .flatMap(({ object }) => {
-      const host = textOf(fieldsOf(object.spec).host) ?? ""
-      const mode = rules.get(shortHost(host, object))?.mode
-      return used.has(shortHost(host, object)) || mode === undefined
-        ? []
-        : [
-            document(object, names, {
-              hosts: [host],
-              trafficPolicy: { tls: { mode } },
-              routes: [{ service: [{ host }] }],
-            }),
-          ]
-    })
+  const kept = documents
+    .filter(({ object }) => object.kind === "VirtualService")
+    .flatMap(({ object, about }) => meshService(object, about, { names, rules, remarks }))
+  const governed = new Set(
+    kept.flatMap(object => listOf(fieldsOf(object.spec).hosts).map(host => shortHost(textOf(host) ?? "", object))),
+  )
+  const taken = new Set(kept.map(aboutOf))
+  // A rule whose host has no routes of its own still says how that host is called.
+  const alone = destinationRules.flatMap(({ object }) => {
+    const host = textOf(fieldsOf(object.spec).host) ?? ""
+    const trafficPolicy = rules.get(shortHost(host, object))?.trafficPolicy ?? {}
+    if (governed.has(shortHost(host, object)) || Object.keys(trafficPolicy).length === 0) return []
+    governed.add(shortHost(host, object))
+    const written = document(object, names, { hosts: [host], trafficPolicy, routes: [{ service: [{ host }] }] })
+    const { name } = fieldsOf(written.metadata)
+    return taken.has(aboutOf(written))
+      ? [{ ...written, metadata: { ...fieldsOf(written.metadata), name: `${textOf(name) ?? ""}-rule` } }]
+      : [written]
+  })
   return { documents: [...kept, ...alone], remarks }
 }
 
 interface Context {
   readonly names: MeshNames
   readonly rules: ReadonlyMap<string, Rule>
-  readonly used: Set<string>
   readonly remarks: Remark[]
 }
 
@@ -61,8 +67,12 @@ function meshService(object: Fields, about: string, context: Context): readonly 
     return lost("is for a gateway, which is no part of the mesh")
   if (spec.tcp !== undefined || spec.tls !== undefined)
     return lost("has routes of TCP or TLS; only `http` has a counterpart")
-  const routes: { readonly match: readonly unknown[] | undefined; readonly service: readonly Fields[] }[] = []
-  for (const value of listOf(spec.http)) {
+  const routes: {
+    readonly match: readonly unknown[] | undefined
+    readonly service: readonly Fields[]
+    readonly traffic: Fields
+  }[] = []
+  for (const [at, value] of listOf(spec.http).entries()) {
     const route = fieldsOf(value)
     const unknown = Object.keys(route).filter(field => !KNOWN_ROUTE.has(field))
     if (unknown.length > 0)
@@ -72,24 +82,29 @@ function meshService(object: Fields, about: string, context: Context): readonly 
       const destination = fieldsOf(target.destination)
       const host = textOf(destination.host) ?? ""
       const rule = context.rules.get(shortHost(host, object))
-      context.used.add(shortHost(host, object))
-      const subset = textOf(destination.subset)
-      const labels = subset === undefined ? undefined : rule?.subsets.get(subset)
-      if (subset !== undefined && labels === undefined)
-        return lost(`the subset \`${subset}\` of \`${host}\` is in no DestinationRule`)
+      const name = textOf(destination.subset)
+      const subset = name === undefined ? undefined : rule?.subsets.get(name)
+      if (name !== undefined && subset === undefined)
+        return lost(`the subset \`${name}\` of \`${host}\` is in no DestinationRule`)
+      const trafficPolicy = { ...rule?.trafficPolicy, ...subset?.trafficPolicy }
       const port = fieldsOf(destination.port).number
       service.push({
         host,
-        ...(subset === undefined ? {} : { name: subset, labels }),
+        ...(subset === undefined ? {} : { name, labels: subset.labels }),
         ...(port === undefined ? {} : { port: { number: port } }),
         ...(target.weight === undefined ? {} : { weight: target.weight }),
-        ...(rule?.mode === undefined ? {} : { trafficPolicy: { tls: { mode: rule.mode } } }),
+        ...(Object.keys(trafficPolicy).length === 0 ? {} : { trafficPolicy }),
       })
     }
     const match = listOf(route.match).map(one => withoutName(fieldsOf(one)))
-    routes.push({ match: match.length === 0 ? undefined : match, service })
+    const traffic = routeTraffic(route, `spec.http[${at}]`, context.names, lost)
+    routes.push({ match: match.length === 0 ? undefined : match, service, traffic })
   }
-  const isLast = (at: number): boolean => at === routes.length - 1 && routes[at]?.match === undefined
+  // Time limits and retries of the document would be those of its rules too, so a route that has some is a rule among others.
+  const isLast = (at: number): boolean =>
+    at === routes.length - 1 &&
+    routes[at]?.match === undefined &&
+    (at === 0 || Object.keys(routes[at]?.traffic ?? {}).length === 0)
   const matched = routes.filter((_, at) => !isLast(at))
   const last = routes.find((_, at) => isLast(at))
   return [
@@ -98,34 +113,41 @@ function meshService(object: Fields, about: string, context: Context): readonly 
       ...(matched.length === 0
         ? {}
         : {
-            rules: matched.map(({ match, service }) => ({
+            rules: matched.map(({ match, service, traffic }) => ({
               ...(match === undefined ? {} : { match }),
               route: [{ service }],
+              ...traffic,
             })),
           }),
-      ...(last === undefined ? {} : { routes: [{ service: last.service }] }),
+      ...(last === undefined ? {} : { routes: [{ service: last.service }], ...last.traffic }),
     }),
   ]
 }
 
-function ruleOf(spec: Fields, about: string, remarks: Remark[]): Rule {
-  const { tls, ...others } = fieldsOf(spec.trafficPolicy)
-  const written = textOf(fieldsOf(tls).mode)
-  if (Object.keys(others).length > 0) {
-    const message = `\`trafficPolicy.${Object.keys(others).join("`, `")}\` has no counterpart and is left out; who is called stays the same`
-    remarks.push({ about, severity: "changed", message })
-  }
-  if (written !== undefined && MODES[written] === undefined) {
-    remarks.push({
-      about,
-      severity: "lost",
-      message: `the TLS mode \`${written}\` has no counterpart; callers decide by the destination's own`,
-    })
-  }
+function ruleOf(spec: Fields, about: string, names: MeshNames, remarks: Remark[]): Rule {
+  const policy = (owner: Fields, path: string): Fields =>
+    trafficPolicyOf(fieldsOf(owner.trafficPolicy), path, names, message =>
+      remarks.push({ about, severity: "lost", message }),
+    )
   const subsets = listOf(spec.subsets).map(fieldsOf)
   return {
-    subsets: new Map(subsets.map(({ name, labels }) => [textOf(name) ?? "", fieldsOf(labels)])),
-    mode: written === undefined ? undefined : MODES[written],
+    subsets: new Map(
+      subsets.map((subset, at) => [
+        textOf(subset.name) ?? "",
+        { labels: fieldsOf(subset.labels), trafficPolicy: policy(subset, `spec.subsets[${at}].trafficPolicy`) },
+      ]),
+    ),
+    trafficPolicy: policy(spec, "spec.trafficPolicy"),
+  }
+}
+
+/** Istio reads several rules of one host as one: the first that says something counts. */
+function merged(first: Rule | undefined, next: Rule): Rule {
+  if (first === undefined) return next
+  const isSilent = Object.keys(first.trafficPolicy).length === 0
+  return {
+    subsets: new Map([...next.subsets, ...first.subsets]),
+    trafficPolicy: isSilent ? next.trafficPolicy : first.trafficPolicy,
   }
 }
 

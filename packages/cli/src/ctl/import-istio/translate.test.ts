@@ -77,7 +77,7 @@ kind: DestinationRule
 metadata: {name: web, namespace: app}
 spec:
   host: web
-  trafficPolicy: {tls: {mode: ISTIO_MUTUAL}, connectionPool: {}}
+  trafficPolicy: {tls: {mode: ISTIO_MUTUAL}}
   subsets: [{name: v1, labels: {version: v1}}, {name: v2, labels: {version: v2}}]
 `)
     const tls = { trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }
@@ -106,8 +106,141 @@ spec:
       },
     ])
     for (const document of documents) expect(validate(document, names).faults).toEqual([])
-    expect(remarks).toEqual([
-      expect.objectContaining({ severity: "changed", message: expect.stringContaining("connectionPool") }),
+    expect(remarks).toEqual([])
+  })
+
+  it("keep time limits, retries, balancing, limits and ejection", () => {
+    const { documents, remarks } = imported(`
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: web, namespace: app}
+spec:
+  hosts: [web]
+  http:
+    - match: [{uri: {prefix: /slow}}]
+      route: [{destination: {host: web, subset: v2}}]
+    - timeout: 3s
+      retries: {attempts: 4, perTryTimeout: 500ms, retryOn: "5xx,retriable-status-codes,429"}
+      route: [{destination: {host: web, subset: v1}}]
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: web, namespace: app}
+spec:
+  host: web
+  trafficPolicy:
+    loadBalancer: {simple: LEAST_CONN}
+    connectionPool: {tcp: {maxConnections: 0, connectTimeout: 1s}, http: {http1MaxPendingRequests: 0, http2MaxRequests: 7}}
+    outlierDetection: {consecutive5xxErrors: 3, maxEjectionPercent: 0}
+  subsets:
+    - {name: v1, labels: {version: v1}}
+    - {name: v2, labels: {version: v2}, trafficPolicy: {loadBalancer: {simple: ROUND_ROBIN}}}
+`)
+    const common = {
+      connectionPool: { tcp: { connectTimeout: "1s" }, http: { http2MaxRequests: 7 } },
+      outlierDetection: { consecutive5xxErrors: 3 },
+    }
+    const v1 = { ...common, loadBalancer: { simple: "LEAST_REQUEST" } }
+    const v2 = { ...common, loadBalancer: { simple: "ROUND_ROBIN" } }
+    expect(documents.map(({ spec }) => spec)).toEqual([
+      {
+        hosts: ["web"],
+        rules: [
+          {
+            match: [{ uri: { prefix: "/slow" } }],
+            route: [{ service: [{ host: "web", name: "v2", labels: { version: "v2" }, trafficPolicy: v2 }] }],
+          },
+          {
+            route: [{ service: [{ host: "web", name: "v1", labels: { version: "v1" }, trafficPolicy: v1 }] }],
+            timeout: "3s",
+            retries: { attempts: 4, perTryTimeout: "500ms", retryOn: "5xx,429", retryNonIdempotent: true },
+          },
+        ],
+      },
+    ])
+    for (const document of documents) expect(validate(document, names).faults).toEqual([])
+    expect(remarks).toEqual([])
+  })
+
+  it("retry under Istio's default conditions, and not at all without a number of attempts", () => {
+    const retries = (written: string) =>
+      imported(
+        `apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: web, namespace: app}\nspec: {hosts: [web], http: [{retries: ${written}, route: [{destination: {host: web}}]}]}`,
+      ).documents.map(({ spec }) => spec)
+    expect(retries("{attempts: 2}")).toMatchObject([
+      { retries: { retryOn: "connect-failure,refused-stream,unavailable,cancelled", retryNonIdempotent: true } },
+    ])
+    expect(retries("{}")).toMatchObject([{ retries: { attempts: 0 } }])
+    expect(retries("{attempts: 2, retryOn: retriable-headers}")).toMatchObject([{ retries: { attempts: 0 } }])
+  })
+
+  it("lose what Merlon rejects, and the reason is listed", () => {
+    const { documents, remarks } = imported(`
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: web, namespace: app}
+spec:
+  hosts: [web]
+  http: [{timeout: 2h, retries: {attempts: 99}, route: [{destination: {host: web}}]}]
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: web, namespace: app}
+spec:
+  host: web
+  trafficPolicy:
+    tls: {mode: ISTIO_MUTUAL, subjectAltNames: [a]}
+    loadBalancer: {consistentHash: {useSourceIp: true}}
+    connectionPool: {http: {maxRetries: 3, http2MaxRequests: 7}}
+    portLevelSettings: [{port: {number: 80}}]
+`)
+    expect(documents.map(({ spec }) => spec)).toEqual([
+      {
+        hosts: ["web"],
+        routes: [
+          {
+            service: [
+              {
+                host: "web",
+                trafficPolicy: {
+                  tls: { mode: "DUBBO_MUTUAL" },
+                  connectionPool: { http: { http2MaxRequests: 7 } },
+                },
+              },
+            ],
+          },
+        ],
+      },
+    ])
+    expect(remarks.map(({ about, severity, message }) => `${severity} ${about}: ${message.split(":")[0]}`)).toEqual([
+      "lost DestinationRule app/web: `spec.trafficPolicy.tls.subjectAltNames` has no counterpart",
+      "lost DestinationRule app/web: `spec.trafficPolicy.portLevelSettings` is left out",
+      "lost DestinationRule app/web: `spec.trafficPolicy.loadBalancer.consistentHash` is left out",
+      "lost DestinationRule app/web: `spec.trafficPolicy.connectionPool.http.maxRetries` is left out",
+      "lost VirtualService app/web: `spec.http[0].retries.attempts` is left out",
+      "lost VirtualService app/web: `spec.http[0].timeout` is left out",
+    ])
+    expect(remarks[3]?.message).toContain("retries stay within 20 % of the requests")
+  })
+
+  it("of a rule count where its host has no routes of its own", () => {
+    const { documents } = imported(`
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: web, namespace: app}
+spec: {hosts: [front], http: [{route: [{destination: {host: web}}]}]}
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: web, namespace: app}
+spec: {host: web, trafficPolicy: {tls: {mode: ISTIO_MUTUAL}}}
+`)
+    expect(documents).toMatchObject([
+      { metadata: { name: "web" }, spec: { hosts: ["front"] } },
+      {
+        metadata: { name: "web-rule" },
+        spec: { hosts: ["web"], trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } },
+      },
     ])
   })
 
