@@ -83,6 +83,8 @@ export class CallerProcess implements Caller {
     writeFileSync(file, JSON.stringify(options))
     const [first, ...args] = [...prefix, "node", "--import", "tsx", `bench/proxy/${program}.ts`, file]
     const child = spawn(first, args, { stdio: ["pipe", "pipe", "inherit"] })
+    // An interrupt ends the caller as well; that it takes no more orders shows in its answers.
+    child.stdin?.on("error", () => undefined)
     this.#process = child
     this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   }
