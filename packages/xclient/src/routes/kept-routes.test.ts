@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { writeCheckedFile } from "@merlon/xds/runtime"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { TestBook } from "../testing/book.js"
 import { TestMesh } from "../testing/mesh.js"
@@ -42,16 +43,25 @@ it("are known after a restart without the control plane, and asked for again whe
   const answer = book.ask("10.96.0.7:80")
   expect(answer).toBeInstanceOf(HostRouting)
   expect(answer instanceof HostRouting && answer.spec).toEqual(routes)
-  expect(book.ask("example.com:443")).toBe("absent")
   expect(book.ask("10.96.0.8:80")).toBe("unknown")
-  expect(book.subscription.names()).toEqual(["10.96.0.7:80", "example.com:443", "10.96.0.8:80"])
+  expect(book.subscription.names()).toEqual(["10.96.0.7:80", "10.96.0.8:80"])
   expect(book.subscription.known().size).toBe(0)
 })
 
-it.each(["192.0.2.1:443", "[2001:db8::1]:443"])("do not say that nobody of the mesh is at %s", async name => {
+const OUTSIDE = ["example.com:443", "192.0.2.1:443", "[2001:db8::1]:443"]
+
+it.each(OUTSIDE)("do not say that nobody of the mesh is at %s", async name => {
   await learn()
   const { book } = new TestBook({ answersAbsent: false })
   await new KeptRoutes(book, folder, log).close()
+  expect(book.ask(name)).toBe("unknown")
+})
+
+it.each(OUTSIDE)("of an earlier version do not say it of %s either", async name => {
+  writeCheckedFile(folder, "routes.json", JSON.stringify({ version: 1, routes: [{ name }] }))
+  const { book } = new TestBook({ answersAbsent: false })
+  await new KeptRoutes(book, folder, log).close()
+  expect(warnings).toEqual([])
   expect(book.ask(name)).toBe("unknown")
 })
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The routes and the outbound policy on disk, so that a proxy that starts while the control plane is away still reaches the hosts
-// it knew, over mutual TLS where that is demanded, and calls nothing in plaintext that demands it. What cannot be written is done
-// without; what does not match its checksum is not used.
+// it knew, over mutual TLS where that is demanded, and calls nothing in plaintext that demands it. That a host was outside of the
+// mesh is not kept: it may have joined since. What cannot be written is done without; what does not match its checksum is not used.
 
 import {
   decodeHostRoutes,
@@ -22,7 +22,7 @@ const MAX_BYTES = 8 * 1_048_576
 
 interface StoredRoute {
   readonly name: string
-  /** The resource as it came, in base64; absent where there is no such host. */
+  /** The resource as it came, in base64. Earlier versions also kept names without routes. */
   readonly routes?: string
 }
 
@@ -78,10 +78,10 @@ export class KeptRoutes {
     const stored: StoredRoute[] = []
     let bytes = 0
     for (const { name, spec } of this.#book.known()) {
-      const routes = spec === undefined ? undefined : this.#encode(spec)
-      bytes += name.length + (routes?.length ?? 0)
+      const routes = this.#encode(spec)
+      bytes += name.length + routes.length
       if (bytes > MAX_BYTES) break
-      stored.push({ name, ...(routes !== undefined && { routes }) })
+      stored.push({ name, routes })
     }
     const policy = this.#book.policy?.spec
     return { version: VERSION, routes: stored, ...(policy && { policy: base64(encodeOutboundPolicy(policy)) }) }
@@ -114,5 +114,5 @@ function base64(bytes: Uint8Array): string {
 }
 
 function readRoute({ name, routes }: StoredRoute): KeptRoute {
-  return { name, spec: routes === undefined ? undefined : decodeHostRoutes(Buffer.from(routes, "base64")) }
+  return { name, ...(routes !== undefined && { spec: decodeHostRoutes(Buffer.from(routes, "base64")) }) }
 }

@@ -15,7 +15,6 @@ import type { Subscription } from "@merlon/xds/client"
 import { Emitter, messageOf } from "@merlon/xds/runtime"
 import { Destinations } from "../balance/destination.js"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
-import { addressIn } from "./authority.js"
 import { callMatcher } from "./call-matcher.js"
 import { HostRouting } from "./host-routing.js"
 import type { OutboundPolicy } from "./outbound-policy.js"
@@ -50,10 +49,11 @@ export interface RouteBookOptions {
   readonly now?: () => number
 }
 
-/** An answer of the control plane that outlives the process; without routes, that there is no such host and port. */
+/** Routes that outlive the process. */
 export interface KeptRoute {
   readonly name: string
-  readonly spec: HostRoutesSpec | undefined
+  /** Absent in what earlier versions kept of a host that was outside of the mesh. */
+  readonly spec?: HostRoutesSpec
 }
 
 const DEFAULT_LIMIT = 1_000
@@ -95,24 +95,21 @@ export class RouteBook {
     apply: async update => this.#apply(update),
   }
 
-  /** What is known, the most recently asked for first. */
-  known(): readonly KeptRoute[] {
+  /** The routes that are known, the most recently asked for first. */
+  known(): readonly Required<KeptRoute>[] {
     return [...this.#pages]
       .reverse()
-      .flatMap(([name, { answer }]) =>
-        answer === "unknown" ? [] : [{ name, spec: answer === "absent" ? undefined : answer.spec }],
-      )
+      .flatMap(([name, { answer }]) => (answer instanceof HostRouting ? [{ name, spec: answer.spec }] : []))
   }
 
-  /** For a new book: answers of an earlier process, which count until the control plane says something else. */
+  /** For a new book: routes of an earlier process, which count until the control plane says something else. */
   restore(kept: readonly KeptRoute[]): void {
     for (const { name, spec } of kept.toReversed()) {
-      // Fail closed: a workload that demands mutual TLS may have got the address since. The outbound policy decides about it.
-      if (spec === undefined && addressIn(name) !== undefined) continue
+      // Fail closed: the name may have joined the mesh since, or a workload that demands mutual TLS may have got the address.
+      if (spec === undefined) continue
       // Without a version: the control plane sends it again, whatever it is now.
-      const answer = spec === undefined ? "absent" : this.#routing(spec)
-      this.#pages.set(name, { answer, version: "", askedAt: this.#now(), users: 0 })
-      if (spec !== undefined) this.#options.onTrust(spec.trust)
+      this.#pages.set(name, { answer: this.#routing(spec), version: "", askedAt: this.#now(), users: 0 })
+      this.#options.onTrust(spec.trust)
     }
     this.#resubscribe()
   }
