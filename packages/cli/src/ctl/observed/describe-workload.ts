@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers what there is to know of a workload: the control plane's report of it, the use of the rules in force, who can call
-// it by proof, and what called it. Each is asked with the rights of whoever types, and is missing where they do not suffice.
+// it by proof, what called it, and how callers treat it. Each is asked with the rights of whoever types, and is missing where they do not suffice.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy/proof"
+import { type MeshService, validate } from "@merlon/policy/resources"
 import { clusterPolicies } from "../answers/cluster-set.js"
 import { InputLog } from "../answers/inputs.js"
 import { limitsOf, type QuestionFlags } from "../answers/question-flags.js"
 import { note } from "../answers/question-source.js"
 import { reachJson } from "../answers/reach-report.js"
+import { knownKinds } from "../catalog/known-kinds.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import type { GetFlags } from "../get/get-flags.js"
+import { listObjects } from "../get/read-list.js"
+import { ofServed } from "../lookup/not-found.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import { type Asking, isNowhere, observedList, observedOne, observedPath, type Seen, seenOf } from "./answers-api.js"
+import { type HostTraffic, hostTraffic } from "./host-traffic.js"
 
 /** What is known, or why it is not. */
 export type Known<T> = { readonly known: T } | { readonly missing: string }
@@ -26,6 +32,8 @@ export interface WorkloadDescription {
   readonly calls: Known<readonly Seen[]>
   /** What the workload calls, as its own proxies counted it. */
   readonly destinations: Known<readonly Seen[]>
+  /** How callers treat its Services. */
+  readonly traffic: Known<readonly HostTraffic[]>
 }
 
 export async function describeWorkload(
@@ -42,6 +50,7 @@ export async function describeWorkload(
     callers: await known(() => callersOf(session, workload, flags)),
     calls: await known(() => itemsOf(session, { resource: "calls", namespace, query: called })),
     destinations: await known(() => destinationsOf(session, { resource: "destinations", namespace, query: called })),
+    traffic: await known(() => trafficOf(session, workload)),
   }
 }
 
@@ -83,6 +92,31 @@ async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<rea
     }
   }
   return found
+}
+
+/** A root namespace that may not be read is left out: MeshServices there govern only hosts that have none of their own. */
+async function trafficOf(session: Session, { namespace, spec }: Seen): Promise<readonly HostTraffic[]> {
+  const { rootNamespace } = session.names
+  const documents: MeshService[] = []
+  for (const place of new Set([namespace, rootNamespace])) {
+    try {
+      documents.push(...(await meshServicesIn(session, place)))
+    } catch (error) {
+      if (!isRefused(error) || place === namespace) throw error
+    }
+  }
+  const services = listOf(spec.services).flatMap(service => textOf(service) ?? [])
+  return hostTraffic(services, documents, { namespace, rootNamespace })
+}
+
+async function meshServicesIn(session: Session, namespace: string): Promise<readonly MeshService[]> {
+  const kinds = knownKinds(session.names).filter(({ kind }) => kind === "MeshService")
+  // Of the flags `listObjects` reads only filters, of which there are none.
+  const lists = await ofServed(kinds, kind => listObjects({ ...session, namespace }, kind, {} as GetFlags))
+  return lists
+    .flatMap(({ items }) => items)
+    .map(object => validate(object, session.names).document)
+    .filter(document => document?.kind === "MeshService")
 }
 
 /** By the control plane, which knows how the mesh is set up; here, where it has no time, or we no right to its. */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload as people and programs read of it. `npx vitest run -u` writes the files anew.
 
+import type { MeshService } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { Fields } from "../foreign.js"
 import type { Seen } from "./answers-api.js"
 import type { WorkloadDescription } from "./describe-workload.js"
+import { hostTraffic } from "./host-traffic.js"
 import { workloadJson, workloadText } from "./workload-text.js"
 
 const NOW = Date.parse("2026-11-16T12:00:00Z")
@@ -38,6 +40,29 @@ const WORKLOAD = seen("web", {
     { stage: "allow", kind: "AuthorizationPolicy", policy: "foo/readers", enforcement: "Shadow", rules: 2 },
   ],
 })
+const v2 = { host: "web", name: "v2", labels: { version: "v2" } }
+const MESH_SERVICE: MeshService = {
+  apiVersion: "networking.merlon.dev/v1alpha3",
+  kind: "MeshService",
+  metadata: { name: "web", namespace: "foo" },
+  spec: {
+    hosts: ["web"],
+    trafficPolicy: {
+      tls: { mode: "DUBBO_MUTUAL" },
+      connectionPool: { tcp: { idleTimeout: "5m" }, http: { idleTimeout: "10s", http2MaxRequests: 7 } },
+      outlierDetection: {},
+    },
+    timeout: "3s",
+    retries: { attempts: 2, retryOn: "5xx" },
+    rules: [
+      { route: [{ service: [v2] }] },
+      {
+        route: [{ service: [{ ...v2, trafficPolicy: { loadBalancer: { simple: "ROUND_ROBIN" } } }] }],
+        timeout: "1s",
+      },
+    ],
+  },
+}
 const use = { kind: "AuthorizationPolicy", policy: "foo/readers", action: "ALLOW", enforcement: "Shadow" }
 const DESCRIPTION: WorkloadDescription = {
   workload: WORKLOAD,
@@ -94,6 +119,7 @@ const DESCRIPTION: WorkloadDescription = {
       }),
     ],
   },
+  traffic: { known: hostTraffic(["web"], [MESH_SERVICE], { namespace: "foo", rootNamespace: "merlon-system" }) },
 }
 const missing = { missing: 'callers is forbidden: User "jane" cannot create resource "callers"' }
 const BARE: WorkloadDescription = {
@@ -102,6 +128,7 @@ const BARE: WorkloadDescription = {
   callers: missing,
   calls: { known: [] },
   destinations: { known: [] },
+  traffic: { known: [] },
 }
 const UNDECIDED: WorkloadDescription = {
   ...BARE,
@@ -116,4 +143,19 @@ it.each([
   ["workload-undecided.txt", workloadText(UNDECIDED, NOW)],
 ])("%s", async (name, text) => {
   await expect(`${text}\n`).toMatchFileSnapshot(`golden/${name}`)
+})
+
+it.each([
+  ["the oldest MeshService of its own namespace", ["merlon-system/all", "foo/young", "foo/old"], "foo/old"],
+  ["one of the root namespace where it has none", ["merlon-system/all", "bar/guest"], "merlon-system/all"],
+  ["none of another namespace", ["bar/guest"], undefined],
+])("a Service is governed by %s", (_, given, governing) => {
+  const documents = given.map((id, at): MeshService => {
+    const [namespace = "", name = ""] = id.split("/")
+    const creationTimestamp = `2026-11-16T12:00:0${9 - at}Z`
+    const metadata = { namespace, name, creationTimestamp }
+    return { ...MESH_SERVICE, metadata, spec: { hosts: ["web.foo.svc.cluster.local"] } }
+  })
+  const [row] = hostTraffic(["web"], documents, { namespace: "foo", rootNamespace: "merlon-system" })
+  expect(row?.meshService).toBe(governing)
 })

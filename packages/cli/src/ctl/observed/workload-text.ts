@@ -8,12 +8,14 @@ import { visible } from "../terminal.js"
 import { age } from "../workload/age.js"
 import { type Seen, shortCaller } from "./answers-api.js"
 import type { Known, WorkloadDescription } from "./describe-workload.js"
+import type { HostTraffic } from "./host-traffic.js"
 import { ago, leftOf, shown, stateOf, table } from "./tables.js"
 
 /** Calls that are shown; JSON has all. */
 const MOST = 20
 
-export function workloadJson({ workload, rules, callers, calls, destinations }: WorkloadDescription): object {
+export function workloadJson(description: WorkloadDescription): object {
+  const { workload, rules, callers, calls, destinations, traffic } = description
   return {
     name: `${workload.namespace}/${workload.name}`,
     ...workload.spec,
@@ -23,6 +25,7 @@ export function workloadJson({ workload, rules, callers, calls, destinations }: 
     callers: "known" in callers ? callers.known : callers,
     calls: "known" in calls ? calls.known.map(({ spec }) => spec) : calls,
     destinations: "known" in destinations ? destinations.known.map(({ spec }) => spec) : destinations,
+    traffic: "known" in traffic ? traffic.known : traffic,
   }
 }
 
@@ -33,7 +36,7 @@ function usesOf({ kind, policy }: Fields, rules: readonly Seen[]): readonly Fiel
 }
 
 export function workloadText(description: WorkloadDescription, now: number): string {
-  const { workload, rules, callers, calls, destinations } = description
+  const { workload, rules, callers, calls, destinations, traffic } = description
   const { namespace, name, spec } = workload
   const labels = Object.entries(textsOf(spec.labels)).map(([key, value]) => `${key}=${value}`)
   const otherwise = listOf(spec.otherwise).map(String)
@@ -49,6 +52,7 @@ export function workloadText(description: WorkloadDescription, now: number): str
     ...section("Ports", portLines(spec)),
     ...section("Policies, in the order in which a request meets them", policyLines(spec, rules, now)),
     ...section("Who can call it", told(callers, callerLines)),
+    ...section("How its Services are called", told(traffic, trafficLines)),
     ...section(
       "What called it",
       told(calls, list => callLines(list, now)),
@@ -163,6 +167,16 @@ function callerLines({ result, ways, undecided }: Fields): readonly string[] {
   if (rows.length === 0) return result === "proved" ? ["no caller (proved)"] : others
   const end = result === "proved" ? ["and no other caller (proved)"] : others
   return [...linesOf(["CALLERS", "REQUESTS", "LIMITS", "BY"], rows), ...end]
+}
+
+/** One line for each setting: lists of limits are long. */
+function trafficLines(traffic: readonly HostTraffic[]): readonly string[] {
+  if (traffic.length === 0) return ["no MeshService governs them: the defaults hold"]
+  const rows = traffic.flatMap(({ service, meshService, scope, settings }) => {
+    const said = Object.entries(settings).map(([field, value]) => `${field}: ${value}`)
+    return (said.length === 0 ? ["the defaults"] : said).map(line => [service, meshService, scope, line])
+  })
+  return linesOf(["SERVICE", "MESHSERVICE", "FOR", "SETTING"], rows)
 }
 
 /** Where no rule settled it. */
