@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one updater of generated files: CRDs, reference pages and the chart, from their definitions; the README's session as a
+// The one updater of generated files: CRDs, JSON Schemas, reference pages and the chart, from their definitions; the README's session as a
 // picture.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { meshNames } from "@merlon/policy"
 import { chartFiles } from "./generate/chart.js"
 import { ERRORS_PAGE, errorsPage } from "./generate/errors-page.js"
+import { jsonSchemas } from "./generate/json-schemas.js"
 import { policyFiles } from "./generate/policy-files.js"
 import { SESSION_PICTURE, sessionPicture } from "./generate/session-picture.js"
 
@@ -17,6 +18,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const readme = readFileSync(join(root, "README.md"), "utf8")
 const files = [
   ...policyFiles(meshNames()),
+  ...jsonSchemas(meshNames()),
   ...chartFiles(version),
   [ERRORS_PAGE, errorsPage()] as const,
   [SESSION_PICTURE, sessionPicture(readme)] as const,

@@ -18,12 +18,13 @@ const json = (path: string, value: object): FileEntry => file(path, `${JSON.stri
 
 export const LEGAL = ["LICENSE", "NOTICE"] as const
 
-/** The samples without their sources: everything the pages name, and the programs where Node runs them. */
+/** The samples without their sources: everything the pages name, and the programs where Node runs them. Their schemas lie beside them. */
 export function sampleEntries(prefix: string, withPrograms: boolean): readonly Entry[] {
   const kinds = ["manifests", "policies", "keys", "answers", ...(withPrograms ? ["dist"] : [])]
-  return kinds
-    .flatMap(kind => entriesOf(`samples/${kind}`, `${prefix}${kind}/`))
+  const samples = kinds
+    .flatMap(kind => entriesOf(`samples/${kind}`, `${prefix}samples/${kind}/`))
     .filter(({ path }) => !/\.(map|d\.ts|tsbuildinfo)$|\.test\.js$/.test(path))
+  return [...samples, ...entriesOf("schemas", `${prefix}schemas/`)]
 }
 
 /** Of a folder that the programs were bundled into. */
@@ -47,7 +48,7 @@ export function programsPackage(version: string, bundle: string): Packed {
     file("package/THIRD_PARTY_NOTICES", thirdPartyNotices(components)),
     ...entriesOf("packages/cli/bin", "package/bin/").map(entry => ({ ...entry, mode: 0o755 })),
     ...programsOfBundle(bundle, "package/bundle/").map(withoutMapComment),
-    ...sampleEntries("package/samples/", true),
+    ...sampleEntries("package/", true),
   ]
   return { archive: tarGz(entries), components }
 }

@@ -41,7 +41,7 @@ export function standaloneArchive({ arch, program, version, components, level }:
     ...programs(`${top}bin/`, program),
     ...legalFiles(top, components),
     file(`${top}README.md`, readFileSync("README.md")),
-    ...sampleEntries(`${top}samples/`, false),
+    ...sampleEntries(top, false),
     ...entriesOf(UNITS, `${top}systemd/`),
   ]
   return tarGz(entries, level)
@@ -56,7 +56,7 @@ export function debianPackage({ arch, program, version, components, level }: Exe
   const files = [
     ...programs("./usr/bin/", program),
     ...legalFiles("./usr/share/doc/merlon/", components),
-    ...sampleEntries("./usr/share/merlon/samples/", false),
+    ...sampleEntries("./usr/share/merlon/", false),
     ...entriesOf(UNITS, "./usr/lib/systemd/system/"),
   ]
   const folders = new Set(files.flatMap(({ path }) => parents(path)))
