@@ -46,6 +46,8 @@ export default defineConfig({
           page("Switch to STRICT", "/docs/switch-to-strict"),
           page("Compare policies before you apply them", "/docs/answers"),
           page("Test policies", "/docs/policy-tests"),
+          page("Check policies where you work", "/docs/pipelines"),
+          page("Let an AI assistant ask", "/docs/mcp"),
           page("Use the console", "/docs/console"),
           page("Use the policy library", "/docs/policy-library"),
         ],

@@ -37,6 +37,7 @@ const COMMON: BuildOptions & { metafile: true } = {
 }
 
 const PROOF_THREAD = "packages/control/src/proofs/proof-thread-main.ts"
+const QUESTION_THREAD = "packages/cli/src/ctl/mcp/question-thread-main.ts"
 
 const PREBUILDS = "node_modules/classic-level/prebuilds"
 const SYSTEMS = /^(linux|darwin)-/
@@ -64,6 +65,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
       "parent-watchdog": "packages/cli/src/local/processes/parent-watchdog.ts",
       // Found beside whatever starts it, which lies in the same folder.
       "proof-thread-main": PROOF_THREAD,
+      "question-thread-main": QUESTION_THREAD,
     },
     plugins: [...plugins, xserverApart],
   })
@@ -89,6 +91,7 @@ export const KOFFI_ASSET = "koffi.node"
 
 /** The same of the code that runs in a thread of its own. */
 export const PROOF_THREAD_ASSET = "proof-thread.cjs"
+export const QUESTION_THREAD_ASSET = "question-thread.cjs"
 
 /** For Linux with glibc, which is what the executables are for. */
 export function storeBinary(arch: "x64" | "arm64"): string {
@@ -107,9 +110,13 @@ const storeFromAsset: Plugin = {
 /** Everything as one script in the older module format, the only one that executables hold. */
 export async function bundleScript(outfile: string): Promise<void> {
   await buildPage()
+  await buildScript("scripts/release/executable-main.ts", outfile)
+}
+
+async function buildScript(entry: string, outfile: string): Promise<void> {
   await build({
     ...COMMON,
-    entryPoints: ["scripts/release/executable-main.ts"],
+    entryPoints: [entry],
     outfile,
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
@@ -121,4 +128,9 @@ export async function bundleScript(outfile: string): Promise<void> {
 /** A thread begins with a script too, and cannot share the other's. */
 export async function bundleProofThread(outfile: string): Promise<void> {
   await build({ ...COMMON, entryPoints: [PROOF_THREAD], outfile, format: "cjs" })
+}
+
+/** The same of the thread that answers `merlonctl mcp`. */
+export async function bundleQuestionThread(outfile: string): Promise<void> {
+  await buildScript(QUESTION_THREAD, outfile)
 }

@@ -18,9 +18,11 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import {
   bundleProofThread,
+  bundleQuestionThread,
   bundleScript,
   KOFFI_ASSET,
   PROOF_THREAD_ASSET,
+  QUESTION_THREAD_ASSET,
   STORE_ASSET,
   storeBinary,
 } from "./bundling.js"
@@ -79,10 +81,12 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableReque
     const config = join(folder, "sea.json")
     await bundleScript(script)
     await bundleProofThread(join(folder, PROOF_THREAD_ASSET))
+    await bundleQuestionThread(join(folder, QUESTION_THREAD_ASSET))
     const assets = {
       [STORE_ASSET]: resolve(storeBinary(arch)),
       [KOFFI_ASSET]: resolve(koffiBinary(arch).file),
       [PROOF_THREAD_ASSET]: PROOF_THREAD_ASSET,
+      [QUESTION_THREAD_ASSET]: QUESTION_THREAD_ASSET,
     }
     // By name alone: a path would be written into the executable, and it is another one each time.
     const settings = {

@@ -28,6 +28,7 @@ const ready = {
   called: 200,
   routed: expect.stringContaining('"web.app.svc.cluster.local"'),
   compared: expect.stringContaining("nobody"),
+  asked: expect.stringContaining("read: 1 policy"),
   warnings: [],
 }
 
@@ -91,7 +92,7 @@ it("the package and the archive hold every sample that the README and the pages 
   )
   expect(named).toContain("samples/answers/admins-only.yaml")
   const packed = execFileSync("tar", ["-tzf", join(out, `merlon-${version}.tgz`)], { encoding: "utf8" }).split("\n")
-  const standalone = sampleEntries("samples/", false).map(({ path }) => path)
+  const standalone = sampleEntries("", false).map(({ path }) => path)
   const held = (paths: readonly string[], path: string): boolean =>
     paths.some(one => one === path || one.startsWith(`${path}/`))
   for (const path of named) {

@@ -16,6 +16,8 @@ export interface Tried {
   readonly status: string
   /** What only the thread for proofs can tell: that a policy selects nothing that runs. */
   readonly compared: string
+  /** What `merlonctl mcp` answers, which takes a thread too. */
+  readonly asked: string
   /** Of processes that could not call the C library. */
   readonly warnings: readonly string[]
 }
@@ -43,6 +45,7 @@ export async function tryMesh(bin: string, home: string, path = process.env.PATH
       routed,
       status: await ctl("status"),
       compared,
+      asked: await askedIn(home, join(bin, "merlonctl"), env),
       warnings,
     }
   } finally {
@@ -55,6 +58,13 @@ kind: AuthorizationPolicy
 metadata: {name: lonely, namespace: foo}
 spec: {selector: {matchLabels: {app: nobody}}, rules: [{}]}
 `
+
+async function askedIn(home: string, program: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const asking = run(program, ["mcp"], { cwd: home, env })
+  const params = { name: "analyze", arguments: { files: ["lonely.yaml"], format: "text" } }
+  asking.child.stdin?.end(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })}\n`)
+  return (await asking).stdout
+}
 
 /** Applied until it is told of: on a busy machine there may be no time for it at first. */
 async function comparedIn(home: string, apply: (file: string) => Promise<string>): Promise<string> {

@@ -185,6 +185,16 @@ export const CLI_ERRORS = {
     cause: "a file is missing, not readable, too large, or not in the expected format",
     fix: "check the path and the format that the message names",
   },
+  "outside-roots": {
+    exit: 1,
+    cause: "a file is outside of the folders that `merlonctl mcp` may read",
+    fix: "start the server with `--root FOLDER` for each folder that it may read",
+  },
+  "no-cluster": {
+    exit: 1,
+    cause: "a question to `merlonctl mcp` needs a cluster, and the server was started for files only",
+    fix: "start the server with `--cluster`, or ask about files",
+  },
   "unwritable-file": {
     exit: 1,
     cause: "a file or folder cannot be written",

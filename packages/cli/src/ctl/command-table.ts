@@ -150,6 +150,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "Show the version",
     load: async () => (await import("./commands/version.js")).versionCommand(),
   },
+  mcp: {
+    summary: "Answer questions of AI assistants over the Model Context Protocol",
+    load: async () => (await import("./commands/mcp.js")).mcpCommand(),
+  },
   completion: {
     summary: "Generate shell completion",
     load: async wholeProgram => (await import("./commands/completion.js")).completionCommand(wholeProgram),

@@ -13,6 +13,7 @@ import {
 } from "@merlon/control/kubernetes"
 import { onlyAnswers } from "./api/only-answers.js"
 import { Catalog } from "./catalog/catalog.js"
+import { checkCluster } from "./confinement.js"
 import { CommandError } from "./exit.js"
 import type { ClusterFlags } from "./flags.js"
 import { localKubeconfig, namedKubeconfig } from "./local-kubeconfig.js"
@@ -69,6 +70,7 @@ function noAnswerCode(reason: string): NoAnswerCode {
 }
 
 export function connectionOf({ kubeconfig, context }: ClusterFlags): Connection {
+  checkCluster()
   const { env } = process
   const listed = (env.KUBECONFIG ?? "") !== ""
   const chosen =

@@ -4,12 +4,14 @@
 
 import { isUtf8 } from "node:buffer"
 import { readFile, stat } from "node:fs/promises"
+import { checkInBounds } from "./confinement.js"
 import { CommandError } from "./exit.js"
 
 const MAX_BYTES = 64 << 20
 
 export async function readText(file: string, what = "the file", most = MAX_BYTES): Promise<string> {
   if (file === "-") return standardInput()
+  await checkInBounds(file)
   try {
     const { size } = await stat(file)
     if (size > most) throw new CommandError("unreadable-file", `\`${file}\` has more than ${most} bytes`)

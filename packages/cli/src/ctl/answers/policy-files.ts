@@ -7,6 +7,7 @@ import { stat } from "node:fs/promises"
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { PolicyDocument, Position } from "@merlon/policy/resources"
 import { isPolicyTest, type ReadDocument, readDocuments, validate } from "@merlon/policy/resources"
+import { checkInBounds } from "../confinement.js"
 import { GitRevision } from "../documents/git-sources.js"
 import { showFinding } from "../documents/manifests.js"
 import { type FolderFiles, filesIn, type SourceText } from "../documents/sources.js"
@@ -135,6 +136,7 @@ export async function readSource(path: string, log: InputLog): Promise<readonly 
   if (found === undefined && /^[^/].*:/.test(path)) {
     return new GitRevision(path, TELLING_KINDS, what => log.skip(what)).texts()
   }
+  await checkInBounds(path)
   // A folder without files is a set without policies: a mesh may begin so.
   const files = found?.isDirectory() === true ? await filesIn(path, { recursive: true }) : undefined
   if (files !== undefined) await logUnread(files, TELLING_KINDS, log)

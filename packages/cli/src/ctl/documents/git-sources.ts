@@ -5,6 +5,7 @@
 import { execFile } from "node:child_process"
 import { posix } from "node:path"
 import { promisify } from "node:util"
+import { checkNameInBounds } from "../confinement.js"
 import { CommandError } from "../exit.js"
 import { utf8 } from "../read-text.js"
 import { isManifestName, type SourceText } from "./sources.js"
@@ -48,6 +49,7 @@ export class GitRevision {
   async #texts(path: string): Promise<readonly SourceText[]> {
     if (this.#seen.has(path)) return []
     this.#seen.add(path)
+    checkNameInBounds(path)
     const entries = await this.#entries(path)
     if (entries.length === 0 && path !== "") await this.#git("cat-file", "-e", `${this.#revision}:${path}`)
     const texts: SourceText[] = []
@@ -131,7 +133,9 @@ export class GitRevision {
 
   async #bytes(...args: string[]): Promise<Buffer> {
     try {
-      return (await run("git", args, { maxBuffer: 64 << 20, encoding: "buffer" })).stdout
+      // A path is a path: git would read `:(top)secrets` as one from the top of the repository.
+      const env = { ...process.env, GIT_LITERAL_PATHSPECS: "1" }
+      return (await run("git", args, { maxBuffer: 64 << 20, encoding: "buffer", env })).stdout
     } catch (error) {
       const { stderr, message, code } = error as GitFailure // what execFile throws
       throw new GitError(

@@ -3,6 +3,7 @@
 
 import { readdir, realpath, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { checkInBounds } from "../confinement.js"
 import { CommandError, usageError } from "../exit.js"
 import { readText, standardInput } from "../read-text.js"
 
@@ -69,6 +70,7 @@ export async function filesIn(
   entered = new Set<string>(),
 ): Promise<FolderFiles> {
   const found = { manifests: [] as string[], others: [] as string[], broken: [] as string[] }
+  await checkInBounds(folder)
   const here = await realpath(folder)
   if (entered.has(here)) return found
   entered.add(here)

@@ -3,6 +3,7 @@
 // only show manifests do not count.
 
 import { open } from "node:fs/promises"
+import { checkInBounds } from "../confinement.js"
 
 const PAGE = /\.(md|mdx|markdown|adoc|rst|html?)$/i
 const PACKED = /\.(zip|tar|tgz|tar\.\w+|(ya?ml|json)\.(gz|bz2|xz|zst|lz4|br|enc|age|gpg|asc))$/i
@@ -23,6 +24,7 @@ export const COMPRESSED = "it is compressed or encrypted; unpack it"
 /** The kind that the file holds; undefined where it holds none of them. */
 export async function kindIn(file: string, kinds: readonly string[]): Promise<string | undefined> {
   if (isPage(file)) return undefined
+  await checkInBounds(file)
   const opened = await open(file)
   try {
     const length = Math.min(MOST, (await opened.stat()).size)

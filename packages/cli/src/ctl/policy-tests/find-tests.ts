@@ -9,6 +9,7 @@ import { type PolicyTestFile, readTests } from "@merlon/policy/policy-tests"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { InputLog } from "../answers/inputs.js"
 import { logUnread, readPolicyFiles } from "../answers/policy-files.js"
+import { checkInBounds } from "../confinement.js"
 import { showFinding } from "../documents/manifests.js"
 import { filesIn } from "../documents/sources.js"
 import { kindIn } from "../documents/unread-file.js"
@@ -40,6 +41,7 @@ export async function findTests(paths: readonly string[], options: FindOptions):
 }
 
 async function testFiles(path: string, log: InputLog): Promise<readonly string[]> {
+  await checkInBounds(path)
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) throw new CommandError("invalid-document", `there is no \`${path}\``)
   if (!found.isDirectory()) return [path]

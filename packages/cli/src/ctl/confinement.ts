@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a question may read. People who type a command may name any file and cluster. A program that asks on somebody's
+// behalf is confined to folders, links that lead out of them are not followed, and the cluster is used only if that was
+// allowed.
+
+import { realpath } from "node:fs/promises"
+import { isAbsolute, relative, resolve, sep } from "node:path"
+import { CommandError } from "./exit.js"
+
+export interface Confinement {
+  /** Real paths of the folders that may be read. */
+  readonly roots: readonly string[]
+  readonly cluster: boolean
+}
+
+let confined: Confinement | undefined
+
+/** For the rest of this thread; undefined lifts it. */
+export function confine(to: Confinement | undefined): void {
+  confined = to
+}
+
+/** Fails where the path, or what it links to, is outside. A path that does not exist is judged by its name. */
+export async function checkInBounds(path: string): Promise<void> {
+  if (confined === undefined) return
+  const real = await realpath(path).catch(() => resolve(path))
+  if (!isInside(real, confined.roots)) throw outside(path)
+}
+
+/** The same for a path that names no file of this machine, as one in a git revision. */
+export function checkNameInBounds(path: string): void {
+  if (confined !== undefined && !isInside(resolve(path), confined.roots)) throw outside(path)
+}
+
+export function checkCluster(): void {
+  if (confined?.cluster === false)
+    throw new CommandError(
+      "no-cluster",
+      "this server answers about files only; start it with `--cluster` for the cluster",
+    )
+}
+
+function isInside(path: string, folders: readonly string[]): boolean {
+  return folders.some(folder => {
+    const way = relative(folder, path)
+    return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  })
+}
+
+function outside(path: string): CommandError {
+  return new CommandError(
+    "outside-roots",
+    `\`${path}\` is outside of the folders that this server may read; start it with \`--root\` to add one`,
+  )
+}
