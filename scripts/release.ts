@@ -59,7 +59,7 @@ function takeVersion(next: string): void {
       "packages/cli/src/version.ts",
       readFileSync("packages/cli/src/version.ts", "utf8").replace(/(VERSION = )"[^"]+"/, `$1"${next}"`),
     ] as const,
-    ...["deploy/helm/merlon/Chart.yaml", "deploy/helm/merlon/values.yaml"].map(
+    ...["action.yml", "deploy/helm/merlon/Chart.yaml", "deploy/helm/merlon/values.yaml"].map(
       path => [path, readFileSync(path, "utf8").replaceAll(before, next)] as const,
     ),
     ["package-lock.json", lockWithVersion(readFileSync("package-lock.json", "utf8"), next)] as const,

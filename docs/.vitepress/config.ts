@@ -20,7 +20,7 @@ export default defineConfig({
   cleanUrls: true,
   ignoreDeadLinks: [FILES],
   // Words between double braces are shell and Go templates here, never Vue's.
-  markdown: { languageAlias: { "policy-test": "yaml" }, config: md => void md.set({ html: false }) },
+  markdown: { languageAlias: { "policy-test": "yaml", workflow: "yaml" }, config: md => void md.set({ html: false }) },
   vue: { template: { compilerOptions: { delimiters: ["\u{e000}", "\u{e001}"] } } },
   themeConfig: {
     search: { provider: "local" },

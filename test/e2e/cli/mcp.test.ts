@@ -10,12 +10,15 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 const SERVER = { command: process.execPath, args: ["packages/cli/bin/merlonctl.js", "mcp", "--root", "samples"] }
 const HTTPBIN = { files: ["answers/next"], workloads: "manifests/httpbin.yaml" }
 
+/** The client gives up after a minute otherwise, and machines that test are busy. */
+const PATIENT = { timeout: 240_000 }
+
 const client = new Client({ name: "test", version: "1.0.0" })
 beforeAll(() => client.connect(new StdioClientTransport(SERVER)))
 afterAll(() => client.close())
 
 const asked = async (name: string, args: Record<string, unknown>) => {
-  const { structuredContent, content, isError } = await client.callTool({ name, arguments: args })
+  const { structuredContent, content, isError } = await client.callTool({ name, arguments: args }, undefined, PATIENT)
   return { answer: structuredContent, text: JSON.stringify(content), isError }
 }
 
