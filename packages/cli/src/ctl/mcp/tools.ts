@@ -193,8 +193,8 @@ function questions(isCluster: boolean): readonly Tool[] {
   ]
 }
 
-function withoutWorkloads({ workloads: _, ...rest }: Arguments): Arguments {
-  return rest
+function withoutWorkloads(args: Arguments): Arguments {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => name !== "workloads"))
 }
 
 /** No kinds that hold secrets: what a model reads may be sent on. */
