@@ -197,7 +197,9 @@ function stageOf(document: PolicyDocument): ReportedStage | undefined {
     case "RequestAuthentication":
       return "token"
     case "AuthorizationPolicy":
-      return ({ AUDIT: "audit", DENY: "deny", ALLOW: "allow" } as const)[document.spec.action ?? "ALLOW"]
+      return ({ AUDIT: "audit", DENY: "deny", ALLOW: "allow", CUSTOM: undefined } as const)[
+        document.spec.action ?? "ALLOW"
+      ]
     default:
       return undefined
   }

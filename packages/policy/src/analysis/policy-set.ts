@@ -28,7 +28,7 @@ export interface AnalysedRule {
   readonly index: number
   readonly at: string
   readonly compiled: CompiledRule
-  readonly action: "ALLOW" | "DENY" | "AUDIT"
+  readonly action: "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"
   readonly shadow: boolean
   readonly scope: Scope
   /** What looking at each of its alternatives with all its conditions costs. */

@@ -50,9 +50,15 @@ export const EVERY_RULE: RuleChoice = () => true
 export class KnownRules {
   readonly #compiled = new Map<string, CompiledRule>()
 
-  /** INVARIANT: `compile` depends on nothing but the policy's name, the position and the rule, for as long as this is used. */
-  compiled(policy: PolicyRef, index: number, rule: Rule, compile: () => CompiledRule): CompiledRule {
-    const key = `${policy.namespace}/${policy.name}[${index}]${ruleJson(rule)}`
+  /** INVARIANT: `compile` depends on nothing but the policy's name, the position, the rule and the provider, for as long as this is used. */
+  compiled(
+    policy: PolicyRef,
+    index: number,
+    rule: Rule,
+    provider: string | undefined,
+    compile: () => CompiledRule,
+  ): CompiledRule {
+    const key = `${policy.namespace}/${policy.name}[${index}]${ruleJson(rule)}${provider ?? ""}`
     let known = this.#compiled.get(key)
     if (known === undefined) {
       known = compile()
@@ -143,6 +149,7 @@ class PooledDecision implements Decision {
   readonly verdict: Verdict["verdict"]
   readonly stage: Verdict["stage"]
   readonly rule: RuleRef | undefined
+  readonly asked: readonly RuleRef[] | undefined
   readonly audit: RuleRef | undefined
   readonly shadow: Verdict | undefined
   readonly #policy: Verdict["policy"]
@@ -151,10 +158,11 @@ class PooledDecision implements Decision {
   #nearest: NearMiss | undefined
 
   constructor(engine: Engine, attributes: Attributes, shadow: Verdict | undefined) {
-    const { verdict, stage, policy, rule } = engine.verdict(attributes)
+    const { verdict, stage, policy, rule, asked } = engine.verdict(attributes)
     this.verdict = verdict
     this.stage = stage
     this.rule = rule
+    this.asked = asked
     this.#policy = policy
     this.audit = engine.audit(attributes)
     this.shadow = shadow
@@ -172,12 +180,12 @@ class PooledDecision implements Decision {
   }
 
   toJSON(): Decision {
-    const { verdict, stage, policy, rule, audit, shadow, nearest } = this
-    return { verdict, stage, policy, rule, audit, shadow, nearest }
+    const { verdict, stage, policy, rule, asked, audit, shadow, nearest } = this
+    return { verdict, stage, policy, rule, ...(asked !== undefined && { asked }), audit, shadow, nearest }
   }
 }
 
-const ACTIONS: readonly Action[] = ["ALLOW", "DENY", "AUDIT"]
+const ACTIONS: readonly Action[] = ["ALLOW", "DENY", "AUDIT", "CUSTOM"]
 
 function compilePolicies(
   policies: readonly AuthorizationPolicy[],
@@ -202,14 +210,15 @@ function compilePolicy(
   const action = spec.action ?? "ALLOW"
   // Validation refuses other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
   if (!ACTIONS.includes(action)) throw new RangeError(`unknown action \`${action}\` of ${ref.namespace}/${ref.name}`)
+  const provider = spec.provider?.name
   return {
     ref,
     action,
     shadow: isShadow({ kind, metadata, spec }, mesh),
     rules: (spec.rules ?? []).flatMap((rule, index) => {
       if (!choice(rule, policy)) return []
-      const made = (): CompiledRule => compileRule(ref, index, rule, mesh, attributes)
-      return [known === undefined ? made() : known.compiled(ref, index, rule, made)]
+      const made = (): CompiledRule => compileRule(ref, index, rule, mesh, attributes, provider)
+      return [known === undefined ? made() : known.compiled(ref, index, rule, provider, made)]
     }),
   }
 }

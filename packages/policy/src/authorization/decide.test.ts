@@ -294,6 +294,6 @@ it("refuses to compile what no validation would let pass", () => {
     to({ constructor: ["GET"] } as unknown as Operation),
   ]
   for (const rule of unreadable) expect(() => compile([allow(rule)], workload, mesh)).toThrow(RangeError)
-  const custom = policy("custom", { action: "CUSTOM" as "DENY", rules: [{}] })
-  expect(() => compile([custom], workload, mesh)).toThrow("unknown action `CUSTOM` of foo/custom")
+  const other = policy("other", { action: "OTHER" as "DENY", rules: [{}] })
+  expect(() => compile([other], workload, mesh)).toThrow("unknown action `OTHER` of foo/other")
 })

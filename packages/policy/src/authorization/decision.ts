@@ -5,8 +5,11 @@
 import type { NearMiss } from "./nearest.js"
 import type { PolicyRef, RuleRef } from "./rule.js"
 
-/** `default`: no ALLOW policy applies, so whatever no DENY rule refused is let through. */
-export type AuthorizationStage = "deny" | "allow" | "default"
+/**
+ * `default`: no ALLOW policy applies, so whatever no DENY rule refused is let through. `custom`: everything else would allow
+ * the request, and an external authorizer that we do not ask may deny it. The verdict is then `deny`, to fail closed.
+ */
+export type AuthorizationStage = "custom" | "deny" | "allow" | "default"
 
 export interface Verdict {
   readonly verdict: "allow" | "deny"
@@ -16,6 +19,8 @@ export interface Verdict {
   readonly policy: PolicyRef | undefined
   /** The rule that matched; absent where none did. */
   readonly rule: RuleRef | undefined
+  /** In stage `custom`: the first CUSTOM rule that matched of each provider. */
+  readonly asked?: readonly RuleRef[] | undefined
 }
 
 export interface Decision extends Verdict {

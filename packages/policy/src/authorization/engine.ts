@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Authorization over one pool of policies: AUDIT marks, any DENY match refuses, and once an ALLOW policy is in the pool
-// only what an ALLOW rule matches is let through. Rules stand in the order of their ids, so the rule reported is the
+// only what an ALLOW rule matches is let through; what a CUSTOM rule matches of that depends on its provider. Rules stand in the order of their ids, so the rule reported is the
 // first by id, whatever the order in which policies arrived.
 
 import type { Attributes } from "../request/attributes.js"
@@ -10,7 +10,7 @@ import { FirstMatch } from "./first-match.js"
 import { type NearMiss, nearestMiss } from "./nearest.js"
 import type { CompiledRule, PolicyRef, RuleRef } from "./rule.js"
 
-export type Action = "ALLOW" | "DENY" | "AUDIT"
+export type Action = "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"
 
 export interface CompiledPolicy {
   readonly ref: PolicyRef
@@ -29,11 +29,17 @@ export class Engine {
   readonly #allow: FirstMatch<CompiledRule> | undefined
   readonly #allowRules: readonly CompiledRule[]
   readonly #firstAllowPolicy: PolicyRef | undefined
+  /** One for each provider. */
+  readonly #custom: readonly FirstMatch<CompiledRule>[]
 
   constructor(policies: readonly CompiledPolicy[], indexed = true) {
     this.#audit = firstMatch(rulesOf(policies, "AUDIT"), indexed)
     this.#deny = firstMatch(rulesOf(policies, "DENY"), indexed)
     this.#allowRules = rulesOf(policies, "ALLOW")
+    const custom = rulesOf(policies, "CUSTOM")
+    const providers = [...new Set(custom.map(({ ref }) => ref.provider))]
+    const rulesAsking = (asked: string | undefined) => custom.filter(({ ref }) => ref.provider === asked)
+    this.#custom = providers.map(asked => new FirstMatch(rulesAsking(asked), indexed))
     this.#firstAllowPolicy = policies.find(({ action }) => action === "ALLOW")?.ref
     // An ALLOW policy without rules allows nothing: it counts although it has nothing to match.
     if (this.#firstAllowPolicy !== undefined) this.#allow = new FirstMatch(this.#allowRules, indexed)
@@ -46,10 +52,16 @@ export class Engine {
   verdict(attributes: Attributes): Verdict {
     const denied = this.#deny?.find(attributes)
     if (denied !== undefined) return settled("deny", "deny", denied.ref)
-    if (this.#allow === undefined) return DEFAULT
-    const allowed = this.#allow.find(attributes)
-    if (allowed !== undefined) return settled("allow", "allow", allowed.ref)
+    const allowed = this.#allow?.find(attributes)
+    if (this.#allow === undefined || allowed !== undefined) {
+      const passed = allowed === undefined ? DEFAULT : settled("allow", "allow", allowed.ref)
+      return this.#custom.length === 0 ? passed : unlessDenied(passed, this.#asked(attributes))
+    }
     return { verdict: "deny", stage: "allow", policy: this.#firstAllowPolicy, rule: undefined }
+  }
+
+  #asked(attributes: Attributes): readonly RuleRef[] {
+    return this.#custom.flatMap(rules => rules.find(attributes)?.ref ?? [])
   }
 
   /** The ALLOW rule nearest to a request that none matched: those that share a value with it first, then in order. */
@@ -62,6 +74,12 @@ export class Engine {
 }
 
 const DEFAULT: Verdict = { verdict: "allow", stage: "default", policy: undefined, rule: undefined }
+
+/** Fail closed: what a provider may deny is not allowed. */
+export function unlessDenied(passed: Verdict, asked: readonly RuleRef[]): Verdict {
+  const [first] = asked
+  return first === undefined ? passed : { ...settled("deny", "custom", first), asked }
+}
 
 function settled(verdict: Verdict["verdict"], stage: AuthorizationStage, rule: RuleRef): Verdict {
   return { verdict, stage, policy: rule.policy, rule }

@@ -8,7 +8,7 @@ import { compareText } from "../selection/workload.js"
 import type { Authorization } from "./authorization.js"
 import type { Clause, Criterion } from "./criterion.js"
 import type { Decision, Verdict } from "./decision.js"
-import type { Action, CompiledPolicy } from "./engine.js"
+import { type Action, type CompiledPolicy, unlessDenied } from "./engine.js"
 import { type FailedCriterion, type NearMiss, nearestMiss } from "./nearest.js"
 import type { CompiledRule, PolicyRef, RuleRef } from "./rule.js"
 
@@ -40,11 +40,11 @@ export interface PolicyTrace {
 
 export interface Trace extends Decision {
   readonly protocol: "http" | "tcp"
-  /** In the order in which they are asked: AUDIT, DENY, ALLOW. */
+  /** In the order in which they are asked: CUSTOM, AUDIT, DENY, ALLOW. */
   readonly policies: readonly PolicyTrace[]
 }
 
-const ORDER: Readonly<Record<Action, number>> = { AUDIT: 0, DENY: 1, ALLOW: 2 }
+const ORDER: Readonly<Record<Action, number>> = { CUSTOM: 0, AUDIT: 1, DENY: 2, ALLOW: 3 }
 
 export function explainAuthorization(authorization: Authorization, attributes: Attributes): Trace {
   const compiled = authorization.enforced(attributes)
@@ -77,17 +77,29 @@ function conclude(policies: readonly PolicyTrace[]): Verdict {
   const denied = firstMatched(policies, "DENY")
   if (denied !== undefined) return { verdict: "deny", stage: "deny", policy: denied.policy, rule: denied }
   const allow = policies.find(({ action }) => action === "ALLOW")
-  if (allow === undefined) return { verdict: "allow", stage: "default", policy: undefined, rule: undefined }
+  const asked = askedOf(policies)
+  if (allow === undefined)
+    return unlessDenied({ verdict: "allow", stage: "default", policy: undefined, rule: undefined }, asked)
   const allowed = firstMatched(policies, "ALLOW")
   if (allowed === undefined) return { verdict: "deny", stage: "allow", policy: allow.policy, rule: undefined }
-  return { verdict: "allow", stage: "allow", policy: allowed.policy, rule: allowed }
+  return unlessDenied({ verdict: "allow", stage: "allow", policy: allowed.policy, rule: allowed }, asked)
 }
 
 function firstMatched(policies: readonly PolicyTrace[], action: Action): RuleRef | undefined {
-  const matched = policies
+  return matchedBy(policies, action)[0]
+}
+
+function matchedBy(policies: readonly PolicyTrace[], action: Action): readonly RuleRef[] {
+  return policies
     .filter(policy => policy.action === action)
     .flatMap(({ rules }) => rules.filter(rule => rule.matched).map(({ rule }) => rule))
-  return matched.sort(byId)[0]
+    .sort(byId)
+}
+
+/** The first CUSTOM rule that matched of each provider, whatever the others say. */
+export function askedOf(policies: readonly PolicyTrace[]): readonly RuleRef[] {
+  const matched = matchedBy(policies, "CUSTOM")
+  return matched.filter(({ provider }, at) => matched.findIndex(other => other.provider === provider) === at)
 }
 
 function nearestAllow(policies: readonly CompiledPolicy[], attributes: Attributes): NearMiss | undefined {

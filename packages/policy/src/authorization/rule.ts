@@ -21,6 +21,8 @@ export interface RuleRef {
   readonly rule: number
   /** `ns[…]-policy[…]-rule[…]`, as logs and dashboards of other meshes know it. */
   readonly id: string
+  /** The external authorizer that a CUSTOM rule asks. */
+  readonly provider?: string
 }
 
 export interface RuleParts {
@@ -60,10 +62,10 @@ export class CompiledRule implements Candidate, RuleParts {
   }
 
   /** The rule's `from`, `to` and `when` as seen on a TCP connection, where HTTP fields mean nothing. */
-  tcp(action: "ALLOW" | "DENY" | "AUDIT"): CompiledRule | undefined {
+  tcp(action: "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"): CompiledRule | undefined {
     const clauses = [...this.from, ...this.to, this.when]
     if (!clauses.some(clause => clause.some(isHttpOnly))) return this
-    // Fail closed in both directions: an ALLOW rule that cannot be checked admits nobody, a DENY rule widens.
+    // Fail closed in both directions: an ALLOW rule that cannot be checked admits nobody, a DENY or CUSTOM rule widens.
     if (action === "ALLOW") return undefined
     const connection = (clause: Clause): Clause => clause.filter(criterion => !isHttpOnly(criterion))
     return new CompiledRule(this.ref, {
@@ -125,9 +127,11 @@ export function compileRule(
   rule: Rule,
   mesh: MeshConfig,
   attributes: AttributeTable,
+  provider?: string,
 ): CompiledRule {
   const { namespace, name } = policy
-  const ref = { policy, rule: index, id: `ns[${namespace}]-policy[${name}]-rule[${index}]` }
+  const id = `ns[${namespace}]-policy[${name}]-rule[${index}]`
+  const ref = { policy, rule: index, id, ...(provider !== undefined && { provider }) }
   const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
   const values: ValueReader = (attribute, written) => compiledValues(attribute, written, namespace, domains)
   return new CompiledRule(ref, {

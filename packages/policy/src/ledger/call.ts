@@ -7,6 +7,7 @@ export const CALL_STAGES = [
   "transport",
   "path",
   "token",
+  "custom",
   "deny",
   "allow",
   "default",

@@ -16,7 +16,7 @@ import type { Answer, Trial } from "../trial/trial.js"
 /** Settled by a stage before any rule, or after none has matched. */
 export type StageRegion = "transport" | "token" | "no rule" | "no policy"
 
-export type Action = "ALLOW" | "DENY" | "AUDIT"
+export type Action = "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"
 
 interface OfRule {
   readonly rule: RuleRef
@@ -42,7 +42,10 @@ export interface Region {
 
 /** `documents` are those that concern the workload of the trial. */
 export function regionsOf(documents: readonly PolicyDocument[], trial: Trial, mesh: MeshConfig): readonly Region[] {
-  const policies = documents.filter(isPolicy).filter(document => !isShadow(document, mesh))
+  // What a provider answers is not the policies' to decide, so no test can touch it.
+  const policies = documents
+    .filter(isPolicy)
+    .filter(document => !isShadow(document, mesh) && actionOf(document) !== "CUSTOM")
   return [...stageRegions(documents, policies), ...policies.flatMap(policy => policyRegions(policy, trial, mesh))]
 }
 
@@ -113,6 +116,7 @@ const WITHIN: Readonly<Record<Action, string>> = {
   ALLOW: "allowed by",
   DENY: "denied by",
   AUDIT: "marked by",
+  CUSTOM: "left to the provider of",
 }
 
 /** Each alternative of `from` and of `to`; the rule as it is where there is no choice. */

@@ -14,6 +14,7 @@ import { parseYaml } from "../resources/yaml-text.js"
 import type { Workload } from "../selection/workload.js"
 import { nearest } from "../shape/nearest.js"
 import type { AskedRequest, AskedToken } from "../trial/asked.js"
+import type { Answer } from "../trial/trial.js"
 
 export interface PolicyTestFile {
   readonly name: string
@@ -36,7 +37,7 @@ export interface PolicyTestCase {
 }
 
 export interface Expectation {
-  readonly verdict?: "allow" | "refuse"
+  readonly verdict?: Answer["verdict"]
   /** The reply's; 0 where the connection is closed without one. */
   readonly status?: number
   readonly stage?: string
@@ -237,11 +238,14 @@ function readToken(field: Field): AskedToken | string | undefined {
 }
 
 const EXPECTED =
-  "write `allow`, `refuse`, `closed`, a status, or an object with `verdict`, `status`, `stage`, `rule`, `body`"
+  "write `allow`, `refuse`, `depends`, `closed`, a status, or an object with `verdict`, `status`, `stage`, `rule`, `body`"
+
+const isVerdict = (value: unknown): value is Answer["verdict"] =>
+  value === "allow" || value === "refuse" || value === "depends"
 
 function readExpectation(field: Field): Expectation {
   const { value } = field
-  if (value === "allow" || value === "refuse") return { verdict: value }
+  if (isVerdict(value)) return { verdict: value }
   if (value === "closed") return { verdict: "refuse", status: 0 }
   if (typeof value === "number") return value === 200 ? { verdict: "allow" } : { verdict: "refuse", status: value }
   if (!isObject(value)) {
@@ -250,14 +254,15 @@ function readExpectation(field: Field): Expectation {
   }
   known(field, ["verdict", "status", "stage", "rule", "body"])
   const verdict = field.field("verdict")
-  if (verdict.present && verdict.value !== "allow" && verdict.value !== "refuse") {
-    verdict.fault("unknown-value", `unknown verdict \`${shown(String(verdict.value))}\``, "write `allow` or `refuse`")
+  if (verdict.present && !isVerdict(verdict.value)) {
+    const fix = "write `allow`, `refuse` or `depends`"
+    verdict.fault("unknown-value", `unknown verdict \`${shown(String(verdict.value))}\``, fix)
   }
   const status = field.field("status")
   if (status.present && typeof status.value !== "number")
     status.fault("wrong-type", "`status` must be a number", EXPECTED)
   return definedOnly<Expectation>({
-    verdict: verdict.value === "allow" || verdict.value === "refuse" ? verdict.value : undefined,
+    verdict: isVerdict(verdict.value) ? verdict.value : undefined,
     status: typeof status.value === "number" ? status.value : undefined,
     stage: field.field("stage").text,
     rule: field.field("rule").text,

@@ -51,7 +51,7 @@ export class Arena {
       keys: [...new Set(tokens.flatMap(({ keys }) => keys))],
       issuers: [...new Set(tokens.flatMap(({ issuer }) => issuer ?? []))],
     })
-    const rules = [...asked, ...sides.flatMap(({ http }) => [...http.deny, ...http.allow])]
+    const rules = [...asked, ...sides.flatMap(({ http }) => [...http.deny, ...http.allow, ...http.custom])]
     const read = headersRead(rules)
     const views = new Views(sides, read, unsteady(tokens))
     const derivedHeaders = derived(tokens, mesh)

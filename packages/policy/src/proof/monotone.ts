@@ -64,6 +64,8 @@ function reach(
 
 /** What was denied stays denied: its rules are all there, wherever they were. */
 function keepsDenying(from: AuthorizationPolicy | undefined, to: AuthorizationPolicy | undefined): boolean {
+  // What a provider denies is not known, so no change of a CUSTOM policy is plain.
+  if (from?.spec.action === "CUSTOM" || to?.spec.action === "CUSTOM") return false
   if (from?.spec.action !== "DENY") return true
   if (to?.spec.action !== "DENY" || !selectsAllOf(to, from)) return false
   return rulesOf(from).every(rule => rulesOf(to).some(wide => ruleCovers(wide, rule)))

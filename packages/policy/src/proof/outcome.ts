@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can become of a request, each as problems of the search: a request has an outcome exactly if it solves one of the
-// outcome's problems. This is the fixed order of stages (see `judge.ts`): mode, tokens, DENY, ALLOW.
+// outcome's problems. This is the fixed order of stages (see `judge.ts`): mode, tokens, DENY, ALLOW. What an external
+// authorizer answers is unknown, so a request that all else allows and that it is asked about has an outcome of its own.
 
 import { looksAt } from "./frame.js"
 import type { PolicySide, Rules } from "./policy-side.js"
@@ -11,10 +12,13 @@ import { type Condition, EVERYWHERE, type Problem, type Region, region } from ".
 import type { Space } from "./space.js"
 import type { ProofTokenRule } from "./token-rules.js"
 
-/** `unauthenticated`: a token is missing or not good. `transport`: the connection is closed by the port's mode. */
-export type Outcome = "allow" | "refuse" | "unauthenticated" | "transport"
+/**
+ * `custom`: allowed unless the provider of a CUSTOM rule denies. `unauthenticated`: a token is missing or not good.
+ * `transport`: the connection is closed by the port's mode.
+ */
+export type Outcome = "allow" | "custom" | "refuse" | "unauthenticated" | "transport"
 
-export const OUTCOMES: readonly Outcome[] = ["allow", "refuse", "unauthenticated", "transport"]
+export const OUTCOMES: readonly Outcome[] = ["allow", "custom", "refuse", "unauthenticated", "transport"]
 
 /** One side, in one frame. */
 export interface Stages {
@@ -26,6 +30,7 @@ export interface Stages {
   readonly good: readonly Region[] | undefined
   readonly deny: readonly RuleRegion[]
   readonly allow: readonly RuleRegion[]
+  readonly custom: readonly RuleRegion[]
   readonly closed: boolean
 }
 
@@ -38,13 +43,19 @@ export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
     ...(frame.protocol === "http" ? tokenStage(side.tokens, context) : NO_TOKENS),
     deny: read(rules.deny),
     allow: read(rules.allow),
+    custom: read(rules.custom).map(asking),
     closed: rules.closed,
   }
 }
 
+/** Under a key of its own: what a provider may deny is no other rule's doing, though that match the same requests. */
+function asking(region: RuleRegion): RuleRegion {
+  return { ...region, key: `${JSON.stringify(region.ref.provider)} may deny ${region.key}` }
+}
+
 /** The problems whose solutions are exactly the requests with this outcome. */
 export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[] {
-  const { transport, missing, good, deny, allow, closed } = stages
+  const { transport, missing, good, deny, allow, custom, closed } = stages
   const authenticated = good === undefined ? [] : [good]
   switch (outcome) {
     case "transport":
@@ -59,12 +70,11 @@ export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[]
       return closed ? [denied, missed] : [denied]
     }
     case "allow":
-      return [
-        {
-          needs: closed ? [...authenticated, allow] : authenticated,
-          bans: [...transport, ...missing, ...deny],
-        },
-      ]
+    case "custom": {
+      const needs = closed ? [...authenticated, allow] : authenticated
+      const bans = [...transport, ...missing, ...deny]
+      return [outcome === "allow" ? { needs, bans: [...bans, ...custom] } : { needs: [...needs, custom], bans }]
+    }
   }
 }
 

@@ -25,6 +25,8 @@ export type Pool = "enforced" | "promoted"
 export interface Rules {
   readonly deny: readonly CompiledRule[]
   readonly allow: readonly CompiledRule[]
+  /** Rules whose provider may deny what they match. */
+  readonly custom: readonly CompiledRule[]
   /** Some ALLOW policy applies, also one without rules: only what a rule matches is let through. */
   readonly closed: boolean
 }
@@ -134,6 +136,7 @@ function rulesOf(policies: readonly CompiledPolicy[]): Rules {
   return {
     deny: of("DENY").flatMap(({ rules }) => rules),
     allow: of("ALLOW").flatMap(({ rules }) => rules),
+    custom: of("CUSTOM").flatMap(({ rules }) => rules),
     closed: of("ALLOW").length > 0,
   }
 }

@@ -143,7 +143,8 @@ function union(lists: readonly (readonly Pattern[] | undefined)[]): readonly Pat
   return lists.some(list => list === undefined) ? undefined : lists.flatMap(list => list ?? [])
 }
 
-const isDeny = ({ spec }: AuthorizationPolicy): boolean => spec.action === "DENY"
+/** A CUSTOM rule matches as a DENY rule does. */
+const isDeny = ({ spec }: AuthorizationPolicy): boolean => spec.action === "DENY" || spec.action === "CUSTOM"
 
 /** Such an ALLOW rule lets no TCP connection through. */
 function asksForHttp({ to = [] }: Rule): boolean {
@@ -166,11 +167,12 @@ function changedRules(
 function byKey(policies: readonly AuthorizationPolicy[], budget: Budget): ReadonlyMap<string, Written> {
   const found = new Map<string, Written>()
   for (const policy of policies) {
-    const { action = "ALLOW", rules = [] } = policy.spec
+    const { action = "ALLOW", provider, rules = [] } = policy.spec
     if (action === "AUDIT") continue
+    const end = provider === undefined ? action : JSON.stringify([action, provider.name])
     for (const rule of rules) {
       budget.look()
-      found.set(`${action} ${policy.metadata.namespace} ${ruleJson(rule)}`, { policy, rule })
+      found.set(`${end} ${policy.metadata.namespace} ${ruleJson(rule)}`, { policy, rule })
     }
   }
   return found

@@ -2,6 +2,7 @@
 // A witness through the evaluator that proxies run. Nothing that the search finds is shown before it has been through
 // here, with every set of policies concerned.
 
+import type { Verdict } from "../authorization/decision.js"
 import type { RuleRef } from "../authorization/rule.js"
 import { type Connection, type HttpRequest, judge, refusedByMode } from "../judge.js"
 import { decide, type Program } from "../program.js"
@@ -18,6 +19,8 @@ export interface Replayed {
   readonly outcome: Outcome | undefined
   /** The rule of an AuthorizationPolicy that settled it. */
   readonly rule: RuleRef | undefined
+  /** The providers on which it depends, where the outcome is `custom`. */
+  readonly providers: readonly string[]
 }
 
 export class Replay {
@@ -36,26 +39,30 @@ export class Replay {
     const judgement = judge(program, connection, requestOf(witness, now, program.mesh.numTrustedProxies), now)
     switch (judgement.stage) {
       case "transport":
-        return { outcome: "transport", rule: undefined }
+        return { ...NOTHING, outcome: "transport" }
       case "token":
-        return { outcome: "unauthenticated", rule: undefined }
+        return { ...NOTHING, outcome: "unauthenticated" }
       case "path":
       case "internal":
         return NOTHING
       default:
-        return { outcome: judgement.verdict === "allow" ? "allow" : "refuse", rule: judgement.decision.rule }
+        return decided(judgement.decision)
     }
   }
 }
 
 function overTcp(program: Program, connection: Connection): Replayed {
-  if (refusedByMode(program, connection) !== undefined) return { outcome: "transport", rule: undefined }
+  if (refusedByMode(program, connection) !== undefined) return { ...NOTHING, outcome: "transport" }
   const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
-  const { verdict, rule } = decide(program, attributes)
-  return { outcome: verdict === "allow" ? "allow" : "refuse", rule }
+  return decided(decide(program, attributes))
 }
 
-const NOTHING: Replayed = { outcome: undefined, rule: undefined }
+function decided({ verdict, stage, rule, asked = [] }: Verdict): Replayed {
+  const outcome = verdict === "allow" ? "allow" : stage === "custom" ? "custom" : "refuse"
+  return { outcome, rule, providers: asked.flatMap(({ provider }) => provider ?? []).sort() }
+}
+
+const NOTHING: Replayed = { outcome: undefined, rule: undefined, providers: [] }
 
 function connectionOf({ principal, sourceIp, destinationIp, port, sni }: Witness): Connection | undefined {
   const peer = principal === undefined ? undefined : parseSpiffeId(`spiffe://${principal}`)

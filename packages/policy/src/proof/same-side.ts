@@ -22,7 +22,7 @@ export interface OneSided {
 
 /** Rules that one of two sides has and the other has not, to the same end. INVARIANT: none where they have the same. */
 export function rulesOfOneSide([a, b]: readonly [PolicySide, PolicySide], budget: Budget): readonly OneSided[] {
-  const lists = ({ http, tcp }: PolicySide) => [http.deny, http.allow, tcp.deny, tcp.allow]
+  const lists = ({ http, tcp }: PolicySide) => [http.deny, http.allow, http.custom, tcp.deny, tcp.allow, tcp.custom]
   const others = lists(b)
   return lists(a).flatMap((ours, at) => {
     const theirs = others[at] ?? []
@@ -38,7 +38,7 @@ function without(
 ): readonly OneSided[] {
   const keyOf = (rule: CompiledRule): string => {
     budget.look()
-    return ruleKey(rule)
+    return rule.ref.provider === undefined ? ruleKey(rule) : customKey(rule)
   }
   const known = new Set(others.map(keyOf))
   return rules.filter(rule => !known.has(keyOf(rule))).map(rule => ({ rule, side }))
@@ -57,6 +57,11 @@ export function stagesKey(side: PolicySide, read: ReadonlySet<string>): string {
   return JSON.stringify([usual, own, tokensKey(side, read), side.http.closed, side.tcp.closed])
 }
 
-function rulesKey({ deny, allow }: Rules): unknown {
-  return [uniqueSorted(deny.map(ruleKey)), uniqueSorted(allow.map(ruleKey))]
+function rulesKey({ deny, allow, custom }: Rules): unknown {
+  return [uniqueSorted(deny.map(ruleKey)), uniqueSorted(allow.map(ruleKey)), uniqueSorted(custom.map(customKey))]
+}
+
+/** Another provider may answer otherwise. */
+function customKey(rule: CompiledRule): string {
+  return JSON.stringify([rule.ref.provider, ruleKey(rule)])
 }

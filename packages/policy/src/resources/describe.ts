@@ -71,6 +71,7 @@ const VERBS = {
   ALLOW: ["allows", "nothing, so every request is denied unless another policy allows it"],
   DENY: ["denies", "nothing"],
   AUDIT: ["audits", "nothing"],
+  CUSTOM: ["asks an external authorizer about", "nothing"],
 } as const
 
 function describeAuthorization({ spec: { action = "ALLOW", rules = [] } }: AuthorizationPolicy): string {

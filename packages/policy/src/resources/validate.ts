@@ -4,6 +4,7 @@
 
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"
+import { checkCustom } from "./authorization-policy/custom.js"
 import { checkCharacters } from "./characters.js"
 import type { PolicyDocument } from "./document.js"
 import { type Fault, shown, type Warning } from "./fault.js"
@@ -23,6 +24,8 @@ export interface Validation {
 export interface ValidateOptions {
   /** Namespace of a document that names none; `default` if absent. */
   readonly namespace?: string
+  /** Accepts `action: CUSTOM`. For analyses only: no proxy of ours asks a provider. */
+  readonly custom?: boolean
 }
 
 const TOP_LEVEL = ["apiVersion", "kind", "metadata", "spec", "status"]
@@ -42,7 +45,7 @@ export function validate(value: unknown, names: MeshNames, options: ValidateOpti
   const definition = checkKind(document, names)
   checkMetadata(document.field("metadata"))
   checkDryRun(document, names)
-  if (definition !== undefined) checkSpec(definition, copy, document, names, report)
+  if (definition !== undefined) checkSpec(definition, copy, document, names, report, options.custom === true)
   const { faults, warnings } = report
   if (faults.length > 0) return { faults, warnings }
   normalize(copy)
@@ -116,6 +119,7 @@ function checkSpec(
   document: Field,
   names: MeshNames,
   report: Report,
+  custom: boolean,
 ): void {
   if (copy.spec === undefined || copy.spec === null) {
     const spec = document.field("spec")
@@ -127,11 +131,20 @@ function checkSpec(
     copy.spec = Object.create(null)
   }
   const spec = document.field("spec")
-  checkStructure(definition.spec, spec.value, ["spec"], report)
+  const isCustom = custom && definition.kind === "AuthorizationPolicy" && spec.field("action").value === "CUSTOM"
+  checkStructure(definition.spec, isCustom ? withoutProvider(spec.value) : spec.value, ["spec"], report)
   // Bounded work: nobody reads a hundred faults, and what has too many parts is not looked at part by part.
   if (!isObject(spec.value) || report.full || report.hasTooMany) return
   checkCharacters(spec)
+  if (isCustom) checkCustom(spec)
   definition.check(spec, document, names)
+}
+
+/** The rest of a CUSTOM policy, which has the structure of a DENY policy. */
+function withoutProvider(spec: unknown): unknown {
+  if (!isObject(spec)) return spec
+  const { provider: _, ...rest } = spec
+  return { ...rest, action: "DENY" }
 }
 
 /** `jwks_uri` is read as `jwksUri`; nobody behind this point knows of the alias. */

@@ -2,6 +2,7 @@
 // The way of a request through the stages, in words: what each saw and said, as far as the request got. What callers or
 // tokens say is shown short and on one line.
 
+import { askedOf } from "../authorization/explain.js"
 import { describeNearMiss } from "../authorization/nearest.js"
 import { ruleName } from "../authorization/rule-name.js"
 import { shown } from "../resources/fault.js"
@@ -9,8 +10,10 @@ import { faultText } from "../tokens/faults.js"
 import type { Answer } from "./trial.js"
 
 export interface StageAccount {
-  readonly stage: "transport" | "path" | "token" | "audit" | "deny" | "allow"
-  readonly outcome: "passed" | "refused" | "not reached"
+  /** `custom` only where a CUSTOM policy applies. */
+  readonly stage: "transport" | "path" | "token" | "custom" | "audit" | "deny" | "allow"
+  /** `depends`: an external authorizer is asked and may deny. */
+  readonly outcome: "passed" | "refused" | "depends" | "not reached"
   readonly why: string
 }
 
@@ -26,6 +29,7 @@ export function accountOf(answer: Answer): readonly StageAccount[] {
     of(0, "transport", transport(answer), refusedAt === "transport"),
     of(1, "path", path(answer), refusedAt === "path" || refusedAt === "internal"),
     of(2, "token", token(answer), refusedAt === "token"),
+    ...(reached < 3 ? [] : custom(answer)),
     of(3, "audit", audit(answer), false),
     of(4, "deny", deny(answer), refusedAt === "deny"),
     of(5, "allow", allow(answer), refusedAt === "allow"),
@@ -41,6 +45,7 @@ const REACHED: Readonly<Record<string, number>> = {
   deny: 4,
   allow: 5,
   default: 5,
+  custom: 5,
 }
 
 function transport({ mode, attributes, stage }: Answer): string {
@@ -72,6 +77,17 @@ function token({ authentication }: Answer): string {
   return `verified: issuer ${shown(verified.issuer ?? "none")}, subject ${shown(verified.subject ?? "none")}${rule}`
 }
 
+function custom({ trace }: Answer): readonly StageAccount[] {
+  const policies = trace?.policies.filter(({ action, shadow }) => action === "CUSTOM" && !shadow) ?? []
+  const [first, ...others] = askedOf(policies)
+  if (policies.length === 0) return []
+  if (first === undefined) {
+    return [{ stage: "custom", outcome: "passed", why: `none of ${policies.length} CUSTOM policies matches` }]
+  }
+  const why = [first, ...others].map(rule => `${ruleName(rule)} asks \`${shown(rule.provider ?? "")}\``).join(", ")
+  return [{ stage: "custom", outcome: "depends", why: `${why}, which may deny` }]
+}
+
 function audit({ trace }: Answer): string {
   return trace?.audit === undefined ? "not marked" : `marked by ${ruleName(trace.audit)}`
 }
@@ -83,10 +99,17 @@ function deny({ trace, stage }: Answer): string {
 }
 
 function allow({ trace, stage, verdict }: Answer): string {
+  if (stage === "custom") return allowedBy(trace)
   if (stage === "default") return "no ALLOW policy applies, so requests that are not denied are allowed"
   if (verdict === "allow" && trace?.rule !== undefined) return `${ruleName(trace.rule)} matches`
   if (trace?.nearest !== undefined) return describeNearMiss(trace.nearest)
   return "an ALLOW policy applies and none of its rules can match"
+}
+
+function allowedBy(trace: Answer["trace"]): string {
+  const allows = trace?.policies.filter(({ action, shadow }) => action === "ALLOW" && !shadow) ?? []
+  const rule = allows.flatMap(({ rules }) => rules).find(({ matched }) => matched)?.rule
+  return rule === undefined ? "no ALLOW policy applies" : `${ruleName(rule)} matches`
 }
 
 /** The stage that settled it, in one line. */
@@ -94,5 +117,6 @@ export function reasonOf(answer: Answer): string {
   const settled = answer.stage === "default" ? "allow" : answer.stage === "internal" ? "path" : answer.stage
   const why = accountOf(answer).find(({ stage }) => stage === settled)?.why ?? ""
   const how = answer.status === undefined ? "closed without a reply" : `answered with ${answer.status}`
+  if (answer.verdict === "depends") return `depends: ${why}`
   return answer.verdict === "allow" ? `allowed: ${why}` : `${how}: ${why}`
 }

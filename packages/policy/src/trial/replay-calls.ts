@@ -46,7 +46,7 @@ export function touchedCalls(
 }
 
 function outcomeOf({ verdict, stage }: Answer): Outcome {
-  if (verdict === "allow") return "allow"
+  if (verdict !== "refuse") return verdict === "allow" ? "allow" : "custom"
   return stage === "token" ? "unauthenticated" : stage === "transport" ? "transport" : "refuse"
 }
 

@@ -3,27 +3,26 @@
 
 import { ruleName } from "../authorization/rule-name.js"
 import { accountOf, type StageAccount } from "./account.js"
-import type { Answer } from "./trial.js"
+import { type Answer, verdictOf } from "./trial.js"
 
 export interface AnswerSummary {
-  readonly verdict: "allow" | "refuse"
+  readonly verdict: Answer["verdict"]
   readonly status: number | undefined
   readonly body: string | undefined
   readonly stages: readonly StageAccount[]
   readonly rule: string | undefined
   /** What the verdict would be with Shadow policies enforced; absent where there are none. */
-  readonly shadow: "allow" | "refuse" | undefined
+  readonly shadow: Answer["verdict"] | undefined
 }
 
 export function summaryOf(answer: Answer): AnswerSummary {
   const { verdict, status, body, rule, trace } = answer
-  const shadow = trace?.shadow?.verdict
   return {
     verdict,
     status,
     body,
     stages: accountOf(answer),
     rule: rule && ruleName(rule),
-    shadow: shadow === undefined ? undefined : shadow === "allow" ? "allow" : "refuse",
+    shadow: trace?.shadow && verdictOf(trace.shadow),
   }
 }

@@ -2,6 +2,7 @@
 // What the mesh would do with a request that nobody has sent: the documents compiled for the workload, and `judge` asked
 // as a proxy asks it. Issuers' keys are stood in for, so that a token can be described by its claims.
 
+import type { Verdict } from "../authorization/decision.js"
 import { explainAuthorization, type Trace } from "../authorization/explain.js"
 import type { RuleRef } from "../authorization/rule.js"
 import { type Judgement, judge, refusedByMode } from "../judge.js"
@@ -19,7 +20,8 @@ import type { KeySetLookup } from "../tokens/program.js"
 import { type AskedRequest, type AskedToken, connectionOf, requestOf } from "./asked.js"
 
 export interface Answer {
-  readonly verdict: "allow" | "refuse"
+  /** `depends`: allowed unless an external authorizer denies it. */
+  readonly verdict: "allow" | "refuse" | "depends"
   /** The stage that settled it. */
   readonly stage: Judgement["stage"]
   /** Of the reply; absent where the application replies, or where the connection is closed without a word. */
@@ -88,10 +90,10 @@ export class Trial {
 
   #authorized(attributes: Attributes, mode: EffectiveMode, authentication: Authentication | undefined): Answer {
     const trace = explainAuthorization(this.program.authorization, attributes)
-    const refused = trace.verdict === "deny"
-    const answered = refused && attributes.http !== undefined
+    const verdict = verdictOf(trace)
+    const answered = verdict === "refuse" && attributes.http !== undefined
     return {
-      verdict: refused ? "refuse" : "allow",
+      verdict,
       stage: trace.stage,
       status: answered ? 403 : undefined,
       body: answered ? "RBAC: access denied" : undefined,
@@ -123,6 +125,11 @@ export class Trial {
     const own = rules.find(rule => rule.issuer === issuer) ?? rules.find(rule => rule.issuer === undefined)
     return own && keysOf(own)[0]
   }
+}
+
+export function verdictOf({ verdict, stage }: Verdict): Answer["verdict"] {
+  if (stage === "custom") return "depends"
+  return verdict === "allow" ? "allow" : "refuse"
 }
 
 function closed(mode: EffectiveMode): Answer {

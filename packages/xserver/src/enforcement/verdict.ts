@@ -2,7 +2,7 @@
 // Every verdict that the gate gives: on a request, on a connection that carries no HTTP, and on what may not pass whatever
 // the policies say.
 
-import type { Decision, Judgement } from "@merlon/policy/authorization"
+import type { AuthorizationStage, Decision, Judgement } from "@merlon/policy/authorization"
 
 /** What is known of a request or connection that was let in, or was not. */
 export type Judged = Judgement | TcpJudgement
@@ -10,7 +10,7 @@ export type Judged = Judgement | TcpJudgement
 export type TcpJudgement =
   | {
       readonly verdict: "allow" | "deny"
-      readonly stage: "deny" | "allow" | "default"
+      readonly stage: AuthorizationStage
       readonly decision: Decision
     }
   | ProtocolRefusal

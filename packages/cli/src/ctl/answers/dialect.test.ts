@@ -172,7 +172,6 @@ describe("what is not modelled", () => {
     ["EnvoyFilter", "networking.istio.io/v1alpha3", {}],
     ["Sidecar", "networking.istio.io/v1", {}],
     ["WasmPlugin", "extensions.istio.io/v1alpha1", {}],
-    ["AuthorizationPolicy", "security.istio.io/v1", { action: "CUSTOM", provider: { name: "opa" }, rules: [{}] }],
     ["AuthorizationPolicy", "security.istio.io/v1", { targetRefs: [{ kind: "Gateway", name: "g" }], rules: [{}] }],
   ])("and could decide is listed, and nothing is claimed: %s of %s", async (kind, apiVersion, spec) => {
     const file = put("p.yaml", ALLOW_GET, policy("other", spec, apiVersion, kind), POD)
@@ -189,6 +188,92 @@ describe("what is not modelled", () => {
     },
   )
 })
+
+describe("CUSTOM, whose provider may deny", () => {
+  const rules = [{ to: [{ operation: { paths: ["/admin"] } }] }]
+  const custom = (name = "opa") => policy("ext", { action: "CUSTOM", provider: { name }, rules })
+
+  it("keeps who-can from claiming that something is allowed", async () => {
+    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, custom(), POD))).toBe(0)
+    expect(out).toContain("unless `opa` denies what rule 0 of `shop/ext` matches")
+    expect(out).toContain("read: 2 policies, 1 workload")
+    expect(await run("what-can", "shop/cart", "-f", at("p.yaml"), "-o", "json")).toBe(0)
+    expect(JSON.parse(out).ways).toMatchObject([{ providers: ["opa"] }])
+  })
+
+  it.each([
+    ["added", [], [custom()], "newly allowed unless `opa` denies, until now allowed", "narrow", "widen"],
+    ["removed", [custom()], [], "newly allowed, until now allowed unless `opa` denies", "widen", "narrow"],
+  ])("is a change where it is %s", async (_, before, after, words, counts, countsNot) => {
+    const [from, to] = [put("a.yaml", ALLOW_GET, ...before), put("b.yaml", ALLOW_GET, ...after)]
+    expect(await diff(from, to, "--fail-on", countsNot)).toBe(0)
+    expect(await diff(from, to, "--fail-on", counts)).toBe(5)
+    expect(out).toContain(words)
+    expect(out).toContain("/admin from any caller")
+    expect(out).toContain("nothing else changes (proved)")
+  })
+
+  it("is a change where another provider is asked", async () => {
+    const [from, to] = [put("a.yaml", ALLOW_GET, custom()), put("b.yaml", ALLOW_GET, custom("other"))]
+    expect(await diff(from, to, "-o", "json")).toBe(5)
+    const providers = { before: ["opa"], after: ["other"] }
+    const [change] = JSON.parse(out).changes
+    expect(change).toMatchObject({ before: "custom", direction: "custom", providers })
+    expect(await diff(from, from)).toBe(0)
+    expect(out).toContain("nothing changes")
+  })
+
+  it.each(["never", "always"])("leaves an invariant open that says %s", async holds => {
+    put("p.yaml", ALLOW_GET, custom())
+    const stated = [{ name: "stated", to: [{ operation: { methods: ["GET"], paths: ["/admin"] } }] }]
+    const workloads = { cart: { namespace: "shop" } }
+    const file = put("p.test.yaml", { ...TEST, policies: ["p.yaml"], workloads, [holds]: stated })
+    expect(await run("test", file, "--dialect", "istio")).toBe(1)
+    expect(out).toContain("it depends on `opa`: GET /admin")
+  })
+
+  it.each([
+    ["GET", "/admin", 4, "allowed unless a provider denies it", "? custom     shop/ext[0] asks `opa`, which may deny"],
+    ["POST", "/admin", 5, "denied: 403", "? custom     shop/ext[0] asks `opa`, which may deny"],
+    ["GET", "/", 0, "allowed", "✓ custom     none of 1 CUSTOM policies matches"],
+  ])("is explained: %s %s", async (method, path, code, headline, stage) => {
+    expect(await explain(put("p.yaml", ALLOW_GET, custom()), path, "--method", method)).toBe(code)
+    expect(out).toContain(headline)
+    expect(out).toContain(stage)
+  })
+
+  it("is a case of its own in policy tests", async () => {
+    put("p.yaml", ALLOW_GET, custom())
+    const cases = ["allow", "refuse", "depends"].map(expect => ({ name: expect, request: { path: "/admin" }, expect }))
+    const workloads = { cart: { namespace: "shop" } }
+    const file = put("p.test.yaml", { ...TEST, policies: ["p.yaml"], workloads, cases })
+    expect(await run("test", file, "--dialect", "istio", "-o", "json")).toBe(1)
+    expect(out.match(/"passed": ?(true|false)/g)?.map(text => text.includes("true"))).toEqual([false, false, true])
+  })
+
+  it.each([
+    ["without a provider", { provider: undefined }, "`provider.name` must not be empty"],
+    ["without rules", { rules: undefined }, "CUSTOM action without `rules`"],
+    ["that looks at the caller", { rules: [{ from: [{ source: { principals: ["*"] } }] }] }, "`principals` is not"],
+    [
+      "that looks at a token",
+      { rules: [{ when: [{ key: "request.auth.claims[a]", values: ["b"] }] }] },
+      "not supported",
+    ],
+  ])("is rejected %s, as by Istio", async (_, other, message) => {
+    const spec = { ...custom().spec, ...other }
+    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", policy("ext", spec), POD))).toBe(1)
+    expect(err).toContain(message)
+  })
+
+  it("stays rejected in Merlon's own dialect", async () => {
+    const ours = { ...custom(), apiVersion: "security.merlon.dev/v1alpha3" }
+    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ours, POD))).toBe(1)
+    expect(err).toContain("action `CUSTOM` is not supported yet")
+  })
+})
+
+const TEST = { apiVersion: "test.merlon.dev/v1alpha1", kind: "PolicyTest" }
 
 it("policy tests read Istio's policies with --dialect istio", async () => {
   put("p.yaml", ALLOW_GET)

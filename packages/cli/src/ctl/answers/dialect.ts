@@ -95,11 +95,7 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
     const effect = matters ? "it can change" : "it does not change"
     return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters }
   }
-  const { action, provider, targetRef, targetRefs } = fieldsOf(spec)
-  if (action === "CUSTOM") {
-    const asked = textOf(fieldsOf(provider).name) ?? "its provider"
-    return { why: `not modelled: \`${asked}\` may deny requests that the other policies allow`, matters: true }
-  }
+  const { targetRef, targetRefs } = fieldsOf(spec)
   const other = [targetRef, ...listOf(targetRefs)].map(one => fieldsOf(one).kind).find(one => one && one !== "Service")
   if (other === undefined) return undefined
   return { why: `not modelled: it applies to a ${textOf(other) ?? "target"} and not to workloads`, matters: true }

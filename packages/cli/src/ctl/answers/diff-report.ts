@@ -3,6 +3,7 @@
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import {
+  type Change,
   type CheckedStatement,
   type Diff,
   type DiffGroup,
@@ -23,6 +24,8 @@ interface ReportedChange {
   readonly direction: Outcome
   /** What became of such a request before. */
   readonly before: Outcome
+  /** That may deny such a request, before and after; absent where none may. */
+  readonly providers?: { readonly before: readonly string[]; readonly after: readonly string[] }
   readonly region: string
   readonly witness: Witness & { readonly call: string }
   /** Recorded calls of the workload that change in this direction; absent where no calls are given. */
@@ -83,10 +86,11 @@ export function diffReport(compared: Compared): DiffReport {
     result: result === "equal" && !isComplete(read) ? "undecided" : result,
     changes: groups.flatMap(({ workloads, comparison }) =>
       workloads.flatMap(workload =>
-        comparison.changes.map(({ from, to, region, witness }) => ({
+        comparison.changes.map(({ from, to, providers: [before, after], region, witness }) => ({
           workload: nameOf(workload),
           direction: to,
           before: from,
+          ...(before.length + after.length > 0 && { providers: { before, after } }),
           region,
           witness: { ...witness, call: callLine(witness, all, names) },
           ...(touched === undefined ? {} : { recorded: recordedOf(touched, [workload], from, to) }),
@@ -117,32 +121,49 @@ function recordedOf(
 
 /** Whether the change is one that the caller wants to hear of by the exit code. */
 export function isWanted({ direction, before }: Pick<ReportedChange, "direction" | "before">, failOn: FailOn): boolean {
-  if (failOn === "any") return true
-  return failOn === "widen" ? direction === "allow" : before === "allow"
+  // Another provider may allow more, and less.
+  if (failOn === "any" || direction === before) return true
+  const gained = OPENNESS[direction] - OPENNESS[before]
+  return failOn === "widen" ? gained > 0 : gained < 0
 }
 
-const NEWLY: Readonly<Record<Outcome, string>> = {
+const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, refuse: 0, unauthenticated: 0, transport: 0 }
+
+type Words = Readonly<Record<Exclude<Outcome, "custom">, string>>
+
+const NEWLY: Words = {
   allow: "newly allowed",
   refuse: "newly denied (403)",
   unauthenticated: "newly unauthenticated (401)",
   transport: "newly closed by the mTLS mode",
 }
 
-const WAS: Readonly<Record<Outcome, string>> = {
+const WAS: Words = {
   allow: "allowed",
   refuse: "denied (403)",
   unauthenticated: "unauthenticated (401)",
   transport: "closed by the mTLS mode",
 }
 
+function newly({ to, providers: [, after] }: Change): string {
+  return to === "custom" ? `newly allowed unless ${quoted(after)} denies` : NEWLY[to]
+}
+
+function was({ from, providers: [before] }: Change): string {
+  return from === "custom" ? `allowed unless ${quoted(before)} denies` : WAS[from]
+}
+
+const quoted = (providers: readonly string[]): string => providers.map(name => `\`${name}\``).join(" or ")
+
 export function diffText({ diff, workloads: all, names, broken, read, touched }: Compared): string {
   const lines: string[] = broken.map(one => `broken: ${tellStatement(one)}`)
   if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
     lines.push(headline(group))
-    for (const { from, to, region, witness } of group.comparison.changes) {
+    for (const change of group.comparison.changes) {
+      const { from, to, region, witness } = change
       lines.push(
-        `  ${NEWLY[to]}, until now ${WAS[from]}:`,
+        `  ${newly(change)}, until now ${was(change)}:`,
         `    ${region}`,
         `    for example: ${callLine(witness, all, names)}`,
       )
@@ -166,9 +187,10 @@ export function diffMarkdown({ diff, workloads: all, names, broken, read, touche
     const { changes, undecided } = group.comparison
     const [head, rule] = touched === undefined ? ["", ""] : [" recorded calls |", "---|"]
     if (changes.length > 0) lines.push(`| | requests | until now |${head}`, `|---|---|---|${rule}`)
-    for (const { from, to, region } of changes) {
+    for (const change of changes) {
+      const { from, to, region } = change
       const calls = touched && recordedOf(touched, group.workloads, from, to).calls
-      lines.push(`| ${NEWLY[to]} | ${cell(region)} | ${WAS[from]} |${calls === undefined ? "" : ` ${calls} |`}`)
+      lines.push(`| ${newly(change)} | ${cell(region)} | ${was(change)} |${calls === undefined ? "" : ` ${calls} |`}`)
     }
     if (changes.length > 0) lines.push("")
     if (undecided !== undefined) lines.push(`Not decided: ${cell(undecided)}`, "")

@@ -15,7 +15,7 @@ import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
-import { isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
+import { isIstio, isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
@@ -52,12 +52,13 @@ export async function readPolicyFiles(path: string, reading: ReadPolicies): Prom
 /** The policies in texts that were read from the path. */
 export function policiesIn(texts: readonly SourceText[], path: string, reading: ReadPolicies): PolicyFiles {
   const { names, namespace, note, log } = reading
+  const custom = isIstio(names)
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
   const faults: string[] = []
   const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
-    for (const document of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
+    for (const document of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS, custom })) {
       const read = isOurInvariant(document.value, names) ? asOurs(document, names, namespace) : document
       if (read.value === null) continue
       const absent = notModelled(read.value, names)

@@ -24,11 +24,12 @@ export function reachJson(
   return {
     result: isProved(reached, read) ? "proved" : "undecided",
     ways: reached.flatMap(({ workload, reach }) =>
-      reach.ways.map(({ rule, callers, requests, limits, witness }) => ({
+      reach.ways.map(({ rule, callers, requests, limits, providers, witness }) => ({
         workload: `${workload.namespace}/${workload.name}`,
         callers,
         requests,
         limits,
+        ...(providers.length > 0 && { providers }),
         ...(rule === undefined ? {} : { policy: `${rule.policy.namespace}/${rule.policy.name}`, rule: rule.rule }),
         witness: { ...witness, call: callLine(witness, workloads, mesh.names) },
       })),

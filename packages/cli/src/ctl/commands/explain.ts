@@ -90,7 +90,7 @@ export function explainCommand(): Command {
 }
 
 const EXAMPLES = `
-Exit codes: 0 allowed, 5 denied, 4 a policy or workload was skipped.
+Exit codes: 0 allowed, 5 denied, 4 a policy or workload was skipped, or the provider of a CUSTOM policy decides.
 
 Examples:
   merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a refusal
@@ -138,7 +138,8 @@ async function explain(word: string, flags: Flags): Promise<void> {
     )
     if (!isComplete(read)) for (const line of inputLines(read)) note(line)
     // A verdict of other policies than those in force is none.
-    process.exitCode = !isComplete(read) ? EXIT.undecided : explanation.verdict === "allow" ? EXIT.ok : EXIT.found
+    const code = { allow: EXIT.ok, refuse: EXIT.found, depends: EXIT.undecided }[explanation.verdict]
+    process.exitCode = isComplete(read) ? code : EXIT.undecided
   } catch (error) {
     throw error instanceof AskedError ? new CommandError("unreadable-file", error.message) : error
   }

@@ -6,7 +6,7 @@ import type { PolicyEdit } from "@merlon/policy/trial"
 import { paint, visible } from "../terminal.js"
 import type { Explanation } from "./explanation.js"
 
-const MARKS = { passed: "✓", refused: "✗", "not reached": "·" } as const
+const MARKS = { passed: "✓", refused: "✗", depends: "?", "not reached": "·" } as const
 const WIDTH = "transport".length
 
 export function explanationText(explanation: Explanation): string {
@@ -18,14 +18,15 @@ export function explanationText(explanation: Explanation): string {
       `  ${mark} ${stage.padEnd(WIDTH)}  ${outcome === "not reached" ? paint.dim("not reached") : visible(why)}`.trimEnd(),
     )
   }
-  if (shadow !== undefined)
-    lines.push("", `With shadow policies enforced, it would be ${shadow === "allow" ? "allowed" : "denied"}.`)
+  if (shadow !== undefined) lines.push("", `With shadow policies enforced, it would be ${SHADOW[shadow]}.`)
   if (token !== undefined) lines.push("", ...token.map(visible))
   if (change !== undefined) {
     lines.push("", "The smallest change that would allow it, tried:", ...changeLines(change))
   }
   return lines.join("\n")
 }
+
+const SHADOW = { allow: "allowed", refuse: "denied", depends: "allowed unless a provider denies it" } as const
 
 export function changeLines(change: readonly PolicyEdit[]): readonly string[] {
   return change.map(({ rule, at, change: what, value }) => {
@@ -36,6 +37,7 @@ export function changeLines(change: readonly PolicyEdit[]): readonly string[] {
 
 function headline(verdict: Explanation["verdict"], status: number | undefined, body: string | undefined): string {
   if (verdict === "allow") return paint.green("allowed")
+  if (verdict === "depends") return "allowed unless a provider denies it"
   if (status === undefined) return paint.red("denied: the connection is closed without a reply")
   return paint.red(`denied: ${status}${body === undefined || body === "" ? "" : ` ${body}`}`)
 }

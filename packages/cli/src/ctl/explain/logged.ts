@@ -10,6 +10,8 @@ export function unlikeLog(line: string, { verdict, status }: Explanation): strin
   const logged = fieldsOf(recordIn(line))
   if (logged.verdict !== "allow" && logged.verdict !== "deny") return undefined
   const refused = logged.verdict === "deny"
+  // Either answer may have been the provider's.
+  if (verdict === "depends") return undefined
   const same = refused === (verdict === "refuse") && (!refused || status === undefined || logged.status === status)
   if (same) return undefined
   const answered = refused

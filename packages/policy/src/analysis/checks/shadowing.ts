@@ -28,8 +28,13 @@ export function* shadowing(set: PolicySet, work: Work): Steps<readonly AnalysisF
 
 function mayShadow(wide: AnalysedRule, narrow: AnalysedRule): boolean {
   if (wide.shadow && !narrow.shadow) return false
-  const decides = wide.action === narrow.action || (wide.action === "DENY" && narrow.action === "ALLOW")
+  const decides = doesSame(wide, narrow) || (wide.action === "DENY" && narrow.action === "ALLOW")
   return decides && scopeContains(wide.scope, narrow.scope)
+}
+
+/** Of CUSTOM rules only those that ask the same provider. */
+function doesSame(a: AnalysedRule, b: AnalysedRule): boolean {
+  return a.action === b.action && a.policy.spec.provider?.name === b.policy.spec.provider?.name
 }
 
 function behindDeny(rule: AnalysedRule, other: AnalysedRule): AnalysisFinding {

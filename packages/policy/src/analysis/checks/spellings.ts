@@ -16,7 +16,7 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
   const others = new Others(set)
   for (const rule of set.rules) {
     if (rule.action === "AUDIT") continue
-    const does = rule.action === "DENY" ? "does not match the rule" : "matches the rule"
+    const does = rule.action === "ALLOW" ? "matches the rule" : "does not match the rule"
     for (const place of closedIn(rule.compiled, rule.action === "ALLOW")) {
       // One finding a list: whoever writes one value so writes all so.
       const { closed } = place

@@ -181,6 +181,7 @@ export function tellStatement({ statement, workloads, result }: CheckedStatement
   if (result.verdict === "holds") return `${what} holds ${where}`
   const by = result.by === undefined ? "" : ` by ${ruleWords(result.by)}`
   const outcome = {
+    custom: "is allowed unless a provider denies it",
     allow: `is allowed${by || ", because nothing denies it"}`,
     refuse: `is denied${by || ", because no ALLOW rule matches it"}`,
     unauthenticated: "is denied because of its token, or because it has none",
@@ -200,7 +201,7 @@ function widened(
   const regions = new Map<string, ProofWorkload[]>()
   for (const { workloads, comparison } of groups) {
     for (const { to, region } of comparison.changes) {
-      if (to === "allow") regions.set(region, [...(regions.get(region) ?? []), ...workloads])
+      if (to === "allow" || to === "custom") regions.set(region, [...(regions.get(region) ?? []), ...workloads])
     }
   }
   const told = [...regions].map(

@@ -162,7 +162,13 @@ const GRID: readonly Attributes[] = PEERS.flatMap(peer =>
 const outcome = (program: Program, attributes: Attributes): string =>
   refusedByMode(program, attributes) === undefined ? decide(program, attributes).verdict : "transport"
 
-const NAMED = { allow: "allow", refuse: "deny", transport: "transport", unauthenticated: "401" } as const
+const NAMED = {
+  allow: "allow",
+  custom: "custom",
+  refuse: "deny",
+  transport: "transport",
+  unauthenticated: "401",
+} as const
 
 it("finds a difference, and its direction, exactly where judging every request finds one", { timeout: 180_000 }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }

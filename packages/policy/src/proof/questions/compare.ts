@@ -29,6 +29,8 @@ import { narrowRule } from "./narrow-rule.js"
 export interface Change {
   readonly from: Outcome
   readonly to: Outcome
+  /** The providers that the example depends on, before and after; empty where the outcome is not `custom`. */
+  readonly providers: readonly [before: readonly string[], after: readonly string[]]
   /** In words. */
   readonly region: string
   readonly witness: Witness
@@ -148,6 +150,7 @@ interface Found {
   readonly problem: Problem
   readonly frames: Frame[]
   readonly witness: Witness
+  readonly providers: Change["providers"]
 }
 
 class Differences {
@@ -176,6 +179,7 @@ class Differences {
     return [...this.#found.values()].map(found => ({
       from: found.from,
       to: found.to,
+      providers: found.providers,
       region: describeChange(found, frames),
       witness: found.witness,
     }))
@@ -185,7 +189,10 @@ class Differences {
     const [before, after] = round.stages
     if (before === undefined || after === undefined) return
     // What modes and tokens settle alike on both sides has one outcome on both.
-    const outcomes = settlesAlike(before, after) ? AUTHORIZED : OUTCOMES
+    const possible = settlesAlike(before, after) ? AUTHORIZED : OUTCOMES
+    const asks = before.custom.length + after.custom.length > 0
+    const outcomes = asks ? possible : possible.filter(outcome => outcome !== "custom")
+    if (asks) this.#otherProviders(round, before, after)
     for (const to of outcomes) {
       for (const from of outcomes) {
         if (from === to) continue
@@ -193,6 +200,19 @@ class Differences {
           for (const young of problemsOf(after, to)) this.#pair(round, from, to, joined(round.given, old, young))
         }
       }
+    }
+  }
+
+  /** Requests that depend on a provider before or after, and not on both sides on the same ones. */
+  #otherProviders(round: Round, before: Stages, after: Stages): void {
+    const [old] = problemsOf(before, "custom")
+    const [young] = problemsOf(after, "custom")
+    if (old === undefined || young === undefined) return
+    const both = joined(round.given, old, young)
+    for (const provider of providersOf([...before.custom, ...after.custom])) {
+      const [was, is] = [before, after].map(({ custom }) => custom.filter(({ ref }) => ref.provider === provider))
+      this.#pair(round, "custom", "custom", joined(both, { needs: [was ?? []], bans: is ?? [] }))
+      this.#pair(round, "custom", "custom", joined(both, { needs: [is ?? []], bans: was ?? [] }))
     }
   }
 
@@ -216,15 +236,15 @@ class Differences {
     if (solution === undefined) return
     // Of a change that is known already only the first request is shown.
     const callers = known === undefined ? this.callers : []
-    const witness = this.#replayed({ problem, solution, frame: round.frame }, callers, [from, to])
-    if (witness === undefined) {
+    const replayed = this.#replayed({ problem, solution, frame: round.frame }, callers, [from, to])
+    if (replayed === undefined) {
       // Something that the search does not follow stands in the way; there may be another request or none.
       this.undecided ??= NOT_FOLLOWED
     } else if (known !== undefined) {
       known.frames.push(round.frame)
     } else {
       const narrowed = anchor === undefined ? { anchor, problem } : this.#narrowed(round, anchor, problem)
-      this.#found.set(id, { from, to, ...narrowed, frames: [round.frame], witness })
+      this.#found.set(id, { from, to, ...narrowed, frames: [round.frame], ...replayed })
     }
   }
 
@@ -233,18 +253,23 @@ class Differences {
     solved: Pick<Solved, "problem" | "solution" | "frame">,
     callers: readonly string[],
     wanted: readonly [from: Outcome, to: Outcome],
-  ): Witness | undefined {
+  ): Pick<Found, "witness" | "providers"> | undefined {
     const { space, workload } = this.arena
     const among = { callers, budget: this.budget, memo: this.#memo }
     for (const witness of witnessesOf({ ...solved, space, workload }, among)) {
-      if (this.#replays.every((replay, side) => replay.run(witness, this.now).outcome === wanted[side])) return witness
+      const [was, is] = this.#replays.map(replay => replay.run(witness, this.now))
+      if (was?.outcome !== wanted[0] || is?.outcome !== wanted[1]) continue
+      const providers = [was.providers, is.providers] as const
+      if (wanted[0] !== wanted[1] || isOther(...providers)) return { witness, providers }
     }
     return undefined
   }
 
   /** The same with only the values of the changed rule that make the difference. */
   #narrowed(round: Round, anchor: RuleRegion, problem: Problem): Pick<Found, "anchor" | "problem"> {
-    const side = round.stages.findIndex(({ deny, allow }) => deny.includes(anchor) || allow.includes(anchor))
+    const side = round.stages.findIndex(stages =>
+      [stages.deny, stages.allow, stages.custom].some(rules => rules.includes(anchor)),
+    )
     const regionOf = (rule: CompiledRule) => readRule(rule, round.context(side))
     const withRegion = (region: RuleRegion): Problem => {
       const needs = problem.needs.map(need => (need[0] === anchor ? [region] : need))
@@ -259,7 +284,12 @@ class Differences {
   }
 }
 
-const AUTHORIZED: readonly Outcome[] = ["allow", "refuse"]
+const AUTHORIZED: readonly Outcome[] = ["allow", "custom", "refuse"]
+
+const providersOf = (rules: readonly RuleRegion[]): ReadonlySet<string> =>
+  new Set(rules.flatMap(({ ref }) => ref.provider ?? []))
+
+const isOther = (a: readonly string[], b: readonly string[]): boolean => a.join("\n") !== b.join("\n")
 
 /** INVARIANT: where it is so, a request that one side refuses before it looks at rules is refused so by the other. */
 function settlesAlike(before: Stages, after: Stages): boolean {
@@ -290,10 +320,11 @@ function commonKeys(stages: readonly Stages[]): ReadonlySet<string> {
   if (common === undefined) {
     const [before, after] = stages
     const keysOf = (list: readonly Region[] | undefined) => new Set((list ?? []).map(({ key }) => key))
-    const [deny, allow] = [keysOf(after?.deny), keysOf(after?.allow)]
+    const [deny, allow, custom] = [keysOf(after?.deny), keysOf(after?.allow), keysOf(after?.custom)]
     common = new Set([
       ...[...keysOf(before?.deny)].filter(key => deny.has(key)),
       ...[...keysOf(before?.allow)].filter(key => allow.has(key)),
+      ...[...keysOf(before?.custom)].filter(key => custom.has(key)),
     ])
     commonByStages.set(stages, common)
   }

@@ -11,12 +11,13 @@ import type { Statement } from "../../resources/policy-invariant/definition.js"
 import { selects } from "../../selection/workload.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
+import { describeWitness } from "../describe-witness.js"
 import { hasToken } from "../frame.js"
 import { type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
 import { Replay, type Replayed } from "../replay.js"
-import { witnessesOf } from "../running-caller.js"
+import { type Solved, witnessesOf } from "../running-caller.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem } from "../search/formula.js"
 import { solve } from "../search/solve.js"
@@ -151,21 +152,38 @@ class Check {
     // The statement's own conditions must be dimensions of the space before the first round is made.
     const arena = new Arena([this.#side], this.workload, this.mesh, [compiled], this.budget)
     let undecided = arena.gap
+    let depends: string | undefined
     for (const round of arena.rounds) {
       for (const { wanted, problem } of offences(compiled, holds, round)) {
         const solution = solve(problem, this.budget, this.#memo)
         if (solution === undefined) continue
         const solved = { problem, solution, frame: round.frame, space: arena.space, workload: this.workload }
-        const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
-        for (const witness of witnessesOf(solved, among)) {
-          const { outcome, rule }: Replayed = this.#replay.run(witness, this.options.now)
-          if (outcome === wanted) return { verdict: "broken", witness, outcome, by: rule }
-        }
-        undecided ??= "a condition depends on what is not analysed, such as a header that a token writes or a time"
+        const shown = this.#replayed(solved, wanted)
+        if (shown === undefined) {
+          undecided ??= "a condition depends on what is not analysed, such as a header that a token writes or a time"
+        } else if (wanted === "custom") depends ??= dependsOn(shown.providers, shown.witness)
+        else return { verdict: "broken", witness: shown.witness, outcome: wanted, by: shown.rule }
       }
     }
-    return undecided === undefined ? { verdict: "holds" } : { verdict: "undecided", reason: undecided }
+    const reason = depends ?? undecided
+    return reason === undefined ? { verdict: "holds" } : { verdict: "undecided", reason }
   }
+
+  /** The first of the requests that it can be shown as with this outcome. */
+  #replayed(solved: Solved, wanted: Outcome): (Replayed & { readonly witness: Witness }) | undefined {
+    const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
+    for (const witness of witnessesOf(solved, among)) {
+      const replayed = this.#replay.run(witness, this.options.now)
+      if (replayed.outcome === wanted) return { ...replayed, witness }
+    }
+    return undefined
+  }
+}
+
+/** A provider may allow what must never be allowed, and deny what must always be. */
+function dependsOn(providers: readonly string[], witness: Witness): string {
+  const names = providers.map(name => `\`${name}\``).join(" or ")
+  return `it depends on ${names}: ${describeWitness(witness)} is allowed unless ${names} denies it`
 }
 
 /** What would break the statement among the requests of one frame. */
@@ -179,7 +197,8 @@ function offences(
   const region = rule && readRule(rule, round.context(0))
   const [stages] = round.stages
   if (region === undefined || stages === undefined) return []
-  const outcomes: readonly Outcome[] = holds === "never" ? ["allow"] : ["refuse", "unauthenticated", "transport"]
+  const outcomes: readonly Outcome[] =
+    holds === "never" ? ["allow", "custom"] : ["refuse", "unauthenticated", "transport", "custom"]
   const stated: Problem = { needs: [[region], ...goodToken(holds, round, stages)], bans: [] }
   return outcomes.flatMap(wanted =>
     problemsOf(stages, wanted).map(problem => ({ wanted, problem: joined(round.given, stated, problem) })),

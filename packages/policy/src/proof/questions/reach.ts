@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who can reach a workload with a request of some kind, or what somebody can reach: every way in which such a request is
-// let through, by the rule that does it. What is not listed is refused, by proof.
+// let through, by the rule that does it, with the providers that may deny it all the same. What is not listed is refused,
+// by proof, whatever a provider answers.
 
 import { attributeTable } from "../../authorization/attributes.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
@@ -21,7 +22,7 @@ import { ClassMemo } from "../search/class-memo.js"
 import { EVERYWHERE, joined, type Problem, type Region } from "../search/formula.js"
 import { type Assignment, solve } from "../search/solve.js"
 import type { Witness } from "../witness.js"
-import { callersOf, requestsOf } from "../words.js"
+import { callersOf, requestsOf, ruleWords } from "../words.js"
 import type { ProofWorkload } from "../workload.js"
 import { exceptionsOf, kindsOf } from "./describe-change.js"
 import { narrowRule } from "./narrow-rule.js"
@@ -33,8 +34,10 @@ export interface Way {
   /** In words. */
   readonly callers: string
   readonly requests: string
-  /** In words: on which kinds of requests, and which rules take something away. */
+  /** In words: on which kinds of requests, which rules take something away, and what a provider may deny. */
   readonly limits: readonly string[]
+  /** Providers that may deny some or all of it. */
+  readonly providers: readonly string[]
   readonly witness: Witness
 }
 
@@ -100,6 +103,8 @@ interface Found {
   readonly problem: Problem
   readonly frames: Frame[]
   readonly witness: Witness
+  /** The CUSTOM rules that match some of it, by their ids. */
+  readonly asking: Map<string, RuleRef>
 }
 
 class Ways {
@@ -139,7 +144,8 @@ class Ways {
     const [stages] = round.stages
     if (asked === undefined || stages === undefined) return
     const allowed: readonly (RuleRegion | undefined)[] = stages.closed ? stages.allow : [undefined]
-    const [through] = problemsOf({ ...stages, closed: false }, "allow")
+    // Whatever a provider answers: what it may deny it may allow as well.
+    const [through] = problemsOf({ ...stages, closed: false, custom: [] }, "allow")
     if (through === undefined) return
     for (const one of allowed) {
       const problemOf = (region: Region): Problem =>
@@ -147,7 +153,8 @@ class Ways {
       const problem = problemOf(one ?? EVERYWHERE)
       const solution = solve(problem, this.budget, this.#memo)
       if (solution === undefined) continue
-      const witness = this.#replayed(problem, solution, round.frame)
+      const asking = stages.custom.filter(region => this.#meets(problem, region))
+      const witness = this.#unasked(problem, asking, round.frame) ?? this.#replayed(problem, solution, round.frame)
       if (witness === undefined) {
         this.#undecided ??=
           "a condition depends on what is not analysed, such as a header that a token writes or a time"
@@ -155,9 +162,27 @@ class Ways {
       }
       const id = one?.ref.id ?? ""
       const known = this.#found.get(id)
-      if (known !== undefined) known.frames.push(round.frame)
-      else this.#found.set(id, { ...this.#narrowed(round, one, problemOf), frames: [round.frame], witness })
+      const refs = asking.map(({ ref }) => [ref.id, ref] as const)
+      if (known === undefined) {
+        const narrowed = this.#narrowed(round, one, problemOf)
+        this.#found.set(id, { ...narrowed, frames: [round.frame], witness, asking: new Map(refs) })
+      } else {
+        known.frames.push(round.frame)
+        for (const [id, ref] of refs) known.asking.set(id, ref)
+      }
     }
+  }
+
+  #meets(problem: Problem, region: RuleRegion): boolean {
+    return solve(joined(problem, { needs: [[region]], bans: [] }), this.budget, this.#memo) !== undefined
+  }
+
+  /** A request that passes whatever a provider answers, where there is one to prefer. */
+  #unasked(problem: Problem, asking: readonly RuleRegion[], frame: Frame): Witness | undefined {
+    if (asking.length === 0) return undefined
+    const sure = joined(problem, { needs: [], bans: asking })
+    const solution = solve(sure, this.budget, this.#memo)
+    return solution && this.#replayed(sure, solution, frame)
   }
 
   /** The first of the requests that it can be shown as which passes. */
@@ -165,7 +190,8 @@ class Ways {
     const { space, workload } = this.#arena
     const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
     for (const witness of witnessesOf({ problem, solution, frame, space, workload }, among)) {
-      if (this.#replay.run(witness, this.options.now).outcome === "allow") return witness
+      const { outcome } = this.#replay.run(witness, this.options.now)
+      if (outcome === "allow" || outcome === "custom") return witness
     }
     return undefined
   }
@@ -187,7 +213,7 @@ class Ways {
 
   #ways(): readonly Way[] {
     const frames = this.#arena.rounds.map(({ frame }) => frame)
-    return [...this.#found.values()].map(({ allowed, problem, frames: own, witness }) => {
+    return [...this.#found.values()].map(({ allowed, problem, frames: own, witness, asking }) => {
       const tcp = own.every(({ protocol }) => protocol === "tcp")
       const rule = allowed?.rule
       return {
@@ -195,9 +221,14 @@ class Ways {
         callers: rule === undefined ? "anybody" : callersOf(rule),
         requests:
           rule === undefined ? (tcp ? "TCP connections" : "any request") : requestsOf(rule, tcp ? "tcp" : "http"),
-        limits: [...kindsOf(own, frames, rule), ...exceptionsOf(problem)],
+        limits: [...kindsOf(own, frames, rule), ...exceptionsOf(problem), ...unlessDenied([...asking.values()])],
+        providers: [...new Set([...asking.values()].flatMap(({ provider }) => provider ?? []))].sort(),
         witness,
       }
     })
   }
+}
+
+function unlessDenied(asking: readonly RuleRef[]): readonly string[] {
+  return asking.map(ref => `unless \`${ref.provider ?? ""}\` denies what ${ruleWords(ref)} matches`)
 }

@@ -16,11 +16,11 @@ export function checkAuthorizationPolicy(spec: Field): void {
   checkScope(spec)
   const rules = spec.field("rules")
   const action = spec.field("action").text ?? "ALLOW"
-  if (action === "DENY" && rules.items.length === 0 && !isWrong(rules)) {
+  if ((action === "DENY" || action === "CUSTOM") && rules.items.length === 0 && !isWrong(rules)) {
     rules.fault(
       "missing-field",
-      "DENY action without `rules` is meaningless as it will never be triggered, add an empty rule `{}` if you want it be triggered for every request",
-      "write `rules: [{}]` to deny everything",
+      `${action} action without \`rules\` is meaningless as it will never be triggered, add an empty rule \`{}\` if you want it be triggered for every request`,
+      action === "DENY" ? "write `rules: [{}]` to deny everything" : "write `rules: [{}]` to ask about every request",
     )
   }
   const provider = spec.field("provider")

@@ -191,4 +191,10 @@ export type Source = TypeOf<typeof source>
 export type Operation = TypeOf<typeof operation>
 export type Condition = TypeOf<typeof condition>
 export type Rule = TypeOf<typeof rule>
-export type AuthorizationPolicySpec = TypeOf<typeof authorizationPolicySpec>
+type EnforcedSpec = TypeOf<typeof authorizationPolicySpec>
+
+/** `CUSTOM` and its provider only where another mesh's policies are analysed: `ValidateOptions.custom`. */
+export interface AuthorizationPolicySpec extends Omit<EnforcedSpec, "action"> {
+  readonly action?: NonNullable<EnforcedSpec["action"]> | "CUSTOM"
+  readonly provider?: { readonly name: string }
+}
