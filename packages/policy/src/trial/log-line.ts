@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of a proxy's access log, as JSON, read back as the request it tells of. Headers and tokens are not in it, so a
-// request that a policy judges by those has to be completed with flags.
+// A line of a proxy's access log, ours or Envoy's, read back as the request it tells of. Headers and tokens are not in it, so
+// a request that a policy judges by those has to be completed with flags.
 
 import { isObject } from "../resources/field.js"
 import type { AskedRequest } from "./asked.js"
 import { AskedError } from "./asked-error.js"
+import { type EnvoyLine, readEnvoyLine } from "./envoy-line.js"
 
 export function readLogLine(line: string): AskedRequest {
+  const envoys = readEnvoyLine(line)
+  if (envoys !== undefined) return askedOf(envoys)
   const record = recordIn(line)
   const text = (name: string): string | undefined => {
     const value = record[name]
@@ -25,6 +28,24 @@ export function readLogLine(line: string): AskedRequest {
   }
 }
 
+function askedOf(line: EnvoyLine): AskedRequest {
+  if (line.direction === "outbound") throw new AskedError(OUTBOUND)
+  const { protocol, method, path, host, port, source, destination, peer, sni } = line
+  return {
+    ...(protocol === "tcp" ? { protocol } : { host: host ?? null }),
+    ...given("method", method),
+    ...given("path", path),
+    ...given("from", peer?.replace(/^spiffe:\/\//, "")),
+    ...given("ip", source),
+    ...given("destinationIp", destination),
+    ...(port !== undefined && { port }),
+    // On plaintext there is no name of a server.
+    ...(peer !== undefined && given("sni", sni)),
+  }
+}
+
+const OUTBOUND = "that line tells of a call that the workload made; give the line of the proxy that was called"
+
 function recordIn(line: string): Record<string, unknown> {
   let value: unknown
   try {
@@ -33,10 +54,12 @@ function recordIn(line: string): Record<string, unknown> {
     value = undefined
   }
   if (isObject(value) && value.direction === "outbound") {
-    throw new AskedError("that line tells of a call that the workload made; give the line of the proxy that was called")
+    throw new AskedError(OUTBOUND)
   }
   if (isObject(value) && ("method" in value || "protocol" in value)) return value
-  throw new AskedError("that is no line of an access log; give one as JSON, as `--access-log json` writes it")
+  throw new AskedError(
+    "that is no line of an access log; give one as JSON, as `--access-log json` writes it, or of Istio's Envoy",
+  )
 }
 
 const given = <K extends string>(name: K, value: string | undefined) => (value === undefined ? {} : { [name]: value })

@@ -6,6 +6,7 @@ export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./allowi
 export type { AskedRequest, AskedToken } from "./asked.js"
 export { AskedError } from "./asked-error.js"
 export { readCurl, shellWords } from "./curl-line.js"
+export { type EnvoyLine, readEnvoyLine } from "./envoy-line.js"
 export { readLogLine } from "./log-line.js"
 export { type TouchedCalls, touchedCalls } from "./replay-calls.js"
 export { type AnswerSummary, summaryOf } from "./summary.js"

@@ -336,7 +336,7 @@ describe("Pods that one Deployment runs", () => {
 
 it("asks for recorded calls where there is no mesh that has some", async () => {
   expect(await run("suggest", "-f", at("same"))).toBe(2)
-  expect(err).toContain("with `-f`, name the recorded calls with `--calls FILE`")
+  expect(err).toContain("with `-f`, name the recorded calls with `--calls FILE`, or a log")
 })
 
 it("counts the recorded calls that a change touches", async () => {

@@ -189,6 +189,67 @@ describe("what is not modelled", () => {
   )
 })
 
+describe("Envoy's access log", () => {
+  const line = (fields: object = {}) => ({
+    ...{ start_time: "2026-11-18T10:00:00Z", method: "GET", path: "/items?id=1", response_code: 200 },
+    ...{ response_code_details: "via_upstream", authority: "cart.shop", upstream_cluster: "inbound|8080||" },
+    ...{ downstream_local_address: "10.0.0.7:8080", downstream_remote_address: "10.0.0.9:51234" },
+    downstream_peer_uri_san: "spiffe://cluster.local/ns/shop/sa/web",
+    ...fields,
+  })
+  const suggest = (log: string, ...more: string[]): Promise<number> =>
+    run("suggest", "shop/cart", "--access-log", log, "-f", put("p.yaml", ALLOW_ALL), "-f", at("pod.yaml"), ...more)
+  const write = (...lines: readonly (object | string)[]): string => {
+    const texts = lines.map(one => (typeof one === "string" ? one : JSON.stringify(one)))
+    writeFileSync(at("envoy.json"), texts.join("\n"))
+    return at("envoy.json")
+  }
+
+  it("is what suggestions are made from, in Istio's words", async () => {
+    expect(await suggest(write(line(), line({ path: "/items?id=2" }))), err).toBe(0)
+    expect(out).toContain("apiVersion: security.istio.io/v1")
+    expect(out).toContain("cluster.local/ns/shop/sa/web")
+    expect(out).toContain("/items")
+  })
+
+  it("has lines that are skipped, each with its number and the reason", async () => {
+    const log = write(
+      ...[line(), "", "{", line({ path: {} }), line({ upstream_cluster: "outbound|80||x" }), "\u001b[2J"],
+      line({ downstream_peer_uri_san: "-", requested_server_name: "outbound_.80_._.cart.shop" }),
+    )
+    expect(await suggest(log), err).toBe(0)
+    expect(err).toContain(`${log}:3: skipped: it is no line of Envoy's access log`)
+    expect(err).toContain(`${log}:4: skipped: the field \`path\` is neither text nor a number`)
+    expect(err).not.toContain(`${log}:5:`)
+    expect(err).toContain(`${log}:7: skipped: it does not tell the caller's identity`)
+    expect(err).not.toContain("\u001b[2J")
+  })
+
+  it.each([
+    [
+      "without a usable line",
+      ["shop/cart", "--access-log", "LOG"],
+      "has no line of Envoy's access log that can be used",
+    ],
+    ["without a workload", ["--access-log", "LOG"], "name the workload whose log it is"],
+    ["beside recorded calls", ["shop/cart", "--access-log", "LOG", "--calls", "x"], "goes without `--calls`"],
+  ])("is an error %s", async (_, args, message) => {
+    const log = write("{")
+    const named = args.map(arg => (arg === "LOG" ? log : arg))
+    expect(await run("suggest", ...named, "-f", put("p.yaml", ALLOW_ALL), "-f", at("pod.yaml"))).not.toBe(0)
+    expect(err).toContain(message)
+  })
+
+  it("is explained line by line, and compared with the explanation", async () => {
+    const text = JSON.stringify(line({ method: "POST" }))
+    expect(await run("explain", "shop/cart", "-f", put("p.yaml", ALLOW_GET), "-f", at("pod.yaml"), "--log", text)).toBe(
+      5,
+    )
+    expect(out).toContain("POST /items at cart.shop")
+    expect(err).toContain("according to the log, the proxy allowed it")
+  })
+})
+
 describe("CUSTOM, whose provider may deny", () => {
   const rules = [{ to: [{ operation: { paths: ["/admin"] } }] }]
   const custom = (name = "opa") => policy("ext", { action: "CUSTOM", provider: { name }, rules })

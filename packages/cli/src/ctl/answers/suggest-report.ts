@@ -2,8 +2,11 @@
 // Suggested policies for people, with what speaks for them as comments, and for programs.
 
 import type { Proof, Suggestion } from "@merlon/policy/analysis"
+import type { MeshNames } from "@merlon/policy/mesh"
 import { lastingName } from "@merlon/policy/proof"
+import type { AuthorizationPolicy } from "@merlon/policy/resources"
 import { stringify } from "yaml"
+import { isIstio } from "./dialect.js"
 
 const SAYS: Readonly<Record<keyof Suggestion["proofs"], string>> = {
   keeps: "recorded calls stay allowed",
@@ -11,9 +14,9 @@ const SAYS: Readonly<Record<keyof Suggestion["proofs"], string>> = {
   asSeen: "nothing is allowed that has not the shape of a recorded call",
 }
 
-export function suggestionsYaml(all: readonly Suggestion[], now: number): string {
+export function suggestionsYaml(all: readonly Suggestion[], names: MeshNames, now: number): string {
   return all
-    .map(one => `${comments(one, now)}${stringify(one.policy, { lineWidth: 0, indentSeq: false })}`)
+    .map(one => `${comments(one, now)}${stringify(inWordsOf(names, one.policy), { lineWidth: 0, indentSeq: false })}`)
     .join("---\n")
     .trimEnd()
 }
@@ -41,11 +44,19 @@ function told(says: string, proof: Proof): string {
     : `not ${proof.verdict === "undecided" ? "decided" : "so"}: ${says}; ${proof.why}`
 }
 
-export function suggestionsJson(all: readonly Suggestion[]) {
+/** Istio has no field `enforcement`, and would enforce the policy at once: there an annotation makes it a dry run. */
+function inWordsOf(names: MeshNames, policy: AuthorizationPolicy): object {
+  if (!isIstio(names)) return policy
+  const { enforcement: _, ...spec } = policy.spec
+  const metadata = { ...policy.metadata, annotations: { [names.dryRunAnnotation]: "true" } }
+  return { ...policy, apiVersion: `${names.securityGroup}/v1`, metadata, spec }
+}
+
+export function suggestionsJson(all: readonly Suggestion[], names: MeshNames) {
   return {
     suggestions: all.map(({ workload, policy, evidence, replaces, alsoSelects, proofs }) => ({
       workload: lastingName(workload),
-      policy,
+      policy: inWordsOf(names, policy),
       evidence: { ...evidence, firstSeen: time(evidence.firstSeen), lastSeen: time(evidence.lastSeen) },
       replaces,
       alsoSelects,

@@ -66,7 +66,10 @@ export function explainCommand(): Command {
         )
         .option("--service <name>", "that leads to the workload, where no file has it; may be given", several, [])
         .option("--curl <line>", "the request as a curl command line; - for standard input")
-        .option("--log <line>", "the request as a line of a proxy's access log (JSON); - for standard input")
+        .option(
+          "--log <line>",
+          "the request as a line of an access log: ours (JSON) or Envoy's as Istio writes it; - for standard input",
+        )
         .option(
           "--from <identity>",
           "who calls, as ns/foo/sa/sleep, foo/sleep, or with its trust domain in front (default: plaintext)",

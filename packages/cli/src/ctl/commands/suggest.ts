@@ -3,8 +3,9 @@
 
 import { type Suggestion, suggestPolicies } from "@merlon/policy/analysis"
 import type { ObservedCall } from "@merlon/policy/ledger"
-import { lastingName } from "@merlon/policy/proof"
+import { lastingName, type ProofWorkload } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
+import { callsInLog } from "../answers/access-log.js"
 import { callsIn } from "../answers/calls-file.js"
 import { exitCodeOf as exitCodeFor, inputLines, isComplete } from "../answers/inputs.js"
 import { limitsOf } from "../answers/question-flags.js"
@@ -13,10 +14,12 @@ import { recordedCalls } from "../answers/recorded-calls.js"
 import { suggestionsJson, suggestionsYaml } from "../answers/suggest-report.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
+import { readText } from "../read-text.js"
 import { print } from "../terminal.js"
 
 interface Flags extends SourceFlags {
   readonly calls?: string
+  readonly accessLog?: string
   readonly output: "yaml" | "json"
 }
 
@@ -26,6 +29,10 @@ export function suggestCommand(): Command {
       .description("Suggest least-privilege policies from observed traffic")
       .argument("[workload]", "name, or namespace/name (default: all workloads with traffic)")
       .option("--calls <file>", "recorded calls as JSON, - for standard input (default: what the mesh has recorded)")
+      .option(
+        "--access-log <file>",
+        "the workload's access log by Envoy, as JSON, - for standard input (needs a workload)",
+      )
       .addOption(new Option("-o, --output <format>", "output format").choices(["yaml", "json"]).default("yaml")),
   )
     .addHelpText("after", EXAMPLES)
@@ -39,13 +46,14 @@ today's policies do is not printed. Exit codes: 0 all proved, 4 not decided, 5 s
 Examples:
   merlonctl suggest httpbin -n foo > suggested.yaml
   merlonctl suggest foo/httpbin --calls calls.json
+  merlonctl suggest foo/httpbin --access-log envoy.json -f policies --workloads pods.yaml
   merlonctl suggest --calls calls.json -f policies --workloads pods.yaml > suggested.yaml`
 
 async function run(word: string | undefined, flags: Flags): Promise<void> {
   const { policies, workloads, mesh, read } = await questionSource(flags, "workloads")
   const asked = word === undefined ? workloads : [workloadNamed(word, workloads, flags.namespace)]
   const names = new Set(asked.map(lastingName))
-  const calls = (await callsOf(flags)).filter(({ workload }) => names.has(workload))
+  const calls = (await callsOf(flags, word === undefined ? [] : asked)).filter(({ workload }) => names.has(workload))
   const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
   const all = suggestPolicies(calls, policies, workloads, mesh, options)
   if (all.length === 0) {
@@ -61,18 +69,29 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
   }
   print(
     flags.output === "json"
-      ? JSON.stringify({ ...suggestionsJson(all), read }, undefined, 2)
-      : suggestionsYaml(kept, Date.now()),
+      ? JSON.stringify({ ...suggestionsJson(all, mesh.names), read }, undefined, 2)
+      : suggestionsYaml(kept, mesh.names, Date.now()),
   )
   if (!isComplete(read)) for (const line of inputLines(read)) note(line)
   process.exitCode = exitCodeFor(read, exitCodeOf(all))
 }
 
-function callsOf(flags: Flags): Promise<readonly ObservedCall[]> {
+async function callsOf(flags: Flags, named: readonly ProofWorkload[]): Promise<readonly ObservedCall[]> {
+  if (flags.accessLog !== undefined) {
+    const [workload] = named
+    if (workload === undefined)
+      throw usageError("name the workload whose log it is: `merlonctl suggest NAMESPACE/NAME`")
+    if (flags.calls !== undefined) throw usageError("`--access-log` goes without `--calls`")
+    const text = await readText(flags.accessLog, `\`${flags.accessLog}\``, MAX_LOG_BYTES)
+    return callsInLog(text, flags.accessLog, lastingName(workload), note)
+  }
   if (flags.calls !== undefined) return callsIn(flags.calls)
-  if (flags.filename.length > 0) throw usageError("with `-f`, name the recorded calls with `--calls FILE`")
+  if (flags.filename.length > 0)
+    throw usageError("with `-f`, name the recorded calls with `--calls FILE`, or a log with `--access-log FILE`")
   return withSession(flags, session => recordedCalls(session, note))
 }
+
+const MAX_LOG_BYTES = 500_000_000
 
 const isSafe = ({ proofs }: Suggestion): boolean => Object.values(proofs).every(({ verdict }) => verdict !== "refuted")
 

@@ -2,12 +2,13 @@
 // What a proxy answered, by its own log: what an explanation of the line is held against. A log holds neither tokens nor
 // headers, and policies may have changed since.
 
-import { fieldsOf, textOf } from "../foreign.js"
+import { readEnvoyLine } from "@merlon/policy/trial"
+import { type Fields, fieldsOf, textOf } from "../foreign.js"
 import type { Explanation } from "./explanation.js"
 
 /** Undefined where the line says what the explanation does, or does not say. */
 export function unlikeLog(line: string, { verdict, status }: Explanation): string | undefined {
-  const logged = fieldsOf(recordIn(line))
+  const logged = readEnvoyLine(line) ?? ownRecord(line)
   if (logged.verdict !== "allow" && logged.verdict !== "deny") return undefined
   const refused = logged.verdict === "deny"
   // Either answer may have been the provider's.
@@ -17,15 +18,15 @@ export function unlikeLog(line: string, { verdict, status }: Explanation): strin
   const answered = refused
     ? `denied it${typeof logged.status === "number" ? ` with ${logged.status}` : ""}`
     : "allowed it"
-  const id = textOf(logged.decisionId)
+  const id = "decisionId" in logged ? textOf(logged.decisionId) : undefined
   const ask = id === undefined ? "" : `; \`merlonctl explain ${id}\` asks the proxy`
   return `according to the log, the proxy ${answered}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since${ask}`
 }
 
-function recordIn(line: string): unknown {
+function ownRecord(line: string): Fields {
   try {
-    return JSON.parse(line)
+    return fieldsOf(JSON.parse(line))
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line of Envoy's access log as Istio writes it, as text in Istio's default format or as JSON. Callers write some of it, so
+// every field is checked and a line that does not fit is an error. Identities are in it only where the mesh's
+// `accessLogFormat` has `%DOWNSTREAM_PEER_URI_SAN%`.
+
+import { isObject } from "../resources/field.js"
+import { AskedError } from "./asked-error.js"
+
+export interface EnvoyLine {
+  /** `outbound`: the line is the caller's. */
+  readonly direction: "inbound" | "outbound"
+  readonly protocol: "http" | "tcp"
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly host: string | undefined
+  /** The workload's own port. */
+  readonly port: number | undefined
+  readonly source: string | undefined
+  readonly destination: string | undefined
+  /** The SPIFFE ID of the peer. */
+  readonly peer: string | undefined
+  readonly sni: string | undefined
+  readonly status: number | undefined
+  /** What the proxy decided; undefined where the line does not tell. */
+  readonly verdict: "allow" | "deny" | undefined
+  /** Milliseconds since the epoch. */
+  readonly time: number | undefined
+}
+
+/** Longer ones are not written by a proxy whose headers are limited as Envoy's are. */
+const MAX_LINE = 256 << 10
+
+/** Undefined for a line of another kind; throws `AskedError` where it is Envoy's and cannot be used. */
+export function readEnvoyLine(line: string): EnvoyLine | undefined {
+  if (line.length > MAX_LINE) throw new AskedError(`the line has more than ${MAX_LINE} characters`)
+  const fields = /^\[\d/.test(line) ? fieldsOfText(line) : fieldsOfJson(line)
+  return fields && lineOf(fields)
+}
+
+type Fields = ReadonlyMap<string, string>
+
+/** The fields of Istio's default text format that are read, by their names in its JSON format. */
+const TEXT_FORMAT = new RegExp(
+  [
+    String.raw`^\[(?<start_time>[^\]]{1,40})\] "(?<method>\S+) (?<path>\S+) (?<protocol>\S+)"`,
+    String.raw`(?<response_code>\d+) (?<response_flags>\S+) (?<response_code_details>\S+)`,
+    String.raw`(?<connection_termination_details>\S+) "[^"]*" \d+ \d+ \d+ \S+ "[^"]*" "[^"]*" "[^"]*"`,
+    String.raw`"(?<authority>[^"]*)" "[^"]*" (?<upstream_cluster>\S+) \S+`,
+    String.raw`(?<downstream_local_address>\S+) (?<downstream_remote_address>\S+) (?<requested_server_name>\S+) \S+$`,
+  ].join(" "),
+)
+
+function fieldsOfText(line: string): Fields {
+  const found = TEXT_FORMAT.exec(line.trimEnd())?.groups
+  if (found === undefined) {
+    throw new AskedError(
+      "the line is not in Istio's default format; write the log as JSON with `accessLogEncoding: JSON`",
+    )
+  }
+  return new Map(Object.entries(found).filter(([, value]) => value !== "-"))
+}
+
+/** Undefined where the line is no JSON, or has none of the fields that are Envoy's alone. */
+function fieldsOfJson(line: string): Fields | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value) || !("response_code" in value || "downstream_local_address" in value)) return undefined
+  const fields = new Map<string, string>()
+  for (const [name, field] of Object.entries(value)) {
+    if (field === null || field === "-" || field === "") continue
+    // Envoy writes numbers as numbers or as text, by its version.
+    if (typeof field === "string" || typeof field === "number") fields.set(name, String(field))
+    else if (READ.has(name)) throw new AskedError(`the field \`${name}\` is neither text nor a number`)
+  }
+  return fields
+}
+
+const READ: ReadonlySet<string> = new Set([
+  ...["start_time", "method", "path", "protocol", "response_code", "response_code_details", "authority"],
+  ...["connection_termination_details", "upstream_cluster", "downstream_local_address", "downstream_remote_address"],
+  ...["requested_server_name", "downstream_peer_uri_san"],
+])
+
+function lineOf(fields: Fields): EnvoyLine {
+  const [destination, port] = addressIn(fields, "downstream_local_address")
+  const [source] = addressIn(fields, "downstream_remote_address")
+  const method = fields.get("method")
+  const status = numberIn(fields, "response_code", 0, 999)
+  const time = Date.parse(fields.get("start_time") ?? "")
+  return {
+    direction: fields.get("upstream_cluster")?.startsWith("outbound|") === true ? "outbound" : "inbound",
+    protocol: method === undefined ? "tcp" : "http",
+    method,
+    path: fields.get("path"),
+    host: fields.get("authority"),
+    port,
+    source,
+    destination,
+    // Several are written with commas; a certificate of the mesh has one.
+    peer: fields.get("downstream_peer_uri_san")?.split(",")[0],
+    sni: fields.get("requested_server_name"),
+    status: status === 0 ? undefined : status,
+    verdict: verdictIn(fields, status),
+    time: Number.isNaN(time) ? undefined : time,
+  }
+}
+
+/** As Envoy's filters name a refusal; any other reply is the application's, or of a proxy that let the request in. */
+function verdictIn(fields: Fields, status: number | undefined): EnvoyLine["verdict"] {
+  const details = fields.get("response_code_details") ?? fields.get("connection_termination_details") ?? ""
+  if (/^(rbac_access_denied|jwt_authn_access_denied|ext_authz_denied|ext_authz_error)/.test(details)) return "deny"
+  if (details === "via_upstream") return "allow"
+  return status === 401 || status === 403 || details === "" ? undefined : "allow"
+}
+
+/** `10.0.0.1:8080`, `[::1]:8080`. */
+function addressIn(fields: Fields, name: string): readonly [address: string | undefined, port: number | undefined] {
+  const text = fields.get(name)
+  if (text === undefined) return [undefined, undefined]
+  const { address, port } = /^\[?(?<address>[0-9a-fA-F:.]+)\]?:(?<port>\d{1,5})$/.exec(text)?.groups ?? {}
+  if (address === undefined || Number(port) > 65_535)
+    throw new AskedError(`the field \`${name}\` is no address and port`)
+  return [address, Number(port)]
+}
+
+function numberIn(fields: Fields, name: string, least: number, most: number): number | undefined {
+  const text = fields.get(name)
+  if (text === undefined) return undefined
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw new AskedError(`the field \`${name}\` is no number from ${least} to ${most}`)
+}
