@@ -8,6 +8,7 @@ import { forgedAcknowledgements } from "./one-mesh/forged-acknowledgements.js"
 import { propagation } from "./one-mesh/propagation.js"
 import { revocation } from "./one-mesh/revocation.js"
 import { slowProxies } from "./one-mesh/slow-proxies.js"
+import { traces } from "./one-mesh/traces.js"
 import { Mesh } from "./support/mesh.js"
 
 let mesh: Mesh
@@ -17,4 +18,4 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-for (const part of [revocation, admitted, propagation, forgedAcknowledgements, slowProxies]) part(() => mesh)
+for (const part of [revocation, admitted, propagation, forgedAcknowledgements, slowProxies, traces]) part(() => mesh)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload that an administrator declared: its Pod, its bound token and bootstrap file, an application, and a real
-// `merlond xserver` in front of it on a loopback address of its own.
+// `merlond xserver` or `merlond proxy` in front of it on a loopback address of its own.
 
 import { randomInt } from "node:crypto"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -120,10 +120,10 @@ export class DeclaredWorkload {
   }
 
   /** Starts the proxy and waits until it is ready. */
-  async run(env: { readonly [name: string]: string } = {}): Promise<void> {
+  async run(env: { readonly [name: string]: string } = {}, command: "xserver" | "proxy" = "xserver"): Promise<void> {
     const { address, folder } = this
     const args = [
-      ...["xserver", "--bootstrap", join(folder, "bootstrap.yaml"), "--access-log", "off"],
+      ...[command, "--bootstrap", join(folder, "bootstrap.yaml"), "--access-log", "off"],
       ...["--admin", `${address}:15000`, "--health", `${address}:15021`],
     ]
     const program = new Program(args, env)
