@@ -7,13 +7,10 @@ import { type CallFailureCode, XCLIENT_ERRORS } from "../errors.js"
 export class CallFailure extends Error {
   override readonly name = "CallFailure"
   readonly code: CallFailureCode
-  /** Whether the connection broke before there was an answer. */
-  readonly isReset: boolean
 
-  constructor(code: CallFailureCode, message: string, isReset = false) {
+  constructor(code: CallFailureCode, message: string) {
     super(message)
     this.code = code
-    this.isReset = isReset
   }
 
   get status(): number {
@@ -33,10 +30,6 @@ export class CallFailure extends Error {
 
   static of(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
-    const message = messageOf(error)
-    const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
-    // What node:http does not want to send is the caller's fault.
-    if (typeof code === "string" && code.startsWith("ERR_INVALID")) return new CallFailure("bad-request", message)
-    return new CallFailure("cut-off", message, code === "ECONNRESET" || code === "EPIPE")
+    return new CallFailure("cut-off", messageOf(error))
   }
 }

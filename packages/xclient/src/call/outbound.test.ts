@@ -6,18 +6,18 @@ import type { HostRoutesSpec, ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Destinations } from "../balance/destination.js"
 import { EndpointHealth } from "../balance/endpoint-health.js"
-import { ConnectionPool } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
-import type { Call } from "../routes/call.js"
+import { RequestCalls } from "../http/request-calls.js"
 import { HostRouting } from "../routes/host-routing.js"
 import { newAuthority, TestMesh, WEB_HOST } from "../testing/mesh.js"
 import { Outbound } from "./outbound.js"
 
-const CALL: Call = { method: "GET", host: WEB_HOST, target: "/hello", headers: new Map() }
+const REQUEST = { method: "GET", target: "/hello", headers: new Map([["host", WEB_HOST]]) }
+const IN_TURN = { traffic: { loadBalancer: "ROUND_ROBIN" } } as const
 
 let mesh: TestMesh
 let material: Material
-let pool: ConnectionPool
+let requests: RequestCalls
 let health: EndpointHealth
 let outbound: Outbound
 
@@ -26,11 +26,12 @@ beforeEach(() => {
   material = { id: 1, credentials: mesh.credentials(), trust: mesh.trust }
   // Time stands still: what was left out stays so, however slow the machine is.
   health = new EndpointHealth(() => 0)
-  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 60_000 })
-  outbound = new Outbound({ pool, health, material: () => material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
+  const options = { health, material: () => material, connectTimeoutMs: 60_000 }
+  requests = new RequestCalls({ ...options, mesh: "merlon" })
+  outbound = new Outbound({ ...options, tunnelAlpn: ["merlon"] })
 })
 afterEach(async () => {
-  pool.close()
+  requests.close()
   await mesh.close()
 })
 
@@ -38,13 +39,9 @@ function routing(spec: HostRoutesSpec): HostRouting {
   return new HostRouting(spec, health)
 }
 
-async function call(routes: HostRouting, request = CALL): Promise<string> {
-  const exchange = await outbound.open(routes, request, { host: request.host })
-  exchange.request.end()
-  const response = await exchange.response
-  let text = ""
-  for await (const chunk of response.setEncoding("utf8")) text += chunk
-  return text
+async function call(routes: HostRouting): Promise<string> {
+  const { body } = await requests.send(routes, REQUEST, 60_000)
+  return body
 }
 
 describe("over mutual TLS", () => {
@@ -56,7 +53,7 @@ describe("over mutual TLS", () => {
     expect(await call(routes)).toBe("v1 GET /hello")
     expect(web.seen[0]).toMatchObject({
       sni: WEB_HOST,
-      alpn: "merlon-http/1.1",
+      alpn: "merlon-h2",
       client: "URI:spiffe://cluster.local/ns/app/sa/consumer",
     })
   })
@@ -106,7 +103,7 @@ describe("an endpoint with several addresses", () => {
     const web = await mesh.server("v1")
     const endpoint = { ...web.endpoint, address: "127.0.0.9", otherAddresses: ["::1"] }
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
-    await expect(call(routes)).rejects.toThrow(/127\.0\.0\.9:\d+: .*; cannot connect to \[::1\]:\d+: /)
+    await expect(call(routes)).rejects.toThrow(/127\.0\.0\.9:\d+; .*::1:\d+/)
     expect(health.isEjected(endpoint)).toBe(true)
   })
 })
@@ -208,9 +205,9 @@ describe("balance", () => {
     expect([v1.seen.length, v2.seen.length]).toEqual([3, 3])
   })
 
-  it("goes round the endpoints of a destination", async () => {
+  it("goes round the endpoints of a destination that says so", async () => {
     const [a, b] = [await mesh.server("a"), await mesh.server("b")]
-    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [a.endpoint, b.endpoint] }]))
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [a.endpoint, b.endpoint], cluster: IN_TURN }]))
     for (let index = 0; index < 4; index++) await call(routes)
     expect([a.seen.length, b.seen.length]).toEqual([2, 2])
   })
@@ -218,7 +215,7 @@ describe("balance", () => {
   it("tries the next endpoint where one cannot be reached, and leaves that one out", async () => {
     const web = await mesh.server("v1")
     const dead = { ...web.endpoint, port: await unusedPort() }
-    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [dead, web.endpoint] }]))
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [dead, web.endpoint], cluster: IN_TURN }]))
     for (let index = 0; index < 3; index++) await call(routes)
     expect(web.seen).toHaveLength(3)
     expect(health.isEjected(dead)).toBe(true)
@@ -288,6 +285,7 @@ describe("a kept connection that the server closes as it is used", () => {
   async function forgetful() {
     const known = new WeakSet<object>()
     return mesh.server("v1", {
+      plaintext: true,
       answer: (request, response) => {
         if (known.has(request.socket)) request.socket.destroy()
         else response.end("once")
@@ -296,10 +294,8 @@ describe("a kept connection that the server closes as it is used", () => {
     })
   }
 
-  async function send(routes: HostRouting, method: string): Promise<number | undefined> {
-    const { response } = await outbound.send(routes, { ...CALL, method }, { host: "web" })
-    for await (const _ of response);
-    return response.statusCode
+  async function send(routes: HostRouting, method: string): Promise<number> {
+    return (await requests.send(routes, { ...REQUEST, method }, 60_000)).status
   }
 
   it("is no failure where the request may be said twice, and takes no second turn", async () => {
@@ -327,10 +323,13 @@ it("a server that never finishes its handshake is given up", async () => {
   const silent = createServer(() => undefined).listen(0, "127.0.0.1")
   await once(silent, "listening")
   const { port } = silent.address() as AddressInfo // it listens on TCP
-  const hasty = new ConnectionPool({ alpn: [], connectTimeoutMs: 50 })
   const endpoint: ServiceEndpoint = { address: "127.0.0.1", port, healthy: true, workload: "x", mtlsMode: "STRICT" }
-  outbound = new Outbound({ pool: hasty, health, material: () => material, tunnelAlpn: [], connectTimeoutMs: 50 })
-  await expect(call(routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }])))).rejects.toThrow(/within 50 ms/)
+  const options = { health, material: () => material, connectTimeoutMs: 50 }
+  requests = new RequestCalls({ ...options, mesh: "merlon" })
+  outbound = new Outbound({ ...options, tunnelAlpn: [] })
+  const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
+  await expect(call(routes)).rejects.toThrow(/took too long to connect/)
+  await expect(outbound.tunnel(routes)).rejects.toThrow(/within 50 ms/)
   silent.close()
 })
 

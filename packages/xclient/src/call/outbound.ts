@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call through the mesh: route, destination, endpoint, connection. Endpoints that cannot be reached are left out for
-// a while and the next one is tried; once a byte of the request is on its way, nothing is tried again.
+// A connection through the mesh for bytes that nobody looks into: route, destination, endpoint. An endpoint that cannot be
+// reached is left out for a while, and the next one is tried.
 
-import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"
 import type { ServiceEndpoint, TrustSpec } from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { ConnectFailure, connect } from "../connect/connect.js"
-import type { ConnectionPool } from "../connect/connection-pool.js"
 import type { Material } from "../connect/material.js"
 import { planTransport, type TransportPlan } from "../connect/transport-plan.js"
 import { VerifiedConnections } from "../connect/verified-connections.js"
-import type { Call } from "../routes/call.js"
 import type { Choice, HostRouting } from "../routes/host-routing.js"
 import { CallFailure } from "./call-failure.js"
 
 export interface OutboundOptions {
-  readonly pool: ConnectionPool
   readonly health: EndpointHealth
   readonly material: () => Material | undefined
   /** What tunnels offer inside TLS. */
   readonly tunnelAlpn: readonly string[]
   readonly connectTimeoutMs: number
-}
-
-export interface Exchange {
-  readonly choice: Choice
-  readonly endpoint: ServiceEndpoint
-  readonly request: ClientRequest
-  readonly response: Promise<IncomingMessage>
 }
 
 export interface Tunnel {
@@ -38,7 +27,6 @@ export interface Tunnel {
 }
 
 export const MAX_TRIES = 3
-const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
 export class Outbound {
   readonly #options: OutboundOptions
@@ -46,49 +34,6 @@ export class Outbound {
 
   constructor(options: OutboundOptions) {
     this.#options = options
-  }
-
-  /** A request on a connection that is ready, nothing sent yet. Rejects with a CallFailure. */
-  async open(routing: HostRouting, call: Call, headers: OutgoingHttpHeaders): Promise<Exchange> {
-    const choice = routing.choose(call)
-    if (choice === undefined) {
-      // Without the query, which may hold a token: this goes into logs.
-      const [path] = call.target.split("?", 1)
-      throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
-    }
-    return this.#openAt(choice, call, headers)
-  }
-
-  /**
-   * A request without a body, sent. A kept connection may be closed by the server at the very moment we use it, so what
-   * may be said twice (RFC 9110 section 9.2.2) is said again, to the same destination.
-   */
-  async send(routing: HostRouting, call: Call, headers: OutgoingHttpHeaders, onOpen?: (it: Exchange) => void) {
-    let exchange = await this.open(routing, call, headers)
-    for (let tries = 1; ; tries++) {
-      onOpen?.(exchange)
-      exchange.request.end()
-      try {
-        return { choice: exchange.choice, response: await exchange.response }
-      } catch (error) {
-        const { request, choice } = exchange
-        const isStale = request.reusedSocket && CallFailure.of(error).isReset && IDEMPOTENT.has(call.method)
-        if (!isStale || tries > MAX_TRIES) throw error
-        exchange = await this.#openAt(choice, call, headers)
-      }
-    }
-  }
-
-  #openAt(choice: Choice, call: Call, headers: OutgoingHttpHeaders): Promise<Exchange> {
-    return this.#try(choice, async (endpoint, plan, material) => {
-      const agent = this.#options.pool.agentFor(endpoint, plan, material)
-      const { address: host, port } = endpoint
-      const { method, target: path } = call
-      const request = httpRequest({ agent, host, port, method, path, headers, setHost: false })
-      const response = responseTo(request)
-      await onSocket(request)
-      return { choice, endpoint, request, response }
-    })
   }
 
   /** A connection for bytes we do not look into. Only routes that take every request can be meant. */
@@ -149,28 +94,4 @@ export class Outbound {
     }
     throw choice.panic ? new CallFailure(failure.code, `${failure.message} (no endpoint is healthy)`) : failure
   }
-}
-
-/** Node gives a request its connection when `createConnection` has made one, and sends nothing before that. */
-function onSocket(request: ClientRequest): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request.once("socket", () => {
-      request.off("error", reject)
-      resolve()
-    })
-    request.once("error", reject)
-  })
-}
-
-function responseTo(request: ClientRequest): Promise<IncomingMessage> {
-  const response = new Promise<IncomingMessage>((resolve, reject) => {
-    request.once("response", resolve)
-    // Stays: an error without a listener would end the process.
-    request.on("error", error => reject(CallFailure.of(error)))
-    request.once("close", () =>
-      reject(new CallFailure("cut-off", "the server closed the connection without an answer")),
-    )
-  })
-  response.catch(() => undefined)
-  return response
 }

@@ -9,7 +9,6 @@ import type { Destination } from "@merlon/wire/native"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { Outbound } from "../call/outbound.js"
-import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
 import type { CallRecord } from "../observe/call-record.js"
 import { TestBook } from "../testing/book.js"
@@ -77,7 +76,6 @@ async function start(
   const material = () => ({ id: 1, credentials, trust: mesh.trust })
   const { health } = filled
   const outbound = new Outbound({
-    pool: new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 }),
     health,
     material,
     tunnelAlpn: ["merlon"],

@@ -2,7 +2,7 @@
 // The check tool: prints routes, follows them, or sends requests by them and compares who answered with what is expected.
 // Returns the exit code: 0 where everything is as it should be.
 
-import type { Outbound } from "../call/outbound.js"
+import type { RequestCalls } from "../http/request-calls.js"
 import { authorityOf } from "../routes/authority.js"
 import type { Call } from "../routes/call.js"
 import { HostRouting } from "../routes/host-routing.js"
@@ -36,7 +36,7 @@ export interface CheckIo {
 
 export interface Member {
   readonly book: RouteBook
-  readonly outbound: Outbound
+  readonly requests: RequestCalls
   readonly trouble: string | undefined
 }
 
@@ -115,7 +115,7 @@ async function send(
   options: CheckOptions,
   call: Call,
   first: HostRouting,
-  { book, outbound }: Member,
+  { book, requests: calls }: Member,
   io: CheckIo,
 ): Promise<number> {
   const { target, requests: count, requestIntervalMs: intervalMs, requestTimeoutMs: timeoutMs, expected } = options
@@ -125,7 +125,7 @@ async function send(
     const answer = book.ask(name)
     return answer instanceof HostRouting ? answer : undefined
   }
-  await sendRequests({ call, target, count, intervalMs, timeoutMs }, routing, outbound, tally, io.signal)
+  await sendRequests({ call, target, count, intervalMs, timeoutMs }, routing, calls, tally, io.signal)
   const isExpected = expected === undefined || isExpectedCount(tally.counts, expected)
   report(options, first, tally, isExpected, io)
   // Fail closed: half a check has proven nothing, and nobody may take its end for a success.

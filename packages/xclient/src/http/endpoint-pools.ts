@@ -8,7 +8,7 @@ import type { Connect, Deadlines, HttpVersion, Upstream, UpstreamLimits, Upstrea
 import type { ConnectionPoolSpec, ServiceEndpoint, TrustSpec } from "@merlon/xds"
 import { messageOf } from "@merlon/xds/runtime"
 import type { Destination } from "../balance/destination.js"
-import { connectionKey } from "../connect/connection-pool.js"
+import { connectionKey } from "../connect/connection-key.js"
 import type { Material } from "../connect/material.js"
 import { openSocket } from "../connect/open-socket.js"
 import type { TransportPlan } from "../connect/transport-plan.js"

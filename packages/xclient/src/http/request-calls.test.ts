@@ -16,7 +16,6 @@ import type { ConnectionPoolSpec, RouteTraffic, ServiceEndpoint } from "@merlon/
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
 import { CapturedProxy } from "../captured/captured-proxy.js"
-import { ConnectionPool } from "../connect/connection-pool.js"
 import type { CallObserver, CallRecord, CallTrace } from "../observe/call-record.js"
 import { TestBook } from "../testing/book.js"
 import { CONSUMER_ID, TestMesh, WEB_ID } from "../testing/mesh.js"
@@ -116,8 +115,7 @@ async function start(): Promise<number> {
     ejected: () => undefined,
   }
   const requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000, observer })
-  const pool = new ConnectionPool({ alpn: [], connectTimeoutMs: 60_000 })
-  const outbound = new Outbound({ pool, health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
+  const outbound = new Outbound({ health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
   const log = { info() {}, warn() {}, error() {} }
   const destinationOf = () => ({ address: "127.96.0.7", port: 80 })
   const isControlPlaneAway = () => false

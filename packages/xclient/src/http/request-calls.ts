@@ -15,6 +15,7 @@ import { authorityOf } from "../routes/authority.js"
 import type { HostRouting } from "../routes/host-routing.js"
 import { Attempt } from "./attempt.js"
 import { EndpointPools } from "./endpoint-pools.js"
+import { type OwnRequest, type OwnResponse, ownCall } from "./own-call.js"
 import { type RequestRouter, RoutedExchange } from "./routed-exchange.js"
 import { DOWNSTREAM_LIMITS, type MakeExchange, WorkloadConnections } from "./workload-connection.js"
 
@@ -101,6 +102,15 @@ export class RequestCalls {
     }
     const exchange: MakeExchange = (request, responder) => new RoutedExchange(router, responder, request)
     const connection = this.#connections.serve(socket, version, head, exchange)
+  }
+
+  /** A request of our own. Rejects with a CallFailure. */
+  send(routing: HostRouting, request: OwnRequest, timeoutMs: number): Promise<OwnResponse> {
+    return ownCall(
+      this.routerTo(routing, () => undefined),
+      request,
+      timeoutMs,
+    )
   }
 
   /** Connections of the workload end after their response. */

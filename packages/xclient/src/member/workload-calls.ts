@@ -9,7 +9,6 @@ import { Destinations } from "../balance/destination.js"
 import { EndpointHealth } from "../balance/endpoint-health.js"
 import type { Ejection } from "../balance/outlier-detector.js"
 import { Outbound } from "../call/outbound.js"
-import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
 import type { CallObserver } from "../observe/call-record.js"
 import { authorityOf } from "../routes/authority.js"
@@ -44,7 +43,6 @@ export class WorkloadCalls {
   readonly outbound: Outbound
   readonly requests: RequestCalls
   readonly #options: WorkloadCallsOptions
-  readonly #pool: ConnectionPool
   readonly #material = new CurrentMaterial()
   readonly #sweep: NodeJS.Timeout
 
@@ -52,7 +50,6 @@ export class WorkloadCalls {
     const { mesh, connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
     const health = new EndpointHealth()
     this.#options = options
-    this.#pool = new ConnectionPool({ alpn: [`${mesh}-http/1.1`], connectTimeoutMs })
     const { resubscribe, policy } = options
     const destinations = new Destinations((cluster, ejection) => this.#ejected(cluster, ejection))
     this.book = new RouteBook({ health, destinations, resubscribe, onTrust: trust => this.#trust(trust), policy })
@@ -63,7 +60,6 @@ export class WorkloadCalls {
       ...(options.observer && { observer: options.observer }),
     })
     this.outbound = new Outbound({
-      pool: this.#pool,
       health,
       material,
       tunnelAlpn: [mesh],
@@ -78,7 +74,6 @@ export class WorkloadCalls {
   /** Ends what is idle; calls under way may finish. */
   close(): void {
     clearInterval(this.#sweep)
-    this.#pool.close()
     this.requests.close()
   }
 

@@ -10,7 +10,6 @@ import { promisify } from "node:util"
 import { isOwnUser } from "@merlon/xds/runtime"
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest"
 import { Outbound } from "../call/outbound.js"
-import { ConnectionPool } from "../connect/connection-pool.js"
 import { RequestCalls } from "../http/request-calls.js"
 import { TestBook } from "../testing/book.js"
 import { type ServerWords, TestMesh } from "../testing/mesh.js"
@@ -21,20 +20,17 @@ const SILENT = { info() {}, warn() {}, error() {} }
 
 let mesh: TestMesh
 let filled: TestBook
-let pool: ConnectionPool
 let requests: RequestCalls | undefined
 let proxy: OutboundProxy | undefined
 
 beforeEach(() => {
   mesh = new TestMesh()
   filled = new TestBook()
-  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 60_000 })
 })
 afterEach(async () => {
   await proxy?.close(0)
   proxy = undefined
   requests?.close()
-  pool.close()
   await mesh.close()
 })
 
@@ -42,7 +38,7 @@ async function start(options: Partial<OutboundProxyOptions> = {}): Promise<numbe
   const credentials = mesh.credentials()
   const { book, health } = filled
   const material = () => ({ id: 1, credentials, trust: mesh.trust })
-  const outbound = new Outbound({ pool, health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
+  const outbound = new Outbound({ health, material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
   requests = new RequestCalls({ mesh: "merlon", health, material, connectTimeoutMs: 60_000 })
   const calls = { book, outbound, requests }
   proxy = new OutboundProxy({ ...calls, mesh: "merlon", allowExternal: false, log: SILENT, ...options })
