@@ -13,12 +13,18 @@ export function openSocket(options: ConnectOptions): Socket {
   const attemptMs = Math.ceil(timeoutMs / (1 + fallback.length))
   const address = { host, port, fallback }
   if (plan.kind === "plaintext") return connectTcp(address, attemptMs, { allowHalfOpen })
-  const place =
-    fallback.length === 0 ? { socket: connectTcp(address, attemptMs, { allowHalfOpen }) } : placeOf(address, attemptMs)
-  const socket = startTls({ ...place, allowHalfOpen }, options, plan)
-  socket.once("secureConnect", () => {
-    const fault = serverFault(socket, plan, options)
-    if (fault !== undefined) socket.destroy(new Error(fault))
-  })
-  return socket
+  const tcp = fallback.length === 0 ? connectTcp(address, attemptMs, { allowHalfOpen }) : undefined
+  try {
+    const place = tcp === undefined ? placeOf(address, attemptMs) : { socket: tcp }
+    const socket = startTls({ ...place, allowHalfOpen }, options, plan)
+    socket.once("secureConnect", () => {
+      const fault = serverFault(socket, plan, options)
+      if (fault !== undefined) socket.destroy(new Error(fault))
+    })
+    return socket
+  } catch (error) {
+    // Nobody listens to it: an error of it would end the process.
+    tcp?.destroy()
+    throw error
+  }
 }
