@@ -5,6 +5,7 @@
 // @module-tag needs/network-namespaces
 // @module-tag needs/python3
 
+import { resolve } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { PodNetwork, RULE_PROGRAMS, type Side, type Version } from "./support/pod-network.js"
 
@@ -45,6 +46,23 @@ for host, family, level in (("127.0.0.1", socket.AF_INET, socket.IPPROTO_IP), ("
     threading.Thread(target=serve, args=(listener, level)).start()
 print("listening", flush=True)
 `
+/** Our proxy, as a user whose calls the rules redirect: tells of each loop, and how many connections it had accepted by then. */
+const LOOPING = `
+  const [xclient, native] = process.argv.slice(1)
+  Promise.all([import(xclient), import(native)]).then(async ([{ CapturedProxy, WorkloadCalls }, { loadLibc }]) => {
+    let accepted = 0
+    const libc = await loadLibc()
+    const log = { info() {}, warn: ({ destination, code }) => code === "captured-loop" && console.log(accepted, destination), error() {} }
+    const calls = new WorkloadCalls({ mesh: "merlon", log, credentials: () => undefined, resubscribe: () => queueMicrotask(absent) })
+    const { book, outbound, requests } = calls
+    const absent = () => book.subscription.apply({ revision: 1, resources: [], removed: book.subscription.names() })
+    const destinationOf = socket => {
+      accepted++
+      return libc.originalDestination(socket._handle.fd, socket.localFamily === "IPv6" ? 6 : 4)
+    }
+    await new CapturedProxy({ book, outbound, requests, log, destinationOf, isControlPlaneAway: () => false }).listen(15011)
+    console.log("listening")
+  })`
 /** Programs of several users, one call after the other: prints what each is answered, or its error. */
 const CALLER = `
   const { connect } = require("node:net")
@@ -169,6 +187,20 @@ for (const [program, tags] of RULE_PROGRAMS) {
         [{ host: node, uid: 2102 }, "node"],
         [{ host: node, uid: PROXY_UID }, `proxy ${node} ${PORT}`],
       ])
+    })
+
+    it("redirects the calls of a proxy that runs as another user, which ends the loop at once", async () => {
+      network.capture(program, "--outbound", "15011")
+      const modules = ["xclient/dist/index.js", "wire/dist/native/public.js"].map(path => resolve("packages", path))
+      const said = network.lines("pod", LOOPING, modules)
+      expect((await said.next()).value).toBe("listening")
+      await expectAnswers(({ node }) => [[{ host: node }, "ECONNRESET"]])
+      for (const version of VERSIONS) {
+        const [accepted, destination] = String((await said.next()).value).split(" ")
+        expect(destination).toContain(at(version).node)
+        // A round may begin before the system says that the one before is connected; without an end there are thousands.
+        expect(Number(accepted)).toBeLessThan(20)
+      }
     })
 
     it("passes excluded ports", async () => {

@@ -137,6 +137,11 @@ export interface UpstreamOptions {
   readonly shared?: SharedLimits
   readonly observer?: UpstreamObserver
   /**
+   * After so long without a byte from a server that has requests, it is asked for a sign of life, and given up after as long again
+   * (HTTP/2). Default 0: never.
+   */
+  readonly probeAfterMs?: number
+  /**
    * Whether the pool itself sends a request again, once, that met a connection which its server was closing. Default true; false for
    * an owner that decides about retries.
    */

@@ -10,7 +10,7 @@ import { whenReady } from "../sockets/ready.js"
 import { Connection } from "./connection.js"
 import type { ConnectionUser } from "./connection-user.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, MAX_WINDOW, PREFACE, SETTING } from "./frame.js"
-import { settingsText, windowUpdateText } from "./frame-writer.js"
+import { pingText, settingsText, windowUpdateText } from "./frame-writer.js"
 import { ResponseHeads } from "./response-head.js"
 import type { Stream, StreamUser } from "./stream.js"
 
@@ -18,6 +18,7 @@ const STREAM_WINDOW = 128 * 1024
 /** What a server that says nothing may be asked at once, and what one that says more is. */
 const ASSUMED_STREAMS = 100
 const MAX_STREAMS = 1_000
+const PING = "merlon\0\0"
 /** Servers are no enemies, but may answer much that is no longer wanted. */
 const CHORES = { burst: 100_000, perSecond: 10_000 }
 
@@ -37,6 +38,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   /** Undefined once the server has said what it can take. */
   #awaiting: (() => void)[] | undefined = []
   #goingAway = false
+  /** Whether a ping is unanswered. */
+  #probed = false
   readonly heads = new ResponseHeads()
   #error: Error | undefined
   connected = false
@@ -114,7 +117,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     stream.user = user
     // Streams have odd numbers. It ends when the last one has.
     if (this.#nextStream > 2 * this.#mostStreams) this.#goingAway = true
-    if (this.connected) this.deadline = 0
+    // With other streams under way it stays: a server that has vanished is found although requests keep coming.
+    if (this.connected && this.#http2.streams.size === 1) this.#expectLife()
     return stream
   }
 
@@ -136,7 +140,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
 
   expire(): void {
     if (this.connected) {
-      this.close()
+      if (this.#http2.streams.size === 0) this.close()
+      else this.#probe()
       return
     }
     this.timedOut = true
@@ -152,6 +157,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   // From the wire.
 
   onBytes(bytes: BorrowedBytes, length: number): void {
+    if (this.connected && this.#http2.streams.size > 0) this.#expectLife()
     this.#http2.receive(bytes, 0, length)
   }
 
@@ -219,7 +225,27 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
 
   #rest(): void {
     const { deadlines, limits } = this.#options
-    if (this.connected) this.deadline = this.#http2.streams.size === 0 ? deadlines.after(limits.keepAliveTimeoutMs) : 0
+    if (!this.connected) return
+    if (this.#http2.streams.size === 0) this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
+    else this.#expectLife()
+  }
+
+  #expectLife(): void {
+    const { deadlines, probeAfterMs = 0 } = this.#options
+    this.#probed = false
+    this.deadline = deadlines.after(probeAfterMs)
+  }
+
+  /** A connection can be half open: its server has vanished, and nothing will ever arrive (RFC 9293 section 3.5.1). */
+  #probe(): void {
+    if (this.#probed) {
+      this.destroy()
+      return
+    }
+    this.#expectLife()
+    this.#probed = true
+    this.#http2.outbox.text(pingText(false, PING))
+    this.#http2.outbox.flush()
   }
 
   #end(): void {

@@ -3,7 +3,7 @@
 // in network namespaces and in Pods.
 
 import { once } from "node:events"
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { type AddressInfo, connect, createServer, type Server, Socket } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
 import type { Destination } from "@merlon/wire/native"
 import type { ServiceEndpoint } from "@merlon/xds"
@@ -160,6 +160,18 @@ describe("a captured connection", () => {
   })
 })
 
+describe("a captured connection of which the server has vanished", () => {
+  it("ends when nothing moves for long, and the system is told to ask for the server before", async () => {
+    const probed = vi.spyOn(Socket.prototype, "setKeepAlive")
+    closing.push(() => probed.mockRestore())
+    const server = await plainServer()
+    const socket = connect({ port: await start(() => server, { idleMs: 200 }), host: "127.0.0.1" })
+    await once(socket, "data")
+    expect(probed).toHaveBeenCalledWith(true, 60_000)
+    await once(socket, "close")
+  })
+})
+
 describe("a captured connection is reset", () => {
   it("if the server proves another identity", async () => {
     const impostor = await meshServer("spiffe://cluster.local/ns/app/sa/other")
@@ -182,6 +194,20 @@ describe("a captured connection is reset", () => {
     const plain = await plainServer()
     expect(await say(await start(() => plain, { routeMs: 50 }), "secret")).toBeUndefined()
     expect(logged).toMatchObject([{ code: "route-unknown" }])
+  })
+
+  it("if the server resets it, whatever it sent before", async () => {
+    let reset = (): unknown => undefined
+    const server = await listening(
+      createServer(socket => {
+        socket.on("error", () => undefined).write("part")
+        reset = () => socket.resetAndDestroy()
+      }),
+    )
+    const program = connect(await start(() => server), "127.0.0.1")
+    await once(program, "data")
+    reset()
+    await expect(once(program, "end")).rejects.toThrow("ECONNRESET")
   })
 
   it("if nobody listens there", async () => {

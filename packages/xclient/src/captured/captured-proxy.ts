@@ -56,6 +56,9 @@ export interface CapturedProxyOptions {
 /** Protocols in which the server speaks first, or that are never HTTP: SMTP, MySQL, PostgreSQL, Redis and others. */
 const OPAQUE_PORTS: ReadonlySet<number> = new Set([25, 587, 3306, 4444, 5432, 6379, 9300, 11_211])
 
+/** Of silence, before the system asks whether the server is still there. */
+const PROBE_AFTER_MS = 60_000
+
 /** REDIRECT leads connections of each family to its own loopback address. */
 const LOOPBACK = ["127.0.0.1", "::1"]
 
@@ -223,6 +226,8 @@ export class CapturedProxy {
       server.destroy()
       throw new CallFailure("captured-loop", LOOP)
     }
+    // The program's own probes end here, so whether the server is still there is for the proxy to find out.
+    server.setKeepAlive(true, PROBE_AFTER_MS)
     if (head.length > 0) server.write(head)
     void joinSockets(client, server, idleMs).then(ended)
   }

@@ -62,20 +62,21 @@ interface MeshServer {
   readonly requests: () => number
 }
 
-/** HTTP/2 to those who offer it, and an echo of bytes to others. */
-async function server(serve: Serve, credentials = mesh.credentials(WEB_ID)): Promise<MeshServer> {
+/** HTTP/2 to those who offer it, and an echo of bytes to others. Nothing at all after the handshake, where there is nothing to serve. */
+async function server(serve: Serve | undefined, credentials = mesh.credentials(WEB_ID)): Promise<MeshServer> {
   const { certificateChain: cert, privateKey: key } = credentials
   let requests = 0
   const http2 = createHttp2()
   http2.on("stream", stream => {
     requests++
     stream.on("error", () => undefined)
-    serve(stream)
+    serve?.(stream)
   })
   const tls = { cert, key, ca: mesh.authority.bundle, requestCert: true, rejectUnauthorized: true }
   const listener = createTls({ ...tls, ALPNProtocols: ["merlon-h2", "merlon"] }, socket => {
     socket.on("error", () => undefined)
-    if (socket.alpnProtocol === "merlon-h2") http2.emit("connection", socket)
+    if (serve === undefined) socket.pause()
+    else if (socket.alpnProtocol === "merlon-h2") http2.emit("connection", socket)
     else socket.pipe(socket)
   })
   const endpoint = await listening(listener)
@@ -88,11 +89,11 @@ interface Running {
   readonly routes: (endpoints: readonly ServiceEndpoint[], trust?: Partial<TrustSpec>) => Promise<void>
 }
 
-async function start(destination = HTTP, connectTimeoutMs = 60_000): Promise<Running> {
+async function start(destination = HTTP, connectTimeoutMs = 60_000, probeAfterMs?: number): Promise<Running> {
   const credentials = mesh.credentials()
   const log = { info() {}, warn: (fields: object) => logged.push(fields), error() {} }
   const calls = new WorkloadCalls({
-    ...{ mesh: "merlon", connectTimeoutMs, resubscribe: () => undefined, log },
+    ...{ mesh: "merlon", connectTimeoutMs, probeAfterMs, resubscribe: () => undefined, log },
     credentials: () => credentials,
   })
   const { book, outbound, requests } = calls
@@ -123,8 +124,8 @@ interface Got {
   readonly body: string
 }
 
-async function get(port: number, headers: Readonly<Record<string, string>> = {}): Promise<Got> {
-  const asked = request({ host: "127.0.0.1", port, agent: false, headers: { host: "web.app", ...headers } })
+async function get(port: number, headers: Readonly<Record<string, string>> = {}, method = "GET"): Promise<Got> {
+  const asked = request({ host: "127.0.0.1", port, method, agent: false, headers: { host: "web.app", ...headers } })
   asked.end()
   const [answer] = await once(asked, "response")
   let body = ""
@@ -160,11 +161,10 @@ describe.each<[string, (serial: string) => Partial<TrustSpec>]>([
     const { port, routes } = await start(BYTES)
     await routes([web.endpoint])
     const socket = connect(port, "127.0.0.1")
-    socket.on("error", () => undefined)
     socket.write("bytes")
     await once(socket, "data")
     await routes([web.endpoint], revoked(web.serial))
-    await once(socket, "close")
+    await expect(once(socket, "end")).rejects.toThrow("ECONNRESET")
   })
 })
 
@@ -209,6 +209,30 @@ describe("an endpoint that accepts connections and says nothing", () => {
     const { port, routes } = await start(HTTP, 200)
     await routes([await silent()])
     expect(await get(port)).toMatchObject({ status: 503, code: "unreachable" })
+  })
+})
+
+describe("a server whose machine vanishes after the handshake", () => {
+  it("is given up, and its requests are sent elsewhere if that does no harm", async () => {
+    const other = await server(answers)
+    // Long enough for the other one on a busy machine.
+    const { port, routes } = await start(HTTP, 60_000, 1_000)
+    await routes([(await server(undefined)).endpoint, other.endpoint])
+    for (let count = 0; count < 2; count++) expect(await get(port)).toMatchObject({ status: 200 })
+    expect(other.requests()).toBe(2)
+  })
+
+  it("is given up with a reason where an application may have acted on the request", async () => {
+    const { port, routes } = await start(HTTP, 60_000, 50)
+    await routes([(await server(undefined)).endpoint])
+    expect(await get(port, {}, "POST")).toMatchObject({ status: 502, code: "cut-off" })
+  })
+
+  it("is not mistaken for one that takes its time and shows that it lives", async () => {
+    const slow = await server(stream => void stream.session?.once("ping", () => stream.end("at last")))
+    const { port, routes } = await start(HTTP, 60_000, 2_000)
+    await routes([slow.endpoint])
+    expect(await get(port)).toMatchObject({ status: 200, body: "at last" })
   })
 })
 

@@ -74,3 +74,19 @@ it("leaves a destination that looped alone for a second, so that no round makes 
   now = 1_000
   expect(own.accepted(accepted(40_002), SERVER)).toBe(true)
 })
+
+it("keeps looping destinations apart, however many there are", () => {
+  let now = 0
+  const own = new OwnConnections(() => now)
+  const loop = (port: number, at: number): void => {
+    now = at
+    own.accepted(accepted(40_000), { ...SERVER, port })
+    const back = new Ends({ localAddress: POD, remoteAddress: SERVER.address }, { local: 40_000, remote: port })
+    own.made(back as unknown as Socket)
+  }
+  loop(80, 0)
+  loop(81, 500)
+  now = 1_200
+  expect(own.accepted(accepted(40_001), { ...SERVER, port: 80 })).toBe(true)
+  expect(own.accepted(accepted(40_001), { ...SERVER, port: 81 })).toBe(false)
+})

@@ -17,7 +17,7 @@ export class OwnConnections {
   readonly #now: () => number
   readonly #made = new Set<string>()
   readonly #accepted = new Map<string, Socket>()
-  /** Until when, by destination. */
+  /** Until when, by destination. INVARIANT: the first one ends first. */
   readonly #looping = new Map<string, number>()
 
   constructor(now: () => number = Date.now) {
@@ -44,6 +44,7 @@ export class OwnConnections {
     const accepted = this.#accepted.get(key)
     if (accepted !== undefined) {
       accepted.destroy()
+      this.#looping.delete(nameOf(destination))
       this.#looping.set(nameOf(destination), this.#now() + QUIET_MS)
       return false
     }
@@ -53,10 +54,11 @@ export class OwnConnections {
   }
 
   #isLooping(destination: Destination): boolean {
-    const name = nameOf(destination)
-    const until = this.#looping.get(name)
-    if (until !== undefined && until <= this.#now()) this.#looping.delete(name)
-    return this.#looping.has(name)
+    for (const [name, until] of this.#looping) {
+      if (until > this.#now()) break
+      this.#looping.delete(name)
+    }
+    return this.#looping.has(nameOf(destination))
   }
 }
 

@@ -16,11 +16,15 @@ import { VerifiedConnections } from "../connect/verified-connections.js"
 
 /** A pool that has not been used for so long is closed. */
 const FORGET_MS = 60_000
+/** A machine that has vanished closes no connections; a proxy that is merely busy answers within this. */
+const PROBE_AFTER_MS = 15_000
 
 export interface EndpointPoolsOptions {
   readonly mesh: string
   readonly limits: UpstreamLimits
   readonly deadlines: Deadlines
+  /** After how long without a byte a proxy with requests is asked whether it is still there, and how long it may take to answer. */
+  readonly probeAfterMs?: number | undefined
   readonly now?: () => number
 }
 
@@ -149,7 +153,10 @@ export class EndpointPools {
     // One place decides what is sent again: the exchange.
     const shared = destination?.limits && destination
     const bounds = { ...limits, connectTimeoutMs: timeoutMs, keepAliveTimeoutMs }
-    const options = { connect, limits: bounds, deadlines, observer, retries: false, ...(shared && { shared }) }
+    // Only a proxy of ours: many gRPC servers end the connection of a client that pings more often than every five minutes.
+    const probing = plan.kind === "mutual" ? { probeAfterMs: this.#options.probeAfterMs ?? PROBE_AFTER_MS } : {}
+    const watched = { connect, limits: bounds, deadlines, observer, ...probing }
+    const options = { ...watched, retries: false, ...(shared && { shared }) }
     return isHttp2 ? new Http2Pool(options) : new Http1Pool(options)
   }
 

@@ -25,6 +25,8 @@ export interface RequestCallsOptions {
   readonly material: () => Material | undefined
   readonly connectTimeoutMs: number
   readonly observer?: CallObserver
+  /** See EndpointPools. */
+  readonly probeAfterMs?: number | undefined
 }
 
 const UPSTREAM_LIMITS: Omit<UpstreamLimits, "connectTimeoutMs"> = {
@@ -58,7 +60,7 @@ export class RequestCalls {
     const limits = { ...UPSTREAM_LIMITS, connectTimeoutMs }
     const deadlines = new Deadlines({ ...DOWNSTREAM_LIMITS, ...limits })
     this.#options = options
-    this.#pools = new EndpointPools({ mesh, limits, deadlines })
+    this.#pools = new EndpointPools({ mesh, limits, deadlines, probeAfterMs: options.probeAfterMs })
     this.#connections = new WorkloadConnections(deadlines)
   }
 

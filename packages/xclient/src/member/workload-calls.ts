@@ -21,6 +21,8 @@ export interface WorkloadCallsOptions {
   readonly mesh: string
   /** For TCP and TLS together, per endpoint. */
   readonly connectTimeoutMs?: number
+  /** See EndpointPools. */
+  readonly probeAfterMs?: number | undefined
   readonly credentials: () => WorkloadCredentials | undefined
   /** Called when other routes are wanted: `book.subscription` has other names now. */
   readonly resubscribe: () => void
@@ -56,7 +58,7 @@ export class WorkloadCalls {
     this.#sweep = setInterval(() => this.book.forgetUnused(UNUSED_MS), SWEEP_MS).unref()
     const material = () => this.#material.with(options.credentials())
     this.requests = new RequestCalls({
-      ...{ mesh, health, material, connectTimeoutMs },
+      ...{ mesh, health, material, connectTimeoutMs, probeAfterMs: options.probeAfterMs },
       ...(options.observer && { observer: options.observer }),
     })
     this.outbound = new Outbound({

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connections made one: bytes both ways, each end closed when the other is, and both let go when nothing moves.
+// Two connections made one: bytes both ways, each end closed when the other is, and both let go when nothing moves. A connection
+// that breaks off breaks the other off, or the bytes so far would look like all there are.
 
-import type { Socket } from "node:net"
+import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { TLSSocket } from "node:tls"
 
 /** Resolves when both are closed. */
 export function joinSockets(client: Duplex, server: Socket, idleMs: number): Promise<void> {
@@ -13,12 +15,22 @@ export function joinSockets(client: Duplex, server: Socket, idleMs: number): Pro
       resolve()
     }
     server.setTimeout(idleMs, end)
+    const breakOff = () => {
+      for (const stream of [client, server]) reset(stream)
+      resolve()
+    }
     for (const stream of [client, server]) {
-      stream.on("error", end)
+      stream.on("error", breakOff)
       stream.once("close", end)
     }
     if (client.destroyed || server.destroyed) return end()
     client.pipe(server)
     server.pipe(client)
   })
+}
+
+/** Inside TLS, an end without notice is all that Node can do. */
+function reset(stream: Duplex): void {
+  if (stream instanceof Socket && !(stream instanceof TLSSocket)) stream.resetAndDestroy()
+  else stream.destroy()
 }
