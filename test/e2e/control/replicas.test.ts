@@ -70,7 +70,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
     await vi.waitFor(async () => {
       const { status, body } = await ask[replica].get("/decisions/nobody")
       expect(status).toBe(404)
-      expect(body.message).toBe("no proxy that is connected has the decision `nobody` among its last thousand")
+      expect(body.message).toBe("no connected proxy has the decision `nobody` among its last thousand")
     }, WAIT)
   })
 

@@ -225,7 +225,7 @@ it("comes back when everything is killed, enforcing from the first request, and 
 })
 
 it("goes down for good, twice if asked", async () => {
-  expect(await mesh.run("down")).toMatchObject({ code: 0, stdout: `nothing runs in ${mesh.data}\n` })
+  expect(await mesh.run("down")).toMatchObject({ code: 0, stdout: `no local mesh is running in ${mesh.data}\n` })
   expect(await mesh.run("status")).toMatchObject({ code: 1, stderr: expect.stringContaining("merlonctl up") })
   expect(records.flatMap(survivors)).toEqual([])
 })

@@ -60,7 +60,7 @@ export function xclientCommand(): Command {
     )
     .addOption(option("--method <method>", "their method", "MERLON_XCLIENT_METHOD").argParser(method).default("GET"))
     .addOption(
-      new Option("--header <name: value>", "a header of theirs; may be given several times")
+      new Option("--header <name: value>", "a header of theirs (repeatable)")
         .argParser(header)
         .default(new Map(), "none"),
     )

@@ -120,7 +120,7 @@ export function withProxyOptions(command: Command): Command {
         .default("info"),
     )
     .addOption(
-      new Option("--limit <name=value>", "change a limit; may be given several times")
+      new Option("--limit <name=value>", "change a limit (repeatable)")
         .argParser(limit)
         .default(DEFAULT_LIMITS, "see below"),
     )

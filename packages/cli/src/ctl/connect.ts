@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From flags to a cluster. The only place of the commands that knows how a kubeconfig becomes a connection, and where a
-// failure learns which cluster it came from.
+// Opens the connection to the cluster that the flags choose, and turns failures of the API into errors that name that cluster. No
+// other file of the commands reads a kubeconfig.
 
+import { existsSync } from "node:fs"
+import { dirname } from "node:path"
 import {
   ApiError,
   type Connection,
@@ -23,6 +25,7 @@ import { visibleLines, warn } from "./terminal.js"
 
 export async function withSession<T>(flags: ClusterFlags, work: (session: Session) => Promise<T>): Promise<T> {
   const connection = connectionOf(flags)
+  const local = localMesh(flags)
   const transport = new Transport(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
   const api = onlyAnswers(transport)
   try {
@@ -37,7 +40,7 @@ export async function withSession<T>(flags: ClusterFlags, work: (session: Sessio
       origin: connection.origin,
     })
   } catch (error) {
-    throw error instanceof ApiError ? told(error, connection.origin) : error
+    throw error instanceof ApiError ? told(error, connection.origin, local) : error
   } finally {
     await api.close()
   }
@@ -46,9 +49,15 @@ export async function withSession<T>(flags: ClusterFlags, work: (session: Sessio
 /** Sent by a gateway in front of the API server, or by an API server that cannot reach its own backend. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
-/** A failure of the API as the error that a person reads. */
-export function told(failure: ApiError, origin: string): CommandError {
+/** A failure of the API as the error that a user reads; `local` is the data folder if the cluster is a local mesh. */
+export function told(failure: ApiError, origin: string, local?: string): CommandError {
   const message = visibleLines(failure.message)
+  if (local !== undefined && failure.code === 0 && message.includes("ECONNREFUSED")) {
+    return new CommandError(
+      "api-unreachable",
+      `the local mesh in \`${local}\` is not running; start it with \`merlonctl up\` (${origin})`,
+    )
+  }
   if (failure.code === 0) return new CommandError(noAnswerCode(failure.reason), `${message} (${origin})`)
   if (failure.code === 401) {
     return new CommandError(
@@ -69,12 +78,30 @@ function noAnswerCode(reason: string): NoAnswerCode {
   return isNoAnswerCode(reason) ? reason : "api-unreachable"
 }
 
-export function connectionOf({ kubeconfig, context }: ClusterFlags): Connection {
+/** The kubeconfig of the local mesh, unless the user chose another cluster. */
+function localChoice({ kubeconfig }: ClusterFlags): string | undefined {
+  const { KUBECONFIG = "", MERLON_DATA } = process.env
+  if (kubeconfig !== undefined || KUBECONFIG !== "") return undefined
+  return namedKubeconfig(MERLON_DATA) ?? localKubeconfig(process.cwd())
+}
+
+function localMesh(flags: ClusterFlags): string | undefined {
+  const file = localChoice(flags)
+  return file === undefined ? undefined : dirname(file)
+}
+
+export function connectionOf(flags: ClusterFlags): Connection {
   checkCluster()
   const { env } = process
-  const listed = (env.KUBECONFIG ?? "") !== ""
-  const chosen =
-    kubeconfig ?? (listed ? undefined : (namedKubeconfig(env.MERLON_DATA) ?? localKubeconfig(process.cwd())))
+  const { context } = flags
+  const local = localChoice(flags)
+  if (local !== undefined && !existsSync(local)) {
+    throw new CommandError(
+      "no-api",
+      `no local mesh in MERLON_DATA=\`${env.MERLON_DATA}\`; start one with \`merlonctl up\`, or unset MERLON_DATA to use another cluster`,
+    )
+  }
+  const chosen = flags.kubeconfig ?? local
   try {
     return connectionFrom({
       env,

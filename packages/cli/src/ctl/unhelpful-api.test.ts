@@ -105,7 +105,7 @@ it.each(["proxy status", "rules", "mtls ready", "decisions"])(
   async command => {
     answer = says(200, json, '{"kind":"ObservedList","metadata":{},"items":[]}')
     expect((await typed(`${command} -n shop`)).err).toBe(
-      "note: only namespace `shop` was asked; `-A` asks in all of them\n",
+      "note: only namespace `shop` was queried; add `-A` for all namespaces\n",
     )
     expect((await typed(`${command} -A`)).err).toBe("")
   },

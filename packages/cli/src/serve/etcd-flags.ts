@@ -18,7 +18,7 @@ export function withEtcdFlags(command: Command): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
   return command
     .addOption(
-      option("--etcd <endpoint>", "keep the objects in this etcd; may be given several times", "MERLON_ETCD")
+      option("--etcd <endpoint>", "keep the objects in this etcd (repeatable)", "MERLON_ETCD")
         .argParser(several)
         .default([], "the embedded store"),
     )

@@ -75,7 +75,7 @@ export async function awaitReady(session: Session, written: Written, timeoutMs: 
     if (said !== undefined && SETTLED.has(said.reason))
       throw new CommandError("not-ready", `not ready: ${said.message}`)
     if (Date.now() > end) {
-      const last = said?.message ?? "the control plane has not looked at it; is it running?"
+      const last = said?.message ?? "the control plane has not processed it; is it running?"
       throw new CommandError("not-ready", `not ready within ${timeoutMs / 1000} s: ${last}`)
     }
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))

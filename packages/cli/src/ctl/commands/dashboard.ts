@@ -30,9 +30,7 @@ const USUAL = 7080
 
 export function dashboardCommand(): Command {
   return withClusterFlags(new Command("dashboard").description("Open the web console, signed in"))
-    .addOption(
-      new Option("--port <n>", "to serve it on, where this command does (default: 7080 or any)").argParser(port),
-    )
+    .addOption(new Option("--port <n>", "port to serve the console on (default: 7080, or a free one)").argParser(port))
     .option("--no-open", "print the URL without opening a browser")
     .addHelpText(
       "after",

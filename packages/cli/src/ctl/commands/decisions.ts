@@ -30,15 +30,17 @@ export function decisionsCommand(): Command {
     new Command("decisions")
       .description("Show decisions of proxies")
       .option("-A, --all-namespaces", "query all namespaces", false)
-      .option("-f, --follow", "as they are made", false)
-      .addOption(new Option("--limit <number>", "of the last ones").argParser(whole(1, 5_000)).default(50))
+      .option("-f, --follow", "show new decisions as they are made", false)
+      .addOption(new Option("--limit <number>", "maximum number of decisions").argParser(whole(1, 5_000)).default(50))
       .addOption(
-        new Option("-o, --output <format>", "json: one object a line").choices(["text", "json"]).default("text"),
+        new Option("-o, --output <format>", "output format; json prints one object per line")
+          .choices(["text", "json"])
+          .default("text"),
       ),
   )
   for (const trait of TRAITS) {
-    command.option(`--${trait} <pattern>`, `${WORDS[trait]}; * for any text, may be given several times`, several, [])
-    command.option(`--not-${trait} <pattern>`, "all but these", several, [])
+    command.option(`--${trait} <pattern>`, `${WORDS[trait]}; * matches any text (repeatable)`, several, [])
+    command.option(`--not-${trait} <pattern>`, "exclude these", several, [])
   }
   return command
     .addHelpText("after", EXAMPLES)
@@ -72,12 +74,12 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const { items, notes } = await observedList(session, { resource: "decisions", namespace, query })
   const { asked, known } = fieldsOf(notes.proxies)
   if (typeof asked === "number" && typeof known === "number" && asked < known) {
-    tell(`note: ${asked} of ${known} proxies were asked; ask in one namespace with -n to hear of others`)
+    tell(`note: ${asked} of ${known} proxies were queried; choose a namespace with -n to query others`)
   }
   tellScope({ items }, namespace)
   const oldestFirst = [...items].reverse()
   if (flags.output === "json") for (const decision of oldestFirst) print(decisionLine(decision))
-  else if (items.length === 0) print("no such decisions")
+  else if (items.length === 0) print("no decisions found")
   else print(new Columns().format([DECISION_HEAD, ...oldestFirst.map(decisionRow)]))
 }
 

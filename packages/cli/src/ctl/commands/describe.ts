@@ -23,7 +23,7 @@ function workloadCommand(): Command {
     withClusterFlags(
       new Command("workload")
         .description("Show its identity, Pods, mTLS modes, policies, possible callers and observed callers")
-        .argument("<name>", "of what runs it, of one of its Pods or of a Service; or NAMESPACE/NAME")
+        .argument("<name>", "name of the workload, of its Deployment, of a Pod or of a Service; or NAMESPACE/NAME")
         .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
     ),
   )

@@ -40,12 +40,12 @@ async function run(data: string): Promise<void> {
     noted(() => writeRecord(data, { ...record, phase: "stopped", processes: [] }))
   }
   if (holder === undefined && leftovers.length === 0) {
-    print(`nothing runs in ${data}`)
+    print(`no local mesh is running in ${data}`)
     return
   }
   const stopped = holder === undefined ? leftovers : (before?.processes ?? [])
   print(`stopped ${stopped.map(({ name }) => name).join(", ") || "the supervisor"}`)
-  tell(`its state stays in ${data}; \`merlonctl up\` goes on from there`)
+  tell(`its state is kept in ${data}; start it again with \`merlonctl up\``)
 }
 
 /** What has stopped has, also where the disk is full and nobody can write that down. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl explain`: why a request is, or would be, allowed or refused, by the policies in files or in the
-// cluster. The request is given by flags, by a curl line or by a line of an access log; flags complete the others.
+// `merlonctl explain`: why a request is, or would be, allowed or denied by the policies in files or in the cluster. The request comes
+// from flags, a curl command or a line of an access log; flags override the other two.
 
 import { workloadsCalled } from "@merlon/policy/proof"
 import { type KeySetLookup, parseKeySet } from "@merlon/policy/tokens"
@@ -50,21 +50,16 @@ export function explainCommand(): Command {
         .description("Explain why a request is allowed or denied")
         .argument(
           "<workload>",
-          "who is called, as NAMESPACE/NAME, or NAME with -n; or the id of a decision, as a refused caller got it",
+          "workload, as NAMESPACE/NAME or NAME with -n; or a decision id from the header x-merlon-decision of a denied response",
         )
         .option(
           "-f, --filename <path>",
-          "policies, and workloads beside them, instead of the cluster's; may be given several times",
+          "read policies and workloads from files instead of the cluster (repeatable)",
           several,
           [],
         )
-        .option(
-          "-l, --label <key=value>",
-          "of the workload, where no file has it; may be given several times",
-          several,
-          [],
-        )
-        .option("--service <name>", "that leads to the workload, where no file has it; may be given", several, [])
+        .option("-l, --label <key=value>", "label of the workload, if no file defines it (repeatable)", several, [])
+        .option("--service <name>", "Service of the workload, if no file defines it (repeatable)", several, [])
         .option("--curl <line>", "the request as a curl command line; - for standard input")
         .option(
           "--log <line>",
@@ -72,19 +67,19 @@ export function explainCommand(): Command {
         )
         .option(
           "--from <identity>",
-          "who calls, as ns/foo/sa/sleep, foo/sleep, or with its trust domain in front (default: plaintext)",
+          "identity of the caller, as ns/foo/sa/sleep, foo/sleep, or with its trust domain (default: plaintext)",
         )
-        .option("--ip <address>", "of the caller")
-        .option("--destination-ip <address>", "of the workload")
-        .addOption(new Option("--port <number>", "of the workload").argParser(whole(1, 65_535)))
-        .option("--method <method>", "GET if nothing else says it")
-        .option("--path <path>", "with its query")
-        .option("--host <host>", "as the caller names it")
-        .option("-H, --header <line>", "`Name: value`; may be given several times", several, [])
-        .option("--token <token>", "a token as it is, verified by the keys in the files or in --jwks")
-        .option("--claim <name=value>", "a token that says this and is good, signed for the occasion", several, [])
-        .option("--jwks <file>", "the issuer's keys where a rule fetches them, file or URL")
-        .option("--tcp", "a TCP connection instead of a request", false)
+        .option("--ip <address>", "address of the caller")
+        .option("--destination-ip <address>", "address of the workload")
+        .addOption(new Option("--port <number>", "port of the workload").argParser(whole(1, 65_535)))
+        .option("--method <method>", "method (default: GET)")
+        .option("--path <path>", "path, with its query")
+        .option("--host <host>", "host as the caller sends it")
+        .option("-H, --header <line>", "`Name: value` (repeatable)", several, [])
+        .option("--token <token>", "a token, verified with the keys in the files or in --jwks")
+        .option("--claim <name=value>", "claim of a valid token (repeatable)", several, [])
+        .option("--jwks <file>", "the issuer's keys if a rule fetches them, file or URL")
+        .option("--tcp", "evaluate a TCP connection instead of a request", false)
         .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
     ),
   )
@@ -96,22 +91,33 @@ const EXAMPLES = `
 Exit codes: 0 allowed, 5 denied, 4 a policy or workload was skipped, or the provider of a CUSTOM policy decides.
 
 Examples:
-  merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a refusal
+  merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a denied response
   merlonctl explain foo/httpbin --from cluster.local/ns/app/sa/consumer --path /get
   merlonctl explain httpbin -n foo --path /get
   merlonctl explain foo/httpbin -l app=httpbin -f policies --method DELETE --path /admin
   merlonctl explain foo/httpbin -f policies -f pods.yaml --curl "curl -H 'x-tier: gold' http://httpbin.foo/get"
   merlonctl explain foo/httpbin -l app=httpbin -f policies --claim iss=https://issuer.example --claim sub=alice`
 
-/** As proxies make them. */
-const DECISION_ID = /^[0-9a-f]{20}$/
+/** As proxies create them. */
+const DECISION_ID = /^[0-9a-f]{20}$/i
+/** Probably meant as a decision id: hexadecimal digits, cut off or with others added. */
+const LIKE_DECISION_ID = /^(?=.*\d)[0-9a-f]{8,}$/i
 
 async function explain(word: string, flags: Flags): Promise<void> {
-  if (DECISION_ID.test(word)) return withSession(flags, session => explainDecision(session, word, flags))
+  if (DECISION_ID.test(word)) {
+    return withSession(flags, session => explainDecision(session, word.toLowerCase(), flags))
+  }
+  if (LIKE_DECISION_ID.test(word) && flags.namespace === undefined) {
+    throw usageError(
+      `\`${word}\` is not a decision id: an id has 20 hexadecimal digits, this has ${word.length}; copy it from the header \`x-merlon-decision\` of the denied response, or list ids with \`merlonctl decisions -A\``,
+    )
+  }
   const workload = word.includes("/") || flags.namespace === undefined ? word : `${flags.namespace}/${word}`
   const [namespace, name, ...more] = workload.split("/")
   if (namespace === undefined || name === undefined || more.length > 0 || name === "") {
-    throw usageError(`name the workload as \`NAMESPACE/NAME\`, or its namespace with \`-n\`, not \`${workload}\``)
+    throw usageError(
+      `\`${workload}\` names no workload and no decision; pass a workload as \`NAMESPACE/NAME\` or \`NAME -n NAMESPACE\`, or the decision id in the header \`x-merlon-decision\` of a denied response (20 hexadecimal digits)`,
+    )
   }
   const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace })
   // Of files, one that they do not have is described by flags.
@@ -192,7 +198,7 @@ function headersOf(lines: readonly string[]): Record<string, string[]> {
   return Object.fromEntries(headers)
 }
 
-/** JSON where it is JSON, else text, as `jwt mint` has it. */
+/** JSON if it is valid JSON, else text, as `jwt mint` has it. */
 function claimsOf(claims: readonly string[]) {
   return Object.fromEntries(
     claims.map(claim => {

@@ -37,16 +37,14 @@ export function injectCommand(): Command {
         .choices(["redirect", "service"])
         .default("redirect"),
     )
+    .addOption(new Option("--udp <how>", "allow or reject UDP to the Pods").choices(["pass", "refuse"]).default("pass"))
     .addOption(
-      new Option("--udp <how>", "pass UDP to the Pods, or refuse it there").choices(["pass", "refuse"]).default("pass"),
-    )
-    .addOption(
-      new Option("--outbound <how>", "capture calls out of the Pods, or leave them alone")
+      new Option("--outbound <how>", "whether to capture calls out of the Pods")
         .choices(["capture", "off"])
         .default("capture"),
     )
     .addOption(new Option("--sidecar <kind>", "kind of sidecar").choices(["native", "plain"]).default("native"))
-    .option("--control-plane <host:port>", "where it joins (default: the Service)")
+    .option("--control-plane <host:port>", "address of the control plane (default: its Service)")
     .addHelpText(
       "after",
       `

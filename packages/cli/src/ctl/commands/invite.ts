@@ -33,12 +33,16 @@ export function inviteCommand(): Command {
         "Invite another machine to join as a workload: declare it and print the invitation for `merlonctl join`",
       )
       .argument("<name>", "name of the workload")
-      .requiredOption("--control-plane <host:port>", "where the other machine reaches the control plane", endpoint)
-      .option("-l, --label <labels>", "what policies select it by, as app=web,version=v1; repeatable", labels, {})
+      .requiredOption(
+        "--control-plane <host:port>",
+        "address at which the other machine reaches the control plane",
+        endpoint,
+      )
+      .option("-l, --label <labels>", "labels, as app=web,version=v1; repeatable", labels, {})
       .option("-p, --port <port>", "port of the application, as 8080 or 8080/http; repeatable", declaredPort, [])
-      .option("--service-account <name>", "its identity; made where it is missing", "default")
+      .option("--service-account <name>", "service account, which is its identity; created if missing", "default")
       .option("--server-name <name>", "name in the control plane's certificate (default: that of its Service)")
-      .option("--ttl <time>", "how long the invitation is good, 10m to 24h", duration, MIN_TTL_MS),
+      .option("--ttl <time>", "lifetime of the invitation, 10m to 24h", duration, MIN_TTL_MS),
   )
     .addHelpText("after", EXAMPLES)
     .action((name: string, flags: InviteFlags) => withSession(flags, session => invite(session, name, flags)))

@@ -30,12 +30,12 @@ export function joinCommand(): Command {
     .description(
       "Join this machine to a mesh with an invitation: create a key, get a certificate, write the proxy's files",
     )
-    .argument("[invitation]", "what `merlonctl invite` printed; without it, or for `-`, it is read from standard input")
+    .argument("[invitation]", "output of `merlonctl invite`; - or nothing for standard input")
     .option("--file <file>", "read the invitation from a file")
-    .option("--out <folder>", "where the files go (default: ./NAME)")
-    .option("--address <ip>", "where others reach the workload (default: where its proxy calls from)", ip)
-    .option("--listen <ip>", "where its proxy listens (default: every address)", ip)
-    .option("--application <ip>", "where the application answers (default: 127.0.0.1)", ip)
+    .option("--out <folder>", "output folder (default: ./NAME)")
+    .option("--address <ip>", "address at which others reach the workload (default: the one its proxy calls from)", ip)
+    .option("--listen <ip>", "address its proxy listens on (default: all)", ip)
+    .option("--application <ip>", "address of the application (default: 127.0.0.1)", ip)
     .addHelpText("after", EXAMPLES)
     .action(async (word: string | undefined, flags: JoinFlags) => join(await invitationText(word, flags), flags))
 }

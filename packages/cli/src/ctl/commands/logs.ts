@@ -27,7 +27,7 @@ export function logsCommand(): Command {
       .option("-f, --follow", "follow the log", false)
       .addOption(new Option("--tail <n>", "number of lines from the end").argParser(whole(0, 1_000_000)))
       .addOption(
-        new Option("-c, --container <which>", "of a workload: its proxy or its application")
+        new Option("-c, --container <which>", "container of a workload: its proxy or its application")
           .choices(["xserver", "app"])
           .default("xserver"),
       ),
@@ -54,6 +54,6 @@ function logName(name: string, data: string, { namespace, container }: LogsFlags
   if (name === CONTROL_PLANE || name === "supervisor") return name
   const record = readRecord(data)
   if (record === undefined)
-    throw new CommandError("no-mesh", `there is no mesh in \`${data}\`; \`merlonctl up\` starts one`)
+    throw new CommandError("no-mesh", `no local mesh in \`${data}\`; start one with \`merlonctl up\``)
   return processName(workloadNamed(record.workloads, name, namespace), container)
 }

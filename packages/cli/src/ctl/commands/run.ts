@@ -42,18 +42,18 @@ export function runCommand(): Command {
       .option("-n, --namespace <name>", "namespace; created if missing", "default")
       .addOption(new Option("-p, --port <n>", "port it listens on").argParser(port).makeOptionMandatory())
       .addOption(new Option("--protocol <name>", "protocol of the port").choices(PROTOCOLS).default("http"))
-      .option("-l, --label <labels>", "what policies select it by, as app=web,version=v2; repeatable", labels, {})
+      .option("-l, --label <labels>", "labels, as app=web,version=v2; repeatable", labels, {})
       .addOption(new Option("--replicas <n>", "number of replicas").argParser(whole(1, 50)).default(1))
       .option("--service-account <name>", "its identity (default: the label app, else its name)")
       .addOption(new Option("--service-port <n>", "port of its Service (default: --port)").argParser(port))
       .addOption(expose)
       .addOption(new FormerOption("--way-in <n>", expose))
       .addOption(
-        new Option("-e, --env <name=value>", "for its environment; repeatable").argParser(several).default([], "none"),
+        new Option("-e, --env <name=value>", "environment variable; repeatable").argParser(several).default([], "none"),
       )
-      .option("--listens-on <ip>", "where it listens, if not at the address that HOST and {host} name")
+      .option("--listens-on <ip>", "address it listens on, if not the one in HOST and {host}")
       .addOption(
-        new Option("--probe <how>", "when it counts as ready: tcp, http:/path, or command:PROGRAM ARGS")
+        new Option("--probe <how>", "readiness probe: tcp, http:/path, or command:PROGRAM ARGS")
           .argParser(probe)
           .default({ kind: "tcp" }, "tcp"),
       ),

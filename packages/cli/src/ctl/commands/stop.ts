@@ -17,7 +17,7 @@ export function stopCommand(): Command {
   return withDataFlag(
     new Command("stop")
       .description("Stop a program that `merlonctl run` started, and remove its workloads from the mesh")
-      .argument("<name>", "as it was given to `run`")
+      .argument("<name>", "name given to `merlonctl run`")
       .option("-n, --namespace <name>", "its namespace", "default"),
   )
     .addHelpText("after", "\nExample:\n  merlonctl stop shop -n demo")
@@ -33,7 +33,7 @@ async function run(name: string, flags: StopFlags): Promise<void> {
     const others = runs.map(spec => `${spec.name} in ${spec.namespace}`).join(", ")
     throw new CommandError(
       "program-failed",
-      `\`${name}\` does not run in \`${namespace}\`; ${others === "" ? "nothing of yours does" : `there are ${others}`}`,
+      `\`${name}\` is not running in \`${namespace}\`; ${others === "" ? "no program is running" : `there are ${others}`}`,
     )
   }
   await changeRuns(data, now => withoutRun(now, found))

@@ -25,7 +25,7 @@ export function testGenerateCommand(): Command {
           "Write missing test cases: for each rule one that it decides, and one that each of its fields excludes",
         )
         .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
-        .option("--write", "into files `NAME.generated.test.yaml` beside the tests, instead of printing", false),
+        .option("--write", "write files `NAME.generated.test.yaml` beside the tests instead of printing", false),
     ),
   )
     .addHelpText("after", EXAMPLES)

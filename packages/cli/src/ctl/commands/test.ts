@@ -31,9 +31,9 @@ export function testCommand(): Command {
       new Command("test")
         .description("Run policy tests")
         .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
-        .option("--filter <text>", "only cases whose file or name has this text")
+        .option("--filter <text>", "only cases whose file or name contains this text")
         .option("--watch", "run again whenever a file changes", false)
-        .option("--junit <file>", "also write the results as JUnit's XML")
+        .option("--junit <file>", "also write the results as JUnit XML")
         .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
     ),
   )

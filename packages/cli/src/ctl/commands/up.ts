@@ -54,17 +54,21 @@ export function upCommand(): Command {
         .description("Start a mesh on this machine: cluster, control plane, and samples behind a proxy each")
         .option("-d, --detach", "run in the background; stop with `merlonctl down`", false)
         .option("--no-samples", "start without sample workloads")
-        .option("-f, --file <file>", "what runs in it, as YAML; a mesh that runs is brought to it"),
+        .option("-f, --file <file>", "YAML file with the workloads to run; also updates a running mesh"),
     ),
   )
-    .addOption(new Option("--api-port <n>", "of the Kubernetes API (default: 7443 or the next)").argParser(port))
+    .addOption(new Option("--api-port <n>", "port of the Kubernetes API (default: 7443 or the next)").argParser(port))
     .addOption(
-      new Option("--mesh-listen <ip>", "where proxies of other machines are heard, as 0.0.0.0 (default: 127.0.0.1)"),
+      new Option("--mesh-listen <ip>", "address for proxies of other machines, as 0.0.0.0 (default: 127.0.0.1)"),
     )
-    .addOption(new Option("--mesh-port <n>", "for the proxies (default: 15012 or the next)").argParser(port))
-    .addOption(new Option("--webhook-port <n>", "of admission (default: 15017 or the next)").argParser(port))
-    .addOption(new Option("--health-port <n>", "of health and metrics (default: 15014 or the next)").argParser(port))
-    .addOption(new Option("--console-port <n>", "of the web console (default: 7080 or the next)").argParser(port))
+    .addOption(new Option("--mesh-port <n>", "port for the proxies (default: 15012 or the next)").argParser(port))
+    .addOption(
+      new Option("--webhook-port <n>", "port of the admission webhooks (default: 15017 or the next)").argParser(port),
+    )
+    .addOption(
+      new Option("--health-port <n>", "port of health and metrics (default: 15014 or the next)").argParser(port),
+    )
+    .addOption(new Option("--console-port <n>", "port of the web console (default: 7080 or the next)").argParser(port))
     .addOption(
       new Option("--block <n>", "workloads get addresses 127.N.0.x (default: 1 or the next)").argParser(whole(1, 254)),
     )

@@ -74,7 +74,7 @@ async function ofMesh(session: Session): Promise<Pick<Versions, "controlPlane" |
     return { controlPlane: textOf(fieldsOf(notes.controlPlane).version) ?? UNKNOWN, proxies }
   } catch (error) {
     if (!(error instanceof CommandError) && !(error instanceof ApiError)) throw error
-    tell(`note: the control plane could not be asked: ${visible(error.message)}`)
+    tell(`note: the control plane does not respond: ${visible(error.message)}`)
     return {}
   }
 }

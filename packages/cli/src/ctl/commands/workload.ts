@@ -57,27 +57,22 @@ function addCommand(): Command {
     new Command("add")
       .description("Declare a workload and write the files that its proxy starts from. Run it again for a new token")
       .argument("<name>", "name of the workload")
-      .option("--labels <labels>", "what policies select it by, as app=web,version=v1", labels, {})
-      .option(
-        "--port <port>",
-        "port of the application, as 8080 or 8080/http; may be given several times",
-        declaredPort,
-        [],
-      )
-      .option("--service-account <name>", "its identity; made where it is missing", "default")
-      .option("--out <folder>", "where the files go (default: ./NAME)")
+      .option("--labels <labels>", "labels, as app=web,version=v1", labels, {})
+      .option("--port <port>", "port of the application, as 8080 or 8080/http (repeatable)", declaredPort, [])
+      .option("--service-account <name>", "service account, which is its identity; created if missing", "default")
+      .option("--out <folder>", "output folder (default: ./NAME)")
       .addOption(
-        new Option("--control-plane <host:port>", "where its proxy reaches the control plane")
+        new Option("--control-plane <host:port>", "address at which its proxy reaches the control plane")
           .env("MERLON_CONTROL_PLANE")
           .argParser(hostAndPort)
           .default("127.0.0.1:15012"),
       )
       .option("--server-name <name>", "name in the control plane's certificate (default: that of its Service)")
       .option("--trust-bundle <file>", "root certificates (default: those the mesh publishes)")
-      .option("--address <ip>", "where others reach the workload (default: where its proxy calls from)")
-      .option("--listen <ip>", "where its proxy listens (default: every address)")
-      .option("--application <ip>", "where the application answers (default: 127.0.0.1)")
-      .option("--ttl <time>", "how long the token is good, 10m at least", duration, 86_400_000)
+      .option("--address <ip>", "address at which others reach the workload (default: the one its proxy calls from)")
+      .option("--listen <ip>", "address its proxy listens on (default: all)")
+      .option("--application <ip>", "address of the application (default: 127.0.0.1)")
+      .option("--ttl <time>", "lifetime of the token, at least 10m", duration, 86_400_000)
       .addOption(outputOption(["json", "yaml", "name"])),
   )
     .addHelpText("after", ADD_EXAMPLES)
@@ -128,7 +123,7 @@ function listCommand(): Command {
     new Command("list")
       .description("Show declared workloads")
       .option("-A, --all-namespaces", "query all namespaces", false)
-      .option("-l, --selector <labels>", "those with these labels")
+      .option("-l, --selector <labels>", "filter by labels")
       .addOption(outputOption(["json", "yaml", "wide", "name"])),
   ).action((flags: ListFlags) => withSession(flags, session => list(session, flags)))
 }

@@ -40,7 +40,7 @@ async function asked(what: Checked["what"], ask: () => Promise<readonly Checked[
     return await ask()
   } catch (error) {
     if (error instanceof ApiError && error.code === 0) throw error
-    const told = `could not be asked: ${messageOf(error)}`
+    const told = `cannot check: ${messageOf(error)}`
     if (!(error instanceof ApiError) || error.code !== 403) return [{ what, verdict: "wrong", told }]
     return [
       { what, verdict: "unknown", told, next: "ask for that permission, or ask someone who has it to run the check" },
@@ -124,7 +124,7 @@ function policies(all: readonly AnyObject[]): readonly Checked[] {
   return [
     { what: "policies", verdict: "wrong", told: `${own.length - waiting.length} of ${own.length} are Ready` },
     ...waiting.slice(0, MAX_TOLD).map((object): Checked => {
-      const { message = "the control plane has not looked at it; is it running?" } = conditionOf(object, "Ready") ?? {}
+      const { message = "the control plane has not processed it; is it running?" } = conditionOf(object, "Ready") ?? {}
       return { what: "policies", verdict: "wrong", told: `${nameOf(object)}: ${message}`, next: whereToLook(object) }
     }),
     ...more(waiting.length - MAX_TOLD, "policies"),

@@ -19,13 +19,8 @@ export interface ValuesFlags {
 
 export function withValuesFlags(command: Command): Command {
   return command
-    .option("-f, --values <file>", "YAML with values; may be given several times", several, [])
-    .option(
-      "--set <path=value>",
-      "values, as replicas=3 or replicas=3,logLevel=debug; may be given several times",
-      several,
-      [],
-    )
+    .option("-f, --values <file>", "YAML with values (repeatable)", several, [])
+    .option("--set <path=value>", "values, as replicas=3 or replicas=3,logLevel=debug (repeatable)", several, [])
 }
 
 /** What was given, each part for itself, so that it can be kept and given again. */

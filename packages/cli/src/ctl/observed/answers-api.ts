@@ -66,7 +66,7 @@ export function gapsIn({ items, notes }: ObservedList, namespace: string | undef
 /** Nothing in one namespace is not nothing: who asked without naming one may think of the whole mesh. */
 export function tellScope({ items }: Pick<ObservedList, "items">, namespace: string | undefined): void {
   if (items.length === 0 && namespace !== undefined) {
-    tell(`note: only namespace \`${visible(namespace)}\` was asked; \`-A\` asks in all of them`)
+    tell(`note: only namespace \`${visible(namespace)}\` was queried; add \`-A\` for all namespaces`)
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One decision by its id, from whichever proxy has it.
+// Explains one decision by its id, from the proxy that has it.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { workloadsCalled } from "@merlon/policy/proof"
@@ -7,13 +7,13 @@ import { AskedError, type PolicyEdit, readLogLine } from "@merlon/policy/trial"
 import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
 import { InputLog, isComplete } from "../answers/inputs.js"
 import type { MeshSettings } from "../answers/question-flags.js"
-import { EXIT } from "../exit.js"
+import { CommandError, EXIT } from "../exit.js"
 import { explanationOf } from "../explain/explanation.js"
 import { changeLines } from "../explain/format.js"
 import { textOf } from "../foreign.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
-import { print } from "../terminal.js"
+import { print, visible } from "../terminal.js"
 import { observedOne, type Seen } from "./answers-api.js"
 import { decisionText } from "./decision-text.js"
 import { decisionJson } from "./json.js"
@@ -32,7 +32,7 @@ export async function explainDecision(
 
 const TRIED = "The smallest change that would allow it (evaluated without the token and headers it may have had):"
 
-/** By the policies of now. Undefined where none is known: they are not the caller's to see, or refuse it otherwise by now. */
+/** With the current policies. Undefined if the user may not read them, or if they deny the request for another reason by now. */
 async function changeFor(
   session: Session,
   { spec }: Seen,
@@ -57,8 +57,17 @@ async function changeFor(
   }
 }
 
-/** In all namespaces; who may not ask about all of them asks in their own. */
-async function found(session: Session, name: string): Promise<Seen> {
+async function found(session: Session, id: string): Promise<Seen> {
+  try {
+    return await decision(session, id)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 404) throw error
+    throw new CommandError("not-found", `${visible(error.message)}; list recent ids with \`merlonctl decisions -A\``)
+  }
+}
+
+/** Queries all namespaces; a user without that permission queries their own. */
+async function decision(session: Session, name: string): Promise<Seen> {
   const asking = { resource: "decisions", name } as const
   if (session.askedNamespace !== undefined)
     return observedOne(session, { ...asking, namespace: session.askedNamespace })

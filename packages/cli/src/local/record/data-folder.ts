@@ -15,9 +15,7 @@ export interface DataFlags {
 
 export function withDataFlag(command: Command): Command {
   return command.addOption(
-    new Option("--data <folder>", "where the mesh keeps everything (default: .merlon, here or above)").env(
-      "MERLON_DATA",
-    ),
+    new Option("--data <folder>", "data folder of the mesh (default: .merlon, here or above)").env("MERLON_DATA"),
   )
 }
 
@@ -35,6 +33,6 @@ export function dataFolder({ data }: DataFlags, cwd: string, uid = process.getui
 export function recordOrThrow(data: string): MeshRecord {
   const record = readRecord(data)
   if (record !== undefined && record.phase !== "stopped") return record
-  const where = existsSync(data) ? `nothing runs in \`${data}\`` : `there is no mesh in \`${data}\``
-  throw new CommandError("no-mesh", `${where}; \`merlonctl up\` starts it, \`--data\` names another place`)
+  const where = existsSync(data) ? `the local mesh in \`${data}\` is not running` : `no local mesh in \`${data}\``
+  throw new CommandError("no-mesh", `${where}; start it with \`merlonctl up\`, or pass another folder with \`--data\``)
 }

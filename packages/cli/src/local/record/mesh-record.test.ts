@@ -47,8 +47,8 @@ describe("the record of a mesh", () => {
 
   it("of a stopped mesh is none to work with", () => {
     writeRecord(folder, { ...record, phase: "stopped" })
-    expect(() => recordOrThrow(folder)).toThrow(/nothing runs in .*merlonctl up/)
-    expect(() => recordOrThrow(join(folder, "none"))).toThrow(/there is no mesh/)
+    expect(() => recordOrThrow(folder)).toThrow(/is not running; .*merlonctl up/)
+    expect(() => recordOrThrow(join(folder, "none"))).toThrow(/no local mesh in/)
   })
 })
 

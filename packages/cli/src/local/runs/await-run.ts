@@ -39,7 +39,7 @@ async function look<T>(data: string, find: (record: MeshRecord) => T | undefined
     if (lockHolder(data) === undefined) {
       throw new CommandError(
         "no-mesh",
-        "the mesh has stopped meanwhile; `merlonctl up` starts it, and what was asked for with it",
+        "the mesh was stopped in the meantime; start it with `merlonctl up`, which also starts your program",
       )
     }
     await sleep(LOOK_EVERY_MS)

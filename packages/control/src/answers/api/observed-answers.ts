@@ -104,7 +104,7 @@ export class ObservedAnswers {
       const { found, silent } = await this.#sources.observations.decision(name, namespace)
       if (found !== undefined) return found
       throw notFound(
-        `no proxy that is connected has the decision \`${name}\` among its last thousand${unheard(silent)}`,
+        `no connected proxy has the decision \`${name}\` among its last thousand${unheard(silent)}`,
       )
     }
     if (resource.name === "workloads") return this.#workload(name, namespace)
