@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { type ShellFile, shellFiles } from "@merlon/cli"
 import { BESIDE, BUILT, makeBundle } from "./release/bundle-folder.js"
 import { currentVersion } from "./release/bundling.js"
 import { billOfMaterials, type Component } from "./release/components.js"
@@ -76,32 +77,33 @@ function manifestOf(name: string): string {
 }
 
 async function addPrograms(): Promise<void> {
-  const programs = await packedPrograms()
+  const shell = await shellFiles()
+  const programs = await packedPrograms(shell)
   add(`merlon-${version}.tgz`, programs.archive)
   add(`merlon-${version}.cdx.json`, bill("merlon", programs))
   if (values.only === "npm") return
-  for (const arch of ARCHS) await addExecutable(arch, programs.components)
+  for (const arch of ARCHS) await addExecutable(arch, programs.components, shell)
 }
 
-async function packedPrograms(): Promise<Packed> {
+async function packedPrograms(shell: readonly ShellFile[]): Promise<Packed> {
   // A new version stands in the programs as well, and was taken after they were built.
-  if (!values.anew && values.version === undefined) return programsPackage(version, BUILT)
+  if (!values.anew && values.version === undefined) return programsPackage(version, BUILT, shell)
   try {
     await makeBundle(BESIDE)
-    return programsPackage(version, BESIDE)
+    return programsPackage(version, BESIDE, shell)
   } finally {
     rmSync(BESIDE, { recursive: true, force: true })
   }
 }
 
-async function addExecutable(arch: Arch, components: readonly Component[]): Promise<void> {
+async function addExecutable(arch: Arch, components: readonly Component[], shell: readonly ShellFile[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-release-"))
   try {
     const out = join(folder, "merlond")
     // Made by the Node of this machine's kind, whichever it is for.
     const maker = nodeProgram(process.arch === "arm64" ? "arm64" : "x64")
     await makeExecutable({ arch, node: nodeProgram(arch), maker, out })
-    const executable = { arch, program: readFileSync(out), version, components }
+    const executable = { arch, program: readFileSync(out), version, components, shell }
     add(`merlon-${version}-linux-${arch}.tar.gz`, standaloneArchive(executable))
     add(`merlon_${version}_${arch === "x64" ? "amd64" : "arm64"}.deb`, debianPackage(executable))
   } finally {

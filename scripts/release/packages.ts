@@ -3,6 +3,7 @@
 // nothing; and `@merlon/policy`, the library, with what it needs named for npm to fetch.
 
 import { readFileSync } from "node:fs"
+import type { ShellFile } from "@merlon/cli"
 import type { Entry } from "../image/tar.js"
 import { entriesOf, type FileEntry, file, tarGz } from "./archive.js"
 import { componentsOfBundle, programsOfBundle } from "./bundle-folder.js"
@@ -28,7 +29,7 @@ export function sampleEntries(prefix: string, withPrograms: boolean): readonly E
 }
 
 /** Of a folder that the programs were bundled into. */
-export function programsPackage(version: string, bundle: string): Packed {
+export function programsPackage(version: string, bundle: string, shell: readonly ShellFile[]): Packed {
   const components = componentsOfBundle(bundle)
   const { engines, description } = JSON.parse(readFileSync("package.json", "utf8"))
   const manifest = {
@@ -38,6 +39,8 @@ export function programsPackage(version: string, bundle: string): Packed {
     license: "Apache-2.0",
     type: "module",
     bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js" },
+    // npm links them for `man` when the package is installed globally.
+    man: shell.filter(({ path }) => path.includes("/man/")).map(({ path }) => `./${path}`),
     engines,
     os: ["linux", "darwin"],
   }
@@ -48,6 +51,7 @@ export function programsPackage(version: string, bundle: string): Packed {
     file("package/THIRD_PARTY_NOTICES", thirdPartyNotices(components)),
     ...entriesOf("packages/cli/bin", "package/bin/").map(entry => ({ ...entry, mode: 0o755 })),
     ...programsOfBundle(bundle, "package/bundle/").map(withoutMapComment),
+    ...shell.map(({ path, text }) => file(`package/${path}`, text)),
     ...sampleEntries("package/", true),
   ]
   return { archive: tarGz(entries), components }

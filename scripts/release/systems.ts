@@ -2,6 +2,8 @@
 // What is installed without npm: an archive with the executable, and a Debian package with the same and units for systemd.
 
 import { readFileSync } from "node:fs"
+import { gzipSync } from "node:zlib"
+import type { ShellFile } from "@merlon/cli"
 import type { Entry } from "../image/tar.js"
 import { ar, entriesOf, file, tarGz } from "./archive.js"
 import type { Component } from "./components.js"
@@ -15,6 +17,7 @@ export interface Executable {
   readonly program: Buffer
   readonly version: string
   readonly components: readonly Component[]
+  readonly shell: readonly ShellFile[]
   /** Of the compression, as gzip has it; a release takes the usual one. */
   readonly level?: number
 }
@@ -35,12 +38,13 @@ function legalFiles(prefix: string, components: readonly Component[]): readonly 
   ]
 }
 
-export function standaloneArchive({ arch, program, version, components, level }: Executable): Buffer {
+export function standaloneArchive({ arch, program, version, components, shell, level }: Executable): Buffer {
   const top = `merlon-${version}-linux-${arch}/`
   const entries = [
     ...programs(`${top}bin/`, program),
     ...legalFiles(top, components),
     file(`${top}README.md`, readFileSync("README.md")),
+    ...shell.map(({ path, text }) => file(`${top}${path}`, text)),
     ...sampleEntries(top, false),
     ...entriesOf(UNITS, `${top}systemd/`),
   ]
@@ -52,10 +56,11 @@ function debianVersion(version: string): string {
   return version.replace("-", "~")
 }
 
-export function debianPackage({ arch, program, version, components, level }: Executable): Buffer {
+export function debianPackage({ arch, program, version, components, shell, level }: Executable): Buffer {
   const files = [
     ...programs("./usr/bin/", program),
     ...legalFiles("./usr/share/doc/merlon/", components),
+    ...shell.map(debianShellFile),
     ...sampleEntries("./usr/share/merlon/", false),
     ...entriesOf(UNITS, "./usr/lib/systemd/system/"),
   ]
@@ -87,6 +92,14 @@ export function debianPackage({ arch, program, version, components, level }: Exe
     },
     { name: "data.tar.gz", content: data },
   ])
+}
+
+/** Debian wants man pages compressed, at level 9 and without a time. */
+function debianShellFile({ path, text }: ShellFile): Entry {
+  if (!path.includes("/man/")) return file(`./usr/${path}`, text)
+  const packed = gzipSync(text, { level: 9 })
+  packed[9] = 255
+  return file(`./usr/${path}.gz`, packed)
 }
 
 function parents(path: string): readonly string[] {

@@ -15,6 +15,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { type ShellFile, shellFiles } from "@merlon/cli"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { blocks } from "../../scripts/markdown-blocks.js"
 import { makeExecutable } from "../../scripts/release/executable.js"
@@ -31,6 +32,14 @@ const ready = {
   asked: expect.stringContaining("read: 1 policy"),
   warnings: [],
 }
+
+const SHARED = [
+  "share/man/man1/merlonctl.1",
+  "share/man/man1/merlond.1",
+  "share/bash-completion/completions/merlonctl",
+  "share/zsh/vendor-completions/_merlonctl",
+  "share/fish/vendor_completions.d/merlonctl.fish",
+]
 
 let folder: string
 let out: string
@@ -107,6 +116,10 @@ it("the package of both programs is installed without a network, and runs a mesh
   execFileSync("npm", ["install", "--global", "--offline", "--prefix", prefix, archive], { cwd: prefix, stdio: "pipe" })
   const installed = readdirSync(join(prefix, "lib", "node_modules"))
   expect(installed).toEqual(["merlon"])
+  const place = join(prefix, "lib", "node_modules", "merlon")
+  for (const path of SHARED) expect(existsSync(join(place, path)), path).toBe(true)
+  // npm links the man pages, so that `man merlonctl` finds them.
+  expect(readdirSync(join(prefix, "share", "man", "man1"))).toEqual(["merlonctl.1", "merlond.1"])
   expect(await tryMesh(join(prefix, "bin"), empty("global-home"))).toMatchObject(ready)
 })
 
@@ -145,7 +158,9 @@ describe("an executable of this machine's kind (only on Linux)", { tags: ["needs
   // Not compressed at all: a hundred megabytes, twice, are most of what these tests would cost.
   const level = 0
   let program: Buffer
+  let shell: readonly ShellFile[]
   beforeAll(async () => {
+    shell = await shellFiles()
     const file = join(folder, "executable")
     // The Node that runs this test, so that nothing has to be fetched.
     await makeExecutable({ arch, node: process.execPath, maker: process.execPath, out: file })
@@ -154,7 +169,7 @@ describe("an executable of this machine's kind (only on Linux)", { tags: ["needs
 
   it("is unpacked and runs a mesh, without Node within reach", async () => {
     const home = empty("standalone")
-    writeFileSync(join(home, "a.tar.gz"), standaloneArchive({ arch, program, version, components: [], level }))
+    writeFileSync(join(home, "a.tar.gz"), standaloneArchive({ arch, program, version, components: [], shell, level }))
     execFileSync("tar", ["-xzf", "a.tar.gz"], { cwd: home })
     const bin = join(home, `merlon-${version}-linux-${arch}`, "bin")
     expect(await tryMesh(bin, empty("standalone-home"), "")).toMatchObject(ready)
@@ -163,7 +178,7 @@ describe("an executable of this machine's kind (only on Linux)", { tags: ["needs
   it("is in a Debian package with units for systemd (needs dpkg-deb)", { tags: ["needs/dpkg-deb"] }, () => {
     const home = empty("debian")
     const file = join(home, "merlon.deb")
-    writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [], level }))
+    writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [], shell, level }))
     const field = (name: string): string =>
       execFileSync("dpkg-deb", ["--field", file, name], { encoding: "utf8" }).trim()
     expect([field("Package"), field("Version"), field("Architecture")]).toEqual([
@@ -178,5 +193,9 @@ describe("an executable of this machine's kind (only on Linux)", { tags: ["needs
       "merlon-xserver@.service",
       "merlon.service",
     ])
+    const share = readdirSync(join(home, "root/usr/share"), { recursive: true, encoding: "utf8" })
+    expect(share).toEqual(
+      expect.arrayContaining(SHARED.map(path => path.replace(/^share\//, "").replace(/\.1$/, ".1.gz"))),
+    )
   })
 })

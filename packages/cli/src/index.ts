@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs are run, not imported; this is for the generated page of errors.
+// The programs are run, not imported. These exports are for generated files: the page of errors, man pages and shell completions.
 
+export { type ShellFile, shellFiles } from "./ctl/completion/shell-files.js"
 export { CLI_ERRORS, EXIT_CODES, PROVED_FINDINGS } from "./errors.js"

@@ -1,65 +1,13 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// The program that runs on machines and in pods. What people type is merlonctl. Only the command that is asked for is
-// loaded: a proxy must not carry an API server around, nor wait for one to be read.
+// The program that runs on machines and in Pods; users type merlonctl.
 
 import cluster from "node:cluster"
-import { Command } from "commander"
 import { labelled } from "./describe-error.js"
-import { VERSION } from "./version.js"
-
-const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
-  capture: {
-    summary: "Redirect the connections of a Pod to its proxy (needs NET_ADMIN)",
-    load: async () => (await import("./commands/capture.js")).captureCommand(),
-  },
-  cluster: {
-    summary: "Serve the Kubernetes API without Kubernetes",
-    load: async () => (await import("./commands/cluster.js")).clusterCommand(),
-  },
-  drain: {
-    summary: "Make the proxy of a terminating Pod drain its callers",
-    load: async () => (await import("./commands/drain.js")).drainCommand(),
-  },
-  hold: {
-    summary: "Run a program that stops when its supervisor does (for local meshes)",
-    load: async () => (await import("./commands/hold.js")).holdCommand(),
-  },
-  proxy: {
-    summary: "Run the proxy of a workload for both directions: enforce its policies, and send its calls over mTLS",
-    load: async () => (await import("./commands/proxy.js")).proxyCommand(),
-  },
-  "repair-store": {
-    summary: "Show what a damaged embedded store has lost, or repair it",
-    load: async () => (await import("./commands/repair-store.js")).repairStoreCommand(),
-  },
-  serve: {
-    summary: "Run the control plane",
-    load: async () => (await import("./commands/serve.js")).serveCommand(),
-  },
-  wait: {
-    summary: "Wait until the proxy of this Pod is ready",
-    load: async () => (await import("./commands/wait.js")).waitCommand(),
-  },
-  xclient: {
-    summary: "Show the routes of this workload, send calls, or serve as an outbound proxy",
-    load: async () => (await import("./commands/xclient.js")).xclientCommand(),
-  },
-  xserver: {
-    summary: "Run the inbound proxy of a workload and enforce its policies",
-    load: async () => (await import("./commands/xserver.js")).xserverCommand(),
-  },
-}
+import { merlondProgram } from "./merlond-program.js"
 
 async function main(): Promise<void> {
-  const program = new Command("merlond")
-    .description("Run the parts of the mesh: control plane, proxies and embedded cluster")
-    .version(VERSION, "-V, --version", "Show the version")
-    .showHelpAfterError("(see `merlond COMMAND --help`)")
-  const asked = process.argv[2] ?? ""
-  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-    program.addCommand(name === asked ? await load() : new Command(name).description(summary))
-  }
+  const program = await merlondProgram(process.argv[2] ?? "")
   await program.parseAsync()
 }
 

@@ -103,9 +103,7 @@ export class ObservedAnswers {
     if (resource.name === "decisions") {
       const { found, silent } = await this.#sources.observations.decision(name, namespace)
       if (found !== undefined) return found
-      throw notFound(
-        `no connected proxy has the decision \`${name}\` among its last thousand${unheard(silent)}`,
-      )
+      throw notFound(`no connected proxy has the decision \`${name}\` among its last thousand${unheard(silent)}`)
     }
     if (resource.name === "workloads") return this.#workload(name, namespace)
     const window = question.query.get("window")
