@@ -2,9 +2,11 @@
 // What proofs cost, by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a mesh
 // of ten thousand workloads. Milliseconds of CPU, everything included: compiling both sets, searching, replaying. Rules
 // mix identities, path prefixes and templates, claims and addresses. Growth is the cost against that of the size before.
+// Last, what the program takes for two revisions of a large repository.
 
 import { type AuthorizationPolicy, compareSets, diffSets, meshConfig, type RequestAuthentication } from "@merlon/policy"
 import { policy, workload } from "../packages/policy/src/authorization/testing/requests.js"
+import { revisionsCost } from "./answers/revisions.js"
 import { table } from "./measure.js"
 
 const mesh = meshConfig()
@@ -17,7 +19,8 @@ const [ADMISSION_MS, FINISH_MS] = [300, 30]
 const CHANGED = "one rule changed among 3,000"
 const REWRITTEN_ALL = "1,000 rules rewritten"
 const ADMITTED = "3,000 rules rewritten within the budget of an admission"
-const GOALS = { [CHANGED]: 200, [REWRITTEN_ALL]: 10_000, [ADMITTED]: ADMISSION_MS }
+const REVISIONS = "two revisions of 10,000 documents"
+const GOALS = { [CHANGED]: 200, [REWRITTEN_ALL]: 10_000, [ADMITTED]: ADMISSION_MS, [REVISIONS]: 2_000 }
 
 type Rule = NonNullable<AuthorizationPolicy["spec"]["rules"]>[number]
 
@@ -137,7 +140,9 @@ const meshes = [1, 10, 100].map(meshOf)
 const budgeted = admitted()
 const cheap = measured.find(({ change, rules }) => change === "one rule changed" && rules === 3_000)
 const dear = measured.find(({ change, rules }) => change === "every rule rewritten" && rules === 1_000)
-const measuredFor: Readonly<Record<string, Cost | undefined>> = {
+const revisions = revisionsCost(10_000)
+const measuredFor: Readonly<Record<string, Pick<Cost, "milliseconds" | "result"> | undefined>> = {
+  [REVISIONS]: { ...revisions, result: `${revisions.result}, ${revisions.mebibytes} MiB` },
   [CHANGED]: cheap,
   [REWRITTEN_ALL]: dear,
   [ADMITTED]: budgeted,
@@ -148,7 +153,7 @@ const goals = Object.entries(GOALS).map(([goal, limit]) => {
 })
 
 if (process.argv.includes("--json")) {
-  console.log(JSON.stringify({ costs: measured, meshes, goals }))
+  console.log(JSON.stringify({ costs: measured, meshes, revisions, goals }))
 } else {
   const growth = (cost: Cost): string => {
     const before = measured.findLast(({ change, rules }) => change === cost.change && rules < cost.rules)

@@ -43,6 +43,8 @@ export interface ReadPolicies {
   readonly namespace: string
   readonly note: (text: string) => void
   readonly log: InputLog
+  /** What texts held that were read before: most files are the same in two revisions. */
+  readonly known?: Map<string, readonly ReadDocument[]>
 }
 
 export async function readPolicyFiles(path: string, reading: ReadPolicies): Promise<PolicyFiles> {
@@ -53,12 +55,18 @@ export async function readPolicyFiles(path: string, reading: ReadPolicies): Prom
 export function policiesIn(texts: readonly SourceText[], path: string, reading: ReadPolicies): PolicyFiles {
   const { names, namespace, note, log } = reading
   const custom = isIstio(names)
+  const documentsIn = (text: string): readonly ReadDocument[] => {
+    const read =
+      reading.known?.get(text) ?? readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS, custom })
+    reading.known?.set(text, read)
+    return read
+  }
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
   const faults: string[] = []
   const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
-    for (const document of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS, custom })) {
+    for (const document of documentsIn(text)) {
       const read = isOurInvariant(document.value, names) ? asOurs(document, names, namespace) : document
       if (read.value === null) continue
       const absent = notModelled(read.value, names)

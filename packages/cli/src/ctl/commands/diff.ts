@@ -15,7 +15,7 @@ import {
   type ProofWorkload,
   type StatementRef,
 } from "@merlon/policy/proof"
-import type { PolicyDocument } from "@merlon/policy/resources"
+import type { PolicyDocument, ReadDocument } from "@merlon/policy/resources"
 import { touchedCalls } from "@merlon/policy/trial"
 import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
@@ -209,7 +209,8 @@ async function fromFiles(flags: Flags): Promise<Sets> {
     workloads: await readSource(workloads, log),
   }
   const mesh = await meshOfFiles([...texts.from, ...texts.to, ...texts.workloads], flags, note)
-  const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log }
+  const known = new Map<string, readonly ReadDocument[]>()
+  const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log, known }
   const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]
   for (const [path, files] of [[from, before] as const, [to, after] as const]) {
     noteOthers(files, note)

@@ -15,11 +15,15 @@ const run = promisify(execFile)
 
 interface Entry {
   readonly mode: string
+  /** The name of its content. */
+  readonly object: string
   /** In bytes; 0 of a submodule. */
   readonly size: number
   readonly name: string
 }
 
+/** Of all manifests together. */
+const MAX_BYTES = 512 << 20
 const LINK = "120000"
 const SUBMODULE = "160000"
 
@@ -52,13 +56,16 @@ export class GitRevision {
     checkNameInBounds(path)
     const entries = await this.#entries(path)
     if (entries.length === 0 && path !== "") await this.#git("cat-file", "-e", `${this.#revision}:${path}`)
+    const isText = ({ mode, name }: Entry): boolean =>
+      mode !== SUBMODULE && mode !== LINK && (name === path || isManifestName(name))
+    const contents = await this.#contents(entries.filter(isText).map(({ object }) => object))
     const texts: SourceText[] = []
-    for (const { mode, name } of entries) {
+    for (const entry of entries) {
+      const { mode, object, name } = entry
       const at = `${this.#revision}:${name}`
       if (mode === SUBMODULE) this.#skip(`${at}: it is a submodule`)
       else if (mode === LINK) texts.push(...(await this.#linked(name)))
-      else if (name === path || isManifestName(name))
-        texts.push({ name: at, text: utf8(await this.#content(name), `\`${at}\``) })
+      else if (isText(entry)) texts.push({ name: at, text: utf8(contentOf(contents, object), `\`${at}\``) })
       else if (isCompressed(name)) this.#skip(`${at}: ${COMPRESSED}`)
     }
     for (const name of [...(await this.#otherNames(path)), ...(await this.#binaries(path, entries))]) {
@@ -84,8 +91,8 @@ export class GitRevision {
     // `MODE TYPE OBJECT SIZE<TAB>NAME`
     return listed.split("\0").flatMap(line => {
       const tab = line.indexOf("\t")
-      const [mode = "", , , size = ""] = line.slice(0, tab).split(/ +/)
-      return tab < 0 ? [] : [{ mode, size: Number(size) || 0, name: line.slice(tab + 1) }]
+      const [mode = "", , object = "", size = ""] = line.slice(0, tab).split(/ +/)
+      return tab < 0 ? [] : [{ mode, object, size: Number(size) || 0, name: line.slice(tab + 1) }]
     })
   }
 
@@ -123,6 +130,13 @@ export class GitRevision {
       .filter(name => name !== "")
   }
 
+  /** By object, from one process: one for each file would take minutes in a large repository. */
+  async #contents(objects: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
+    if (objects.length === 0) return new Map()
+    const asked = [...new Set(objects)].map(object => `${object}\n`).join("")
+    return contentsIn(await this.#bytesOf(asked, "cat-file", "--batch"))
+  }
+
   #content(name: string): Promise<Buffer> {
     return this.#bytes("show", `${this.#revision}:./${name}`)
   }
@@ -131,11 +145,19 @@ export class GitRevision {
     return (await this.#bytes(...args)).toString("utf8")
   }
 
-  async #bytes(...args: string[]): Promise<Buffer> {
+  #bytes(...args: string[]): Promise<Buffer> {
+    return this.#bytesOf("", ...args)
+  }
+
+  async #bytesOf(input: string, ...args: string[]): Promise<Buffer> {
     try {
       // A path is a path: git would read `:(top)secrets` as one from the top of the repository.
       const env = { ...process.env, GIT_LITERAL_PATHSPECS: "1" }
-      return (await run("git", args, { maxBuffer: 64 << 20, encoding: "buffer", env })).stdout
+      const running = run("git", args, { maxBuffer: MAX_BYTES, encoding: "buffer", env })
+      // Git may end before it has read everything; what it says then is its exit code.
+      running.child.stdin?.on("error", () => {})
+      running.child.stdin?.end(input)
+      return (await running).stdout
     } catch (error) {
       const { stderr, message, code } = error as GitFailure // what execFile throws
       throw new GitError(
@@ -144,6 +166,27 @@ export class GitRevision {
       )
     }
   }
+}
+
+/** As `cat-file --batch` writes them: `OBJECT TYPE SIZE`, a new line, the content, a new line. */
+function contentsIn(output: Buffer): ReadonlyMap<string, Buffer> {
+  const contents = new Map<string, Buffer>()
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf(10, at)
+    const [object = "", , size] = output.toString("latin1", at, end).split(" ")
+    const length = Number(size)
+    // Fail closed: a manifest that were left out would be missing from the answer.
+    if (end < 0 || !Number.isInteger(length)) throw new GitError(`git cannot read the object ${object}`, undefined)
+    contents.set(object, output.subarray(end + 1, end + 1 + length))
+    at = end + 1 + length + 1
+  }
+  return contents
+}
+
+function contentOf(contents: ReadonlyMap<string, Buffer>, object: string): Buffer {
+  const content = contents.get(object)
+  if (content === undefined) throw new GitError(`git cannot read the object ${object}`, undefined)
+  return content
 }
 
 interface GitFailure {
