@@ -87,7 +87,13 @@ describe("Envoy (needs `ENVOY`)", { tags: ["needs/envoy"] }, () => {
       metadata: metadata("web"),
       spec: {
         hosts: ["web"],
-        trafficPolicy: { tls: { mode } },
+        // Envoy rejects a whole resource for one field that it cannot take.
+        trafficPolicy: {
+          tls: { mode },
+          connectionPool: { tcp: { connectTimeout: "4s" }, http: { http2MaxRequests: 100 } },
+          outlierDetection: { consecutiveGatewayErrors: 50, minHealthPercent: 10 },
+        },
+        retries: { attempts: 2, perTryTimeout: "60s", retryOn: "connect-failure,503" },
         rules,
         routes: [{ service: [subset("v1", v1), subset("v2", v2)] }],
       },

@@ -58,12 +58,15 @@ function pod(version: string, port: number, ready: boolean, serviceAccountName =
 
 const subset = (version: string, weight: number) => ({ host: "web", name: version, labels: { version }, weight })
 
+/** A client that rejects them rejects the routes as a whole. */
+const RETRIES = { attempts: 2, retryOn: "unavailable", retryNonIdempotent: true }
+
 function route(v1: number, v2: number, more: object = {}) {
   return control.apply({
     apiVersion: "networking.merlon.dev/v1alpha3",
     kind: "MeshService",
     metadata: metadata("web"),
-    spec: { hosts: ["web"], routes: [{ service: [subset("v1", v1), subset("v2", v2)] }], ...more },
+    spec: { hosts: ["web"], routes: [{ service: [subset("v1", v1), subset("v2", v2)] }], retries: RETRIES, ...more },
   })
 }
 

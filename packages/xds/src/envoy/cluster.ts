@@ -3,7 +3,7 @@
 // only from the identities behind the Service.
 
 import { create, toBinary } from "@bufbuild/protobuf"
-import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt"
+import { anyPack, durationFromMs } from "@bufbuild/protobuf/wkt"
 import {
   Cluster_CommonLbConfigSchema,
   Cluster_DiscoveryType,
@@ -18,22 +18,28 @@ import { PercentSchema } from "../generated/envoy/type/v3/percent_pb.js"
 import type { ServiceCluster } from "../route-table.js"
 import { overAds } from "./ads.js"
 import { encodeProtocol } from "./protocol.js"
+import { circuitBreakers, outlierDetection } from "./traffic.js"
 import { upstreamTls } from "./upstream-tls.js"
 
-const CONNECT_TIMEOUT_SECONDS = 5n
+const CONNECT_TIMEOUT_MS = 5_000
 const PROTOCOL_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
 export function encodeCluster(cluster: ServiceCluster): Uint8Array {
-  const { name, sni, identities } = cluster
+  const { name, sni, identities, traffic = {} } = cluster
+  const { connectionPool, loadBalancer = "ROUND_ROBIN" } = traffic
+  const [breakers, outliers] = [circuitBreakers(connectionPool), outlierDetection(traffic.outlierDetection)]
+  // Envoy would call endpoints that are not ready as soon as half of them are not.
+  const panic = create(PercentSchema, { value: traffic.outlierDetection?.minHealthPercent ?? 0 })
   const tls = callsWithTls(cluster)
   const message = create(ClusterSchema, {
     name,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
     edsClusterConfig: create(Cluster_EdsClusterConfigSchema, { edsConfig: overAds() }),
-    connectTimeout: create(DurationSchema, { seconds: CONNECT_TIMEOUT_SECONDS }),
-    lbPolicy: Cluster_LbPolicy[cluster.traffic?.loadBalancer ?? "ROUND_ROBIN"],
-    // Envoy would call endpoints that are not ready as soon as half of them are not.
-    commonLbConfig: create(Cluster_CommonLbConfigSchema, { healthyPanicThreshold: create(PercentSchema) }),
+    connectTimeout: durationFromMs(connectionPool?.connectTimeoutMs ?? CONNECT_TIMEOUT_MS),
+    lbPolicy: Cluster_LbPolicy[loadBalancer],
+    commonLbConfig: create(Cluster_CommonLbConfigSchema, { healthyPanicThreshold: panic }),
+    ...(breakers === undefined ? {} : { circuitBreakers: breakers }),
+    ...(outliers === undefined ? {} : { outlierDetection: outliers }),
     typedExtensionProtocolOptions: { [PROTOCOL_OPTIONS]: anyPack(HttpProtocolOptionsSchema, encodeProtocol(tls)) },
   })
   if (tls) {

@@ -14,6 +14,7 @@ import { UpstreamTlsContextSchema } from "../generated/envoy/extensions/transpor
 import { HttpProtocolOptionsSchema } from "../generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js"
 import { loadRouteEncoders } from "../route-encoders.js"
 import type { RouteTable, ServiceCluster, ServiceEndpoint } from "../route-table.js"
+import type { RetrySpec } from "../traffic.js"
 
 const registry = createRegistry(
   RouterSchema,
@@ -103,6 +104,67 @@ describe("standard xDS", () => {
   it("has endpoints with their health", async () => {
     const json = jsonOf(ClusterLoadAssignmentSchema, encoders.endpoints(V1, endpoints))
     await expect(json).toMatchFileSnapshot("testdata/endpoints.golden")
+  })
+})
+
+describe("what a MeshService says of traffic", () => {
+  it("limits, ejects and balances in a cluster", () => {
+    const traffic = {
+      loadBalancer: "RANDOM",
+      connectionPool: { maxConnections: 3, maxPendingRequests: 0, maxRequests: 7, connectTimeoutMs: 250 },
+      outlierDetection: {
+        consecutive5xxErrors: 4,
+        consecutiveGatewayErrors: 2,
+        intervalMs: 1_500,
+        minHealthPercent: 50,
+      },
+    } as const
+    expect(JSON.parse(jsonOf(ClusterSchema, encoders.cluster({ ...cluster, traffic })))).toMatchObject({
+      lbPolicy: "RANDOM",
+      connectTimeout: "0.250s",
+      commonLbConfig: { healthyPanicThreshold: { value: 50 } },
+      circuitBreakers: { thresholds: [{ maxConnections: 3, maxPendingRequests: 0, maxRequests: 7 }] },
+      outlierDetection: {
+        ...{ consecutive5xx: 4, consecutiveGatewayFailure: 2, enforcingConsecutiveGatewayFailure: 100 },
+        ...{ interval: "1.500s", enforcingSuccessRate: 0, enforcingFailurePercentage: 0 },
+      },
+    })
+  })
+
+  it("can turn ejection by 5xx off", () => {
+    const traffic = { outlierDetection: { consecutive5xxErrors: 0 } }
+    const { outlierDetection } = fromBinary(ClusterSchema, encoders.cluster({ ...cluster, traffic }))
+    expect(outlierDetection?.enforcingConsecutive5xx).toBe(0)
+  })
+
+  const RETRIES = { attempts: 2, retryOn: ["reset", "503", "unavailable"], nonIdempotent: true }
+  const policyOf = (retries: RetrySpec) => {
+    const routes = encoders.routes("r", { ...table, routes: [{ match: [], destinations: to(V1), retries }] })
+    const action = fromBinary(RouteConfigurationSchema, routes).virtualHosts[0]?.routes[0]?.action
+    return action?.case === "route" ? action.value.retryPolicy : undefined
+  }
+
+  it("retries as often and where it says", () => {
+    expect(policyOf({ ...RETRIES, perTryTimeoutMs: 250 })).toMatchObject({
+      ...{ retryOn: "reset,unavailable,retriable-status-codes", numRetries: 2, retriableStatusCodes: [503] },
+      ...{ perTryTimeout: { nanos: 250_000_000 }, retriableRequestHeaders: [] },
+    })
+  })
+
+  it("retries no POST and no gRPC call unless it says so", () => {
+    const policy = policyOf({ ...RETRIES, nonIdempotent: false })
+    expect(policy?.retryOn).toBe("reset,retriable-status-codes")
+    const methods = policy?.retriableRequestHeaders.map(({ headerMatchSpecifier: { value } }) =>
+      typeof value === "object" && "matchPattern" in value ? value.matchPattern.value : undefined,
+    )
+    expect(methods).toEqual(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
+  })
+
+  it.each([
+    ["of zero attempts", { ...RETRIES, attempts: 0 }],
+    ["of gRPC calls alone that may not be repeated", { ...RETRIES, retryOn: ["unavailable"], nonIdempotent: false }],
+  ])("has no retries %s", (_, retries) => {
+    expect(policyOf(retries)).toBeUndefined()
   })
 })
 

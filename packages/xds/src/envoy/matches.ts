@@ -25,6 +25,10 @@ export function encodeMatch({ uri, method, headers = {}, queryParams = {} }: Mes
   })
 }
 
+export function methodIn(method: string): HeaderMatcher {
+  return headerOf(":method", { exact: method })
+}
+
 function pathOf(uri: StringMatch | undefined): RouteMatch["pathSpecifier"] {
   if (uri?.exact !== undefined) return { case: "path", value: uri.exact }
   if (uri?.regex !== undefined) return { case: "safeRegex", value: expression(uri.regex) }

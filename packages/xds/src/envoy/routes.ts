@@ -19,6 +19,7 @@ import {
 import { RouteConfigurationSchema } from "../generated/envoy/config/route/v3/route_pb.js"
 import type { RouteTable, WeightedDestination, WeightedRoute } from "../route-table.js"
 import { encodeMatch } from "./matches.js"
+import { retryPolicy } from "./traffic.js"
 
 export function encodeRoutes(name: string, table: RouteTable): Uint8Array {
   return toBinary(
@@ -72,21 +73,26 @@ function withoutHost({ uri, method, headers, queryParams }: MeshMatch): MeshMatc
 }
 
 /** Envoy has no alternatives within a route: each becomes a route with the same action. */
-function encodeRoute({ match, destinations, timeoutMs }: WeightedRoute): Route[] {
-  const action = encodeAction(destinations, timeoutMs)
+function encodeRoute({ match, ...route }: WeightedRoute): Route[] {
+  const action = encodeAction(route)
   return (match.length === 0 ? [{}] : match).map(alternative =>
     create(RouteSchema, { match: encodeMatch(alternative), action: { case: "route", value: action } }),
   )
 }
 
-function encodeAction(destinations: readonly WeightedDestination[], timeoutMs = 0): RouteAction {
+function encodeAction({ destinations, timeoutMs = 0, retries }: Omit<WeightedRoute, "match">): RouteAction {
   // 0 is no limit. Without it Envoy would end every request after 15 seconds.
   const timeout = durationFromMs(timeoutMs)
   const clusters = inRange(destinations).map(({ cluster, weight }) =>
     create(WeightedCluster_ClusterWeightSchema, { name: cluster, weight }),
   )
   const value = create(WeightedClusterSchema, { clusters })
-  return create(RouteActionSchema, { clusterSpecifier: { case: "weightedClusters", value }, timeout })
+  const policy = retryPolicy(retries)
+  return create(RouteActionSchema, {
+    clusterSpecifier: { case: "weightedClusters", value },
+    timeout,
+    ...(policy === undefined ? {} : { retryPolicy: policy }),
+  })
 }
 
 const MAX_SUM = 0xffff_ffff

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Retries, limits and ejection of a MeshService in Envoy's words, for standard xDS clients. A field that is absent here has the
+// client's own default. gRPC clients read of it the statuses and number of retries, and the limit of requests.
+
+import { create } from "@bufbuild/protobuf"
+import { durationFromMs } from "@bufbuild/protobuf/wkt"
+import {
+  type CircuitBreakers,
+  CircuitBreakers_ThresholdsSchema,
+  CircuitBreakersSchema,
+} from "../generated/envoy/config/cluster/v3/circuit_breaker_pb.js"
+import {
+  type OutlierDetection,
+  OutlierDetectionSchema,
+} from "../generated/envoy/config/cluster/v3/outlier_detection_pb.js"
+import { type RetryPolicy, RetryPolicySchema } from "../generated/envoy/config/route/v3/route_components_pb.js"
+import type { ConnectionPoolSpec, OutlierDetectionSpec, RetrySpec } from "../traffic.js"
+import { methodIn } from "./matches.js"
+
+const STATUS = /^\d{3}$/
+const GRPC = new Set(["cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable"])
+const IDEMPOTENT = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
+
+/** Undefined where nothing is retried: gRPC clients reject a route with zero retries. */
+export function retryPolicy(retries: RetrySpec | undefined): RetryPolicy | undefined {
+  if (retries === undefined || retries.attempts === 0) return undefined
+  const { attempts, perTryTimeoutMs, retryOn, nonIdempotent } = retries
+  const codes = retryOn.filter(condition => STATUS.test(condition)).map(Number)
+  // gRPC calls are all POST, and gRPC clients do not look at methods: only the conditions keep them from retrying.
+  const named = retryOn.filter(condition => !STATUS.test(condition) && (nonIdempotent || !GRPC.has(condition)))
+  const conditions = [...named, ...(codes.length === 0 ? [] : ["retriable-status-codes"])]
+  if (conditions.length === 0) return undefined
+  return create(RetryPolicySchema, {
+    retryOn: conditions.join(","),
+    numRetries: attempts,
+    retriableStatusCodes: codes,
+    ...(perTryTimeoutMs === undefined ? {} : { perTryTimeout: durationFromMs(perTryTimeoutMs) }),
+    // Any of them has to match.
+    retriableRequestHeaders: nonIdempotent ? [] : IDEMPOTENT.map(methodIn),
+  })
+}
+
+/** Undefined where no limit is set. */
+export function circuitBreakers(pool: ConnectionPoolSpec | undefined): CircuitBreakers | undefined {
+  const { maxConnections, maxPendingRequests, maxRequests } = pool ?? {}
+  const limits = {
+    ...(maxConnections === undefined ? {} : { maxConnections }),
+    ...(maxPendingRequests === undefined ? {} : { maxPendingRequests }),
+    ...(maxRequests === undefined ? {} : { maxRequests }),
+  }
+  if (Object.keys(limits).length === 0) return undefined
+  return create(CircuitBreakersSchema, { thresholds: [create(CircuitBreakers_ThresholdsSchema, limits)] })
+}
+
+/** By errors in a row alone: what Envoy would eject by success rate besides is turned off. */
+export function outlierDetection(said: OutlierDetectionSpec | undefined): OutlierDetection | undefined {
+  if (said === undefined) return undefined
+  const { consecutive5xxErrors, consecutiveGatewayErrors = 0, intervalMs, baseEjectionMs, maxEjectionPercent } = said
+  const isOff = consecutive5xxErrors === 0
+  return create(OutlierDetectionSchema, {
+    ...(isOff ? { enforcingConsecutive5xx: 0 } : {}),
+    ...(isOff || consecutive5xxErrors === undefined ? {} : { consecutive5xx: consecutive5xxErrors }),
+    ...(consecutiveGatewayErrors === 0
+      ? {}
+      : { consecutiveGatewayFailure: consecutiveGatewayErrors, enforcingConsecutiveGatewayFailure: 100 }),
+    ...(intervalMs === undefined ? {} : { interval: durationFromMs(intervalMs) }),
+    ...(baseEjectionMs === undefined ? {} : { baseEjectionTime: durationFromMs(baseEjectionMs) }),
+    ...(maxEjectionPercent === undefined ? {} : { maxEjectionPercent }),
+    enforcingSuccessRate: 0,
+    enforcingFailurePercentage: 0,
+  })
+}
