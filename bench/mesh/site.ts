@@ -33,6 +33,7 @@ export class Site {
   readonly #network: PodNetwork | undefined
   readonly #isTogether: boolean
   readonly #children: ChildProcess[] = []
+  #ending: Promise<void> | undefined
   /** Of files that no other site may write. */
   readonly name: string
 
@@ -84,12 +85,18 @@ export class Site {
     this.#network?.capture("nft", "--undeclared", "pass", "--outbound", String(port))
   }
 
-  async end(): Promise<void> {
-    if (!open.delete(this)) return
+  /** The same for all who ask: an interrupt ends what a failed round is ending. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  async #end(): Promise<void> {
     for (const child of this.#children.splice(0)) {
       child.kill("SIGKILL")
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit")
     }
     await this.#network?.end()
+    open.delete(this)
   }
 }
