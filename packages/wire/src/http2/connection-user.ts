@@ -32,8 +32,8 @@ export interface ConnectionUser {
   idleToUs(id: number): boolean
   /** A stream is over. */
   finished(stream: Stream): void
-  /** The peer has thrown away what we had begun, or made us do so. */
-  wasted(): void
+  /** The peer has reset a stream that we had begun to serve, or made us reset it. */
+  streamWasted(): void
   /** The peer has said what it can take. */
   settled(): void
   pinged(): void

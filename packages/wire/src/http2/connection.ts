@@ -27,7 +27,7 @@ export class Connection implements StreamHost, FrameHost {
   readonly peerSettings: PeerSettings
   readonly closed = new ClosedStreams()
   readonly #connectionWindow: number
-  readonly #chores: TokenBucket
+  readonly #abuseBudget: TokenBucket
   /** Streams with content that waits for the connection's window or their own. */
   readonly #blocked: Stream[] = []
   /** What the peer may still send, and what of that is used up and not yet given back. */
@@ -49,7 +49,7 @@ export class Connection implements StreamHost, FrameHost {
     this.encoder = new HpackEncoder(options.writtenTable)
     this.streamWindow = options.streamWindow
     this.peerSettings = defaultSettings(options.assumedStreams)
-    this.#chores = new TokenBucket(options.chores.burst, options.chores.perSecond, performance.now())
+    this.#abuseBudget = new TokenBucket(options.chores.burst, options.chores.perSecond, performance.now())
     this.#connectionWindow = options.connectionWindow
     this.#receiveWindow = options.connectionWindow
   }
@@ -105,13 +105,13 @@ export class Connection implements StreamHost, FrameHost {
     this.#credit = 0
   }
 
-  earn(amount: number): void {
-    this.#chores.credit(amount)
+  creditBudget(amount: number): void {
+    this.#abuseBudget.credit(amount)
   }
 
-  /** A frame that brings nothing. Fail closed: a peer that only makes work loses its connection. */
-  chore(cost: number): void {
-    if (!this.failed && !this.#chores.take(performance.now(), cost))
+  /** Charges a frame without effect. Fail closed: a peer that only causes work loses its connection. */
+  spendBudget(cost: number): void {
+    if (!this.failed && !this.#abuseBudget.take(performance.now(), cost))
       this.fail(ERROR.calm, "too many frames that bring nothing")
   }
 
@@ -178,7 +178,7 @@ export class Connection implements StreamHost, FrameHost {
   streamError(stream: Stream, code: ErrorCode): void {
     stream.reset(code)
     stream.user?.onReset(code)
-    this.#user.wasted()
+    this.#user.streamWasted()
   }
 
   /** In turn, a frame each, as far as the connection's window goes. */

@@ -179,7 +179,7 @@ export class Http2Downstream<E extends Exchange>
     this.drain("tunnels-too")
   }
 
-  wasted(): void {
+  streamWasted(): void {
     // Fail closed: a peer that only makes work loses its connection, with everything on it.
     if (this.#resets.take(performance.now())) return
     this.#user.limitHit("streams")
@@ -194,7 +194,7 @@ export class Http2Downstream<E extends Exchange>
       this.#http2.outbox.text(resetText(id, ERROR.refused))
       if (this.#http2.acknowledged) {
         this.#user.limitHit("streams")
-        this.wasted()
+        this.streamWasted()
       }
       return
     }

@@ -38,9 +38,9 @@ export interface FrameHost {
   fail(code: ErrorCode, debug: string): void
   /** A stream error (RFC 9113 section 5.4.2). */
   streamError(stream: Stream, code: ErrorCode): void
-  /** Charges the peer for a frame that brings nothing. */
-  chore(cost: number): void
-  earn(amount: number): void
+  /** Charges the peer's abuse budget for a frame without effect. */
+  spendBudget(cost: number): void
+  creditBudget(amount: number): void
   /** Content that nobody waits for any more. */
   consumed(bytes: number): void
   /** False where content exceeds the connection's window. */
@@ -137,7 +137,7 @@ export class IncomingFrames {
     if (found === FOUND.frame) this.#frame(type)
     else if (found === FOUND.dataHeader) this.#dataBegins()
     else if (found === FOUND.dataEnd) this.#dataEnds()
-    else this.#connection.chore(1)
+    else this.#connection.spendBudget(1)
   }
 
   #frame(type: number): void {
@@ -180,7 +180,7 @@ export class IncomingFrames {
       this.#connection.fail(error, "malformed header section")
       return
     }
-    if (type === FRAME.continuation) this.#connection.chore(1)
+    if (type === FRAME.continuation) this.#connection.spendBudget(1)
     if (section.open || this.#connection.failed) return
     const list = this.#decoder.decode(section.bytes, section.start, section.end)
     section.letGo()
@@ -200,14 +200,14 @@ export class IncomingFrames {
     const peers = this.#server === (id % 2 === 1)
     if (id > this.#connection.lastStream && peers && this.#server) {
       this.#connection.lastStream = id
-      this.#connection.earn(FOR_REQUEST)
+      this.#connection.creditBudget(FOR_REQUEST)
       this.#user.opened(id, list, this.#decoder.fault, ended)
       return
     }
     switch (this.#connection.closed.how(id)) {
       case "reset":
         // It may not have heard of our reset yet.
-        this.#connection.chore(1)
+        this.#connection.spendBudget(1)
         return
       case "ended":
         this.#connection.fail(ERROR.streamClosed, "headers on a closed stream")
@@ -215,7 +215,7 @@ export class IncomingFrames {
       case "unknown":
         if (this.#server || this.#isIdle(id))
           this.#connection.fail(ERROR.protocol, "headers on a stream that cannot be opened")
-        else this.#connection.chore(1)
+        else this.#connection.spendBudget(1)
     }
   }
 
@@ -247,7 +247,7 @@ export class IncomingFrames {
       this.#connection.fail(ERROR.flowControl, "more content than the connection's window")
       return
     }
-    if (length === 0 && (flags & FLAG.endStream) === 0) this.#connection.chore(1)
+    if (length === 0 && (flags & FLAG.endStream) === 0) this.#connection.spendBudget(1)
     const stream = this.#connection.streams.get(id)
     if (stream === undefined || stream.remoteEnded) {
       this.#dataAstray(id, stream)
@@ -275,7 +275,7 @@ export class IncomingFrames {
       this.#connection.fail(ERROR.protocol, "content on an idle stream")
     else if (how === "ended") this.#connection.fail(ERROR.streamClosed, "content on a closed stream")
     // It may not have heard of our reset yet.
-    else if (length === 0) this.#connection.chore(1)
+    else if (length === 0) this.#connection.spendBudget(1)
   }
 
   #content(): void {
@@ -317,7 +317,7 @@ export class IncomingFrames {
     if (stream === 0 || (bytes.readUInt32BE(start) & 0x7fffffff) === stream) {
       this.#connection.fail(ERROR.protocol, "malformed priority")
     } else {
-      this.#connection.chore(1)
+      this.#connection.spendBudget(1)
     }
   }
 
@@ -326,14 +326,14 @@ export class IncomingFrames {
     const stream = this.#connection.streams.get(id)
     if (stream === undefined) {
       if (id === 0 || this.#isIdle(id)) this.#connection.fail(ERROR.protocol, "reset of an idle stream")
-      else this.#connection.chore(1)
+      else this.#connection.spendBudget(1)
       return
     }
     const code = bytes.readUInt32BE(start)
     const begun = !stream.localEnded
     stream.finish(false)
     stream.user?.onReset(code)
-    if (begun) this.#user.wasted()
+    if (begun) this.#user.streamWasted()
   }
 
   #settings(): void {
@@ -358,7 +358,7 @@ export class IncomingFrames {
     }
     this.#connection.encoder.limitTable(this.#connection.peerSettings.headerTableSize)
     this.#connection.outbox.text(SETTINGS_ACK)
-    this.#connection.chore(SETTINGS_COST)
+    this.#connection.spendBudget(SETTINGS_COST)
     this.#user.settled()
     this.#connection.sendBlocked()
   }
@@ -368,11 +368,11 @@ export class IncomingFrames {
     if (stream !== 0) {
       this.#connection.fail(ERROR.protocol, "ping of a stream")
     } else if ((flags & FLAG.ack) !== 0) {
-      this.#connection.chore(1)
+      this.#connection.spendBudget(1)
       this.#user.pinged()
     } else {
       this.#connection.outbox.text(pingText(true, bytes.toString("latin1", start, end)))
-      this.#connection.chore(1)
+      this.#connection.spendBudget(1)
     }
   }
 
@@ -380,7 +380,7 @@ export class IncomingFrames {
     const { bytes, start, stream } = this.#reader
     if (stream !== 0) this.#connection.fail(ERROR.protocol, "goaway of a stream")
     else {
-      this.#connection.chore(1)
+      this.#connection.spendBudget(1)
       this.#user.goingAway(bytes.readUInt32BE(start) & 0x7fffffff)
     }
   }
@@ -388,7 +388,7 @@ export class IncomingFrames {
   #windowUpdate(): void {
     const { bytes, start, stream: id } = this.#reader
     const increment = bytes.readUInt32BE(start) & 0x7fffffff
-    this.#connection.chore(1)
+    this.#connection.spendBudget(1)
     if (this.#connection.failed) return
     if (id === 0) {
       this.#connection.sendWindow += increment

@@ -22,8 +22,8 @@ export interface ClientConnection {
   flushSoon(): void
   /** It is no longer wanted: requests that are under way may end. */
   unwelcome(): void
-  /** A request that could not be read, which costs like one that was thrown away. */
-  wasted(): void
+  /** A request that could not be read, which costs as much as a reset one. */
+  streamWasted(): void
 }
 
 export class ResponseWriter<E extends Exchange> implements Responder, StreamUser, Expiring {
@@ -232,7 +232,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#write(this.#user.unreadable("h2", status, text), "")
     // RFC 9113 section 8.1.1: a malformed request is a stream error, and may be answered before.
     if (status === 400) this.#stream.connection.writeReset(this.#stream.id, ERROR.protocol)
-    this.#connection.wasted()
+    this.#connection.streamWasted()
   }
 
   #write(reply: LocalReply, method: string): void {

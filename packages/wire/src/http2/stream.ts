@@ -54,8 +54,8 @@ export interface StreamHost {
   consumed(bytes: number): void
   /** It is over. */
   forget(stream: Stream, resetByUs: boolean): void
-  earn(amount: number): void
-  chore(cost: number): void
+  creditBudget(amount: number): void
+  spendBudget(cost: number): void
 }
 
 /** Content that goes with less in a frame, though there is more, is a peer's making. */
@@ -221,8 +221,8 @@ export class Stream {
     connection.sendWindow -= to - from
     connection.outbox.text(frameHeader(to - from, FRAME.data, last ? FLAG.endStream : 0, this.id))
     connection.outbox.bytes(bytes, from, to)
-    if (!more || to - from >= WORTHWHILE) connection.earn(FOR_DATA)
-    else connection.chore(1)
+    if (!more || to - from >= WORTHWHILE) connection.creditBudget(FOR_DATA)
+    else connection.spendBudget(1)
     if (last) this.#endLocal()
   }
 

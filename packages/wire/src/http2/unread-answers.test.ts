@@ -50,7 +50,7 @@ class Answering implements ConnectionUser {
   goingAway(): void {}
   settled(): void {}
   finished(): void {}
-  wasted(): void {}
+  streamWasted(): void {}
   closing(): void {}
 
   idleToUs(): boolean {

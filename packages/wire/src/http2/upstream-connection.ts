@@ -204,7 +204,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     if (this.hasRoom) this.#owner.roomMade()
   }
 
-  wasted(): void {}
+  streamWasted(): void {}
 
   settled(): void {
     const awaiting = this.#awaiting ?? []

@@ -10,7 +10,7 @@ import type { ApiObject, List } from "./objects.js"
 /** Asked one by one. */
 const MOST_NAMESPACES = 100
 
-export interface Wish {
+export interface AccessRequest {
   readonly verb: string
   readonly group: string
   readonly resource: string
@@ -22,23 +22,23 @@ interface Review {
 }
 
 /** Undefined until the cluster has said yes or no. */
-export function useMay(wish: Wish | undefined): boolean | undefined {
+export function useMay(request: AccessRequest | undefined): boolean | undefined {
   const review = useQuery({
-    queryKey: ["may", wish],
-    queryFn: () => wish !== undefined && isAllowed(wish),
-    enabled: wish !== undefined,
+    queryKey: ["may", request],
+    queryFn: () => request !== undefined && isAllowed(request),
+    enabled: request !== undefined,
     staleTime: 60_000,
   })
   return review.data
 }
 
-async function isAllowed(wish: Wish): Promise<boolean> {
+async function isAllowed(request: AccessRequest): Promise<boolean> {
   const { status } = await api<Review>("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
     method: "POST",
     body: {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: wish },
+      spec: { resourceAttributes: request },
     },
   })
   return status?.allowed === true && status.denied !== true
@@ -47,13 +47,14 @@ async function isAllowed(wish: Wish): Promise<boolean> {
 /** Where the person may make one: everywhere (an empty text), in a namespace that is named, or undefined for nowhere. */
 export function useWhereMayCreate(entry: KindEntry): string | undefined {
   const { names } = useSession()
-  const wish = { verb: "create", group: names[entry.group], resource: entry.plural }
-  const everywhere = useMay(wish)
+  const request = { verb: "create", group: names[entry.group], resource: entry.plural }
+  const everywhere = useMay(request)
   const some = useQuery({
-    queryKey: ["may-somewhere", wish],
+    queryKey: ["may-somewhere", request],
     queryFn: async () => {
       const { items } = await api<List<ApiObject>>(`/api/v1/namespaces?limit=${MOST_NAMESPACES}`)
-      for (const { metadata } of items) if (await isAllowed({ ...wish, namespace: metadata.name })) return metadata.name
+      for (const { metadata } of items)
+        if (await isAllowed({ ...request, namespace: metadata.name })) return metadata.name
       return null
     },
     enabled: everywhere === false,
@@ -64,7 +65,7 @@ export function useWhereMayCreate(entry: KindEntry): string | undefined {
 
 export function useMayWrite(entry: KindEntry | undefined, namespace: string | undefined): boolean | undefined {
   const { names } = useSession()
-  const of = (verb: string): Wish | undefined =>
+  const of = (verb: string): AccessRequest | undefined =>
     entry && { verb, group: names[entry.group], resource: entry.plural, ...(namespace && { namespace }) }
   const create = useMay(of("create"))
   const update = useMay(of("update"))

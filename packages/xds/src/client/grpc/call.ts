@@ -115,7 +115,7 @@ export class Call implements StreamUser {
     const head = readResponseHead(list)
     if (head === "informational") {
       if (ended) this.#finish(NO_ORDER)
-      else this.#stream.connection.chore(INFORMATION_COST)
+      else this.#stream.connection.spendBudget(INFORMATION_COST)
       return
     }
     if (head !== "grpc") this.#finish(head)

@@ -156,7 +156,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     // Whoever opened the connection closes it.
   }
 
-  wasted(): void {
+  streamWasted(): void {
     // A call that ends so is not begun again at once.
   }
 

@@ -126,7 +126,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     const { limits, connection, serve } = this.#options
     if (this.#draining || this.#http2.streams.size >= limits.streamsPerConnection) {
       this.#http2.outbox.text(resetText(id, ERROR.refused))
-      if (this.#http2.acknowledged) this.wasted()
+      if (this.#http2.acknowledged) this.streamWasted()
       return
     }
     const head = readHead(list)
@@ -156,7 +156,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (this.#draining) this.#close()
   }
 
-  wasted(): void {
+  streamWasted(): void {
     // Fails closed: a peer that only makes work loses its connection, with everything on it.
     if (!this.#resets.take(this.#options.now())) this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }

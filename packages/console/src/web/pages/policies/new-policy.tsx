@@ -34,7 +34,7 @@ function Beginning(first: BeginningProps): ReactNode {
   const namespace = search.get("namespace") ?? filter
   const given = template?.text(names, trustDomain) ?? ""
   const text = useMemo(() => fitted(given, pods, namespace), [given, pods, namespace])
-  const title = template?.wish.replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
+  const title = template?.title.replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
   return (
     <>
       <PageHead title={`New policy: ${title}`} />

@@ -9,9 +9,9 @@ export function TemplateLinks({ namespace }: { readonly namespace: string }): Re
   return (
     <nav aria-label="New policy" className="chips">
       <span className="hint">New:</span>
-      {TEMPLATES.map(({ id, wish }) => (
+      {TEMPLATES.map(({ id, title }) => (
         <Link key={id} href={`/policies/new?template=${id}${where}`}>
-          {wish}
+          {title}
         </Link>
       ))}
     </nav>

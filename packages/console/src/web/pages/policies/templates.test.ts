@@ -7,7 +7,7 @@ import { fitted, TEMPLATES } from "./templates.js"
 
 const names = meshNames()
 
-test.each(TEMPLATES)("the beginning for “$wish” is a policy that would be taken as it is", ({ text }) => {
+test.each(TEMPLATES)("the beginning for “$title” is a policy that would be taken as it is", ({ text }) => {
   const { faults } = validate(parse(text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example")), names)
   expect(faults).toEqual([])
 })

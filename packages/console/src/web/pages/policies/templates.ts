@@ -7,7 +7,7 @@ import type { Pod } from "../../api/objects.js"
 
 export interface Template {
   readonly id: string
-  readonly wish: string
+  readonly title: string
   readonly text: (names: Names, trustDomain: string) => string
 }
 
@@ -35,7 +35,7 @@ function authorization(action: "ALLOW" | "DENY", rule: string): Template["text"]
 export const TEMPLATES: readonly Template[] = [
   {
     id: "allow-one",
-    wish: "Allow one caller",
+    title: "Allow one caller",
     text: authorization(
       "ALLOW",
       `    - from:
@@ -49,7 +49,7 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "deny-path",
-    wish: "Block a path",
+    title: "Block a path",
     text: authorization(
       "DENY",
       `    - to:
@@ -60,12 +60,12 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "strict",
-    wish: "Require mTLS",
+    title: "Require mTLS",
     text: security("PeerAuthentication", "  mtls:\n    mode: STRICT\n"),
   },
   {
     id: "token",
-    wish: "Trust a token issuer",
+    title: "Trust a token issuer",
     text: security(
       "RequestAuthentication",
       `${SELECTOR}  jwtRules:
@@ -76,7 +76,7 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "require-token",
-    wish: "Require a token",
+    title: "Require a token",
     text: authorization(
       "DENY",
       `    - from:
@@ -87,7 +87,7 @@ export const TEMPLATES: readonly Template[] = [
   },
   {
     id: "invariant",
-    wish: "Add an invariant",
+    title: "Add an invariant",
     text: security(
       "PolicyInvariant",
       `  never:
