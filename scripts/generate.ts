@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { meshNames } from "@merlon/policy"
+import { ARGOCD_PATCH, argocdPatch } from "./generate/argocd.js"
 import { chartFiles } from "./generate/chart.js"
 import { ERRORS_PAGE, errorsPage } from "./generate/errors-page.js"
 import { jsonSchemas } from "./generate/json-schemas.js"
@@ -19,6 +20,7 @@ const readme = readFileSync(join(root, "README.md"), "utf8")
 const files = [
   ...policyFiles(meshNames()),
   ...jsonSchemas(meshNames()),
+  [ARGOCD_PATCH, argocdPatch(meshNames())] as const,
   ...chartFiles(version),
   [ERRORS_PAGE, errorsPage()] as const,
   [SESSION_PICTURE, sessionPicture(readme)] as const,

@@ -14,8 +14,9 @@ import { BESIDE, BUILT, makeBundle } from "./release/bundle-folder.js"
 import { currentVersion } from "./release/bundling.js"
 import { billOfMaterials, type Component } from "./release/components.js"
 import { type Arch, makeExecutable, nodeProgram } from "./release/executable.js"
+import { krewArchiveName, krewManifest } from "./release/krew.js"
 import { type Packed, policyPackage, programsPackage } from "./release/packages.js"
-import { debianPackage, standaloneArchive } from "./release/systems.js"
+import { debianPackage, krewArchive, standaloneArchive } from "./release/systems.js"
 import { checkVersion, lockWithVersion, notesOf, releasedChangelog, withVersion } from "./release/version.js"
 
 const ARCHS: readonly Arch[] = ["x64", "arm64"]
@@ -83,6 +84,12 @@ async function addPrograms(): Promise<void> {
   add(`merlon-${version}.cdx.json`, bill("merlon", programs))
   if (values.only === "npm") return
   for (const arch of ARCHS) await addExecutable(arch, programs.components, shell)
+  const digests = ARCHS.map(arch => [arch, sha256(artefacts.get(krewName(arch)) ?? Buffer.alloc(0))] as const)
+  add("merlon.krew.yaml", Buffer.from(krewManifest(version, new Map(digests))))
+}
+
+function krewName(arch: Arch): string {
+  return krewArchiveName(version, arch)
 }
 
 async function packedPrograms(shell: readonly ShellFile[]): Promise<Packed> {
@@ -105,6 +112,7 @@ async function addExecutable(arch: Arch, components: readonly Component[], shell
     await makeExecutable({ arch, node: nodeProgram(arch), maker, out })
     const executable = { arch, program: readFileSync(out), version, components, shell }
     add(`merlon-${version}-linux-${arch}.tar.gz`, standaloneArchive(executable))
+    add(krewName(arch), krewArchive(executable))
     add(`merlon_${version}_${arch === "x64" ? "amd64" : "arm64"}.deb`, debianPackage(executable))
   } finally {
     rmSync(folder, { recursive: true, force: true })

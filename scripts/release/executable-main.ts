@@ -14,6 +14,7 @@ async function main(): Promise<void> {
   }
   switch (basename(process.argv0)) {
     case "merlonctl":
+    case "kubectl-merlon":
       await import("../../packages/cli/src/merlonctl.js")
       return
     case "httpbin":

@@ -38,7 +38,7 @@ export function programsPackage(version: string, bundle: string, shell: readonly
     description,
     license: "Apache-2.0",
     type: "module",
-    bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js" },
+    bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js", "kubectl-merlon": "bin/merlonctl.js" },
     // npm links them for `man` when the package is installed globally.
     man: shell.filter(({ path }) => path.includes("/man/")).map(({ path }) => `./${path}`),
     engines,

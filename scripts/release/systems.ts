@@ -29,7 +29,13 @@ const UNITS = "deploy/systemd"
 const programs = (prefix: string, program: Buffer): readonly Entry[] => [
   file(`${prefix}merlond`, program, true),
   { path: `${prefix}merlonctl`, kind: "link", target: "merlond" },
+  { path: `${prefix}kubectl-merlon`, kind: "link", target: "merlond" },
 ]
+
+/** What krew unpacks: it takes files alone, and no links. */
+export function krewArchive({ program, components, level }: Omit<Executable, "shell">): Buffer {
+  return tarGz([file("kubectl-merlon", program, true), ...legalFiles("", components)], level)
+}
 
 function legalFiles(prefix: string, components: readonly Component[]): readonly Entry[] {
   return [

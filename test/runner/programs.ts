@@ -48,6 +48,7 @@ const PROGRAMS = {
   "network-namespaces": { isThere: canCapture, provider: "run as root, with iproute2 and nftables" },
   nghttp2: onPath("h2load", debian("nghttp2-client")),
   openssl: onPath("openssl", debian("openssl")),
+  "pre-commit": onPath("pre-commit", "pip install pre-commit"),
   python3: onPath("python3", debian("python3")),
   tar: onPath("tar", debian("tar")),
   xz: onPath("xz", debian("xz-utils")),

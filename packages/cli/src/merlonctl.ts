@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people type. What runs on machines and in pods is merlond.
 
+import { basename } from "node:path"
 import { runProgram } from "./ctl/program.js"
 
 // Whoever reads our output may have seen enough, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
+// kubectl runs a program of this name as its plugin.
+const isPlugin = [process.argv0, process.argv[1] ?? ""].some(path => basename(path) === "kubectl-merlon")
+
 // No await at the top: executables hold this as a script.
-void runProgram(process.argv.slice(2))
+void runProgram(process.argv.slice(2), isPlugin ? "kubectl merlon" : "merlonctl")

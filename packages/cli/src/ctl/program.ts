@@ -10,11 +10,11 @@ import { CommandError, EXIT } from "./exit.js"
 import { kubectlSpelling } from "./kubectl-spelling.js"
 import { paintError, tell } from "./terminal.js"
 
-/** Sets the process's exit code; never throws. */
-export async function runProgram(argv: readonly string[]): Promise<void> {
+/** Sets the process's exit code; never throws. `name` is what people type. */
+export async function runProgram(argv: readonly string[], name = "merlonctl"): Promise<void> {
   try {
     const [first = "", second = ""] = argv
-    const program = await programFor(first === "help" ? second : first)
+    const program = await programFor(first === "help" ? second : first, name)
     await program.parseAsync([...kubectlSpelling(program, argv)], { from: "user" })
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -30,21 +30,23 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 }
 
 /** With the command that is asked for in full and the others by name. */
-export async function programFor(asked: string): Promise<Command> {
-  const program = new Command("merlonctl")
+export async function programFor(asked: string, name = "merlonctl"): Promise<Command> {
+  const program = new Command(name)
     .description("Manage mesh security policies: apply, test, compare and explain them")
     .version(VERSION, "-V, --version", "Show the version")
-    .showHelpAfterError("(see `merlonctl COMMAND --help`)")
+    .showHelpAfterError(`(see \`${name} COMMAND --help\`)`)
     .addHelpText("after", NOTES)
-  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+  for (const [word, { summary, load }] of Object.entries(COMMANDS)) {
     program.addCommand(
-      name === asked || asked === "*" ? await load(() => programFor("*")) : new Command(name).description(summary),
+      word === asked || asked === "*" ? await load(() => programFor("*")) : new Command(word).description(summary),
     )
   }
   eachCommand(program, command => {
     command.exitOverride()
     if (command !== program) command.showHelpAfterError(`(see \`${pathOf(command)} --help\`)`)
     command.configureOutput({
+      // Examples are typed as the program is.
+      writeOut: text => process.stdout.write(text.replaceAll("merlonctl", name)),
       outputError: (text, write) => write(text.replace(/^error:/, paintError.red("error[usage]:"))),
     })
   })

@@ -23,6 +23,7 @@ const CONDITION_TYPES = [
   "UnjudgedPorts",
   "Enforced",
   "Ready",
+  "Stalled",
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
@@ -42,11 +43,17 @@ export function statusOf(inputs: ConditionInputs): Status {
   const unjudged = unjudgedPorts(inputs)
   if (unjudged !== undefined) said.push(["UnjudgedPorts", unjudged])
   said.push(["Enforced", parts.enforced], ["Ready", ready(inputs, parts)])
+  const stuck = Object.values(parts).find(({ reason }) => STUCK.has(reason))
+  // Written only while it is true, as kstatus has it: tools that wait for `Ready` then stop waiting.
+  if (stuck !== undefined) said.push(["Stalled", { ...stuck, status: "True" }])
   const own = said.map(([type, words]) => condition(type, words, inputs))
   // Conditions that others wrote are theirs.
   const foreign = (previous?.conditions ?? []).filter(({ type }) => !CONDITION_TYPES.some(known => known === type))
   return { ...(generation === undefined ? {} : { observedGeneration: generation }), conditions: [...own, ...foreign] }
 }
+
+/** Reasons that only a change of the document, or of a proxy, ends. */
+const STUCK: ReadonlySet<string> = new Set(["Invalid", "IgnoredSelector", "Rejected"])
 
 function condition(
   type: string,

@@ -2,17 +2,19 @@
 // `merlonctl analyze`: what is wrong with a set of policies although each of them is valid; rules that do nothing are
 // found by proof, everything else by rules of thumb.
 
+import { type CheckedStatement, callersAmong, checkInvariants } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
+import { analysisReports } from "../answers/analysis-reports.js"
 import { findingsOf } from "../answers/findings.js"
 import { type FindingsFormat, formatFindings } from "../answers/findings-report.js"
 import { exitCodeOf } from "../answers/inputs.js"
 import { limitsOf } from "../answers/question-flags.js"
-import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
+import { type QuestionSource, questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
 import { EXIT } from "../exit.js"
 import { print } from "../terminal.js"
 
 interface Flags extends SourceFlags {
-  readonly output: FindingsFormat
+  readonly output: FindingsFormat | "openreports"
   readonly failOn: "error" | "warning" | "never"
 }
 
@@ -22,7 +24,7 @@ export function analyzeCommand(): Command {
       .description("Find dead rules, contradictions and mistakes in a set of policies")
       .addOption(
         new Option("-o, --output <format>", "output format; `github` annotates a pull request")
-          .choices(["text", "json", "sarif", "github"])
+          .choices(["text", "json", "sarif", "github", "openreports"])
           .default("text"),
       )
       .addOption(
@@ -36,7 +38,7 @@ export function analyzeCommand(): Command {
 }
 
 const EXAMPLES = `
-With workloads beside the policies, rules without effect are found by proof.
+With workloads beside the policies, rules without effect are found by proof. With -o openreports, invariants are checked too.
 
 Exit codes: 0 no findings, 5 findings, 4 something that could matter was skipped, or nothing was read.
 
@@ -46,12 +48,24 @@ Examples:
   merlonctl analyze -f policies -f deploy.yaml -o github --fail-on error`
 
 async function run(flags: Flags): Promise<void> {
-  const { placed, workloads, mesh, read: inputs } = await questionSource(flags)
+  const source = await questionSource(flags)
+  const { placed, workloads, mesh, read: inputs } = source
   const nothing = placed.length === 0 && flags.filename.length === 0
   const read = nothing ? { ...inputs, skipped: [...inputs.skipped, "the cluster has no policy"] } : inputs
   const findings = findingsOf(placed, workloads, mesh, limitsOf(flags))
-  print(formatFindings(findings, flags.output, read))
+  const statements = flags.output === "openreports" ? statementsOf(source, flags) : []
+  if (flags.output === "openreports")
+    print(analysisReports({ placed, findings, statements, read, now: Math.floor(Date.now() / 1000) }))
+  else print(formatFindings(findings, flags.output, read))
   const counting = flags.failOn === "never" ? [] : flags.failOn === "error" ? ["error"] : ["error", "warning"]
-  const isFound = findings.some(({ severity }) => counting.includes(severity))
+  const isBroken = flags.failOn !== "never" && statements.some(({ result }) => result.verdict === "broken")
+  const isFound = isBroken || findings.some(({ severity }) => counting.includes(severity))
   process.exitCode = exitCodeOf(read, isFound ? EXIT.found : EXIT.ok)
+}
+
+function statementsOf({ policies, workloads, mesh }: QuestionSource, flags: Flags): readonly CheckedStatement[] {
+  const invariants = policies.filter(document => document.kind === "PolicyInvariant")
+  const callers = callersAmong(workloads, mesh)
+  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000), callers }
+  return checkInvariants(invariants, policies, workloads, mesh, options)
 }

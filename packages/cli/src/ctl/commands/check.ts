@@ -2,23 +2,24 @@
 // `merlonctl check`: the health of the whole mesh, a line each, with what to do next. Its exit
 // code is for pipelines: what could not be asked is not well.
 
-import { Command } from "commander"
+import { Command, Option } from "commander"
 import type { ExitCode } from "../../errors.js"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
-import { type ClusterFlags, outputOption, withClusterFlags } from "../flags.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { checkMesh } from "../health/check-mesh.js"
 import type { Checked } from "../health/checked.js"
+import { healthReport } from "../health/health-report.js"
 import { formatObject } from "../output/objects.js"
 import { paint, print, visible } from "../terminal.js"
 
 interface Flags extends ClusterFlags {
-  readonly output?: "json" | "yaml"
+  readonly output?: "json" | "yaml" | "openreports"
 }
 
 export function checkCommand(): Command {
   return withClusterFlags(new Command("check").description("Check mesh health, and show how to fix problems"))
-    .addOption(outputOption(["json", "yaml"]))
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml", "openreports"]))
     .addHelpText("after", EXAMPLES)
     .action((flags: Flags) => withSession(flags, async session => report(await checkMesh(session), flags)))
 }
@@ -28,10 +29,12 @@ Exit codes: 0 healthy, 1 a problem was found, 3 no API server, 4 no problem was 
 
 Examples:
   merlonctl check
-  merlonctl check -o json`
+  merlonctl check -o json
+  merlonctl check -o openreports | kubectl apply -f -`
 
 function report(checks: readonly Checked[], { output }: Flags): void {
   if (output === undefined) print(checkText(checks))
+  else if (output === "openreports") print(healthReport(checks, Math.floor(Date.now() / 1000)))
   else print(checkObject(checks, output))
   process.exitCode = checkExitCode(checks)
 }
