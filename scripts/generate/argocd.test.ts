@@ -28,7 +28,7 @@ function luaLiteral(value: unknown): string {
   if (typeof value === "string")
     return `"${[...Buffer.from(value)].map(byte => `\\${String(byte).padStart(3, "0")}`).join("")}"`
   if (Array.isArray(value)) return `{${value.map(luaLiteral).join(",")}}`
-  if (typeof value !== "object" || value === null) return value === undefined ? "nil" : String(value)
+  if (typeof value !== "object" || value === null) return value === undefined ? "nil" : JSON.stringify(value)
   return `{${Object.entries(value)
     .map(([key, item]) => `[${luaLiteral(key)}]=${luaLiteral(item)}`)
     .join(",")}}`

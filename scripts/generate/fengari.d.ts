@@ -15,7 +15,7 @@ declare module "fengari" {
       luaL_dostring(state: State, code: Uint8Array): number
     }
     readonly lualib: { luaL_openlibs(state: State): void }
-    to_luastring(text: string): Uint8Array
+    readonly to_luastring: (text: string) => Uint8Array
   }
   export default fengari
 }
