@@ -67,5 +67,5 @@ export function describeNearMiss({ rule, failed }: NearMiss): string {
   const { policy } = rule
   const wanted = `${failed.negated ? "none of" : "one of"} ${failed.values.slice(0, 3).map(shown).join(", ")}${failed.values.length > 3 ? ", …" : ""}`
   const had = failed.actual === undefined ? "has none" : `has ${shown(failed.actual)}`
-  return `nearest rule ${policy.namespace}/${policy.name} rules[${rule.rule}]: ${failed.field} wants ${wanted}, the request ${had}`
+  return `nearest rule ${rule.alias ?? `${policy.namespace}/${policy.name} rules[${rule.rule}]`}: ${failed.field} wants ${wanted}, the request ${had}`
 }

@@ -21,6 +21,8 @@ export interface RuleRef {
   readonly rule: number
   /** `ns[…]-policy[…]-rule[…]`, as logs and dashboards of other meshes know it. */
   readonly id: string
+  /** What people call it in a mesh whose rules have names of their own: `MeshConfig.ruleNames`. */
+  readonly alias?: string
   /** The external authorizer that a CUSTOM rule asks. */
   readonly provider?: string
 }
@@ -131,7 +133,13 @@ export function compileRule(
 ): CompiledRule {
   const { namespace, name } = policy
   const id = `ns[${namespace}]-policy[${name}]-rule[${index}]`
-  const ref = { policy, rule: index, id, ...(provider !== undefined && { provider }) }
+  const ref = {
+    policy,
+    rule: index,
+    id,
+    ...(mesh.ruleNames === "istio" && { alias: id }),
+    ...(provider !== undefined && { provider }),
+  }
   const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
   const values: ValueReader = (attribute, written) => compiledValues(attribute, written, namespace, domains)
   return new CompiledRule(ref, {

@@ -14,6 +14,8 @@ export interface MeshConfig {
   readonly pathNormalization: PathNormalization
   /** How many proxies in front of us append to `X-Forwarded-For` and are believed. */
   readonly numTrustedProxies: number
+  /** Rules are told by the names that Istio's logs have; absent, by their policy and position. */
+  readonly ruleNames?: "istio"
 }
 
 type MeshSettings = Partial<Omit<MeshConfig, "pathNormalization">> & {

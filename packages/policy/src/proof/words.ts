@@ -20,7 +20,8 @@ export function callersOf({ from, when }: CompiledRule): string {
   return [alternatives(from.map(callerWords), "any caller"), ...when.map(criterionWords)].join(" ")
 }
 
-export function ruleWords({ policy, rule }: RuleRef): string {
+export function ruleWords({ policy, rule, alias }: RuleRef): string {
+  if (alias !== undefined) return `\`${alias}\``
   return `rule ${rule} of \`${policy.namespace}/${policy.name}\``
 }
 

@@ -4,7 +4,7 @@
 
 import { askedOf } from "../authorization/explain.js"
 import { describeNearMiss } from "../authorization/nearest.js"
-import { ruleName } from "../authorization/rule-name.js"
+import { ruleTitle } from "../authorization/rule-name.js"
 import { shown } from "../resources/fault.js"
 import { faultText } from "../tokens/faults.js"
 import type { Answer } from "./trial.js"
@@ -84,16 +84,16 @@ function custom({ trace }: Answer): readonly StageAccount[] {
   if (first === undefined) {
     return [{ stage: "custom", outcome: "passed", why: `none of ${policies.length} CUSTOM policies matches` }]
   }
-  const why = [first, ...others].map(rule => `${ruleName(rule)} asks \`${shown(rule.provider ?? "")}\``).join(", ")
+  const why = [first, ...others].map(rule => `${ruleTitle(rule)} asks \`${shown(rule.provider ?? "")}\``).join(", ")
   return [{ stage: "custom", outcome: "depends", why: `${why}, which may deny` }]
 }
 
 function audit({ trace }: Answer): string {
-  return trace?.audit === undefined ? "not marked" : `marked by ${ruleName(trace.audit)}`
+  return trace?.audit === undefined ? "not marked" : `marked by ${ruleTitle(trace.audit)}`
 }
 
 function deny({ trace, stage }: Answer): string {
-  if (stage === "deny" && trace?.rule !== undefined) return `${ruleName(trace.rule)} matches`
+  if (stage === "deny" && trace?.rule !== undefined) return `${ruleTitle(trace.rule)} matches`
   const policies = trace?.policies.filter(({ action, shadow }) => action === "DENY" && !shadow) ?? []
   return policies.length === 0 ? "no DENY policy applies" : `none of ${policies.length} DENY policies matches`
 }
@@ -101,7 +101,7 @@ function deny({ trace, stage }: Answer): string {
 function allow({ trace, stage, verdict }: Answer): string {
   if (stage === "custom") return allowedBy(trace)
   if (stage === "default") return "no ALLOW policy applies, so requests that are not denied are allowed"
-  if (verdict === "allow" && trace?.rule !== undefined) return `${ruleName(trace.rule)} matches`
+  if (verdict === "allow" && trace?.rule !== undefined) return `${ruleTitle(trace.rule)} matches`
   if (trace?.nearest !== undefined) return describeNearMiss(trace.nearest)
   return "an ALLOW policy applies and none of its rules can match"
 }
@@ -109,7 +109,7 @@ function allow({ trace, stage, verdict }: Answer): string {
 function allowedBy(trace: Answer["trace"]): string {
   const allows = trace?.policies.filter(({ action, shadow }) => action === "ALLOW" && !shadow) ?? []
   const rule = allows.flatMap(({ rules }) => rules).find(({ matched }) => matched)?.rule
-  return rule === undefined ? "no ALLOW policy applies" : `${ruleName(rule)} matches`
+  return rule === undefined ? "no ALLOW policy applies" : `${ruleTitle(rule)} matches`
 }
 
 /** The stage that settled it, in one line. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An answer as people and programs are told it: without what only the evaluation needs.
 
-import { ruleName } from "../authorization/rule-name.js"
+import { ruleTitle } from "../authorization/rule-name.js"
 import { accountOf, type StageAccount } from "./account.js"
 import { type Answer, verdictOf } from "./trial.js"
 
@@ -22,7 +22,7 @@ export function summaryOf(answer: Answer): AnswerSummary {
     status,
     body,
     stages: accountOf(answer),
-    rule: rule && ruleName(rule),
+    rule: rule && ruleTitle(rule),
     shadow: trace?.shadow && verdictOf(trace.shadow),
   }
 }

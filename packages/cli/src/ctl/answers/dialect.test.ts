@@ -85,7 +85,7 @@ describe("a set of policies for Istio", () => {
     ["explain", () => ["explain", "shop/cart", "--path", "/"]],
   ])("answers %s", async (_, command) => {
     expect(await run(...command(), "-f", put("a.yaml", ALLOW_GET), "-f", at("pod.yaml"))).toBe(0)
-    expect(out).toMatch(/read: 1 policy, 1 workload|shop\/cart\[0\] matches/)
+    expect(out).toMatch(/read: 1 policy, 1 workload|ns\[shop\]-policy\[cart\]-rule\[0\] matches/)
   })
 
   it("may stand beside invariants in Merlon's group", async () => {
@@ -256,7 +256,7 @@ describe("CUSTOM, whose provider may deny", () => {
 
   it("keeps who-can from claiming that something is allowed", async () => {
     expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, custom(), POD))).toBe(0)
-    expect(out).toContain("unless `opa` denies what rule 0 of `shop/ext` matches")
+    expect(out).toContain("unless `opa` denies what `ns[shop]-policy[ext]-rule[0]` matches")
     expect(out).toContain("read: 2 policies, 1 workload")
     expect(await run("what-can", "shop/cart", "-f", at("p.yaml"), "-o", "json")).toBe(0)
     expect(JSON.parse(out).ways).toMatchObject([{ providers: ["opa"] }])
@@ -294,8 +294,14 @@ describe("CUSTOM, whose provider may deny", () => {
   })
 
   it.each([
-    ["GET", "/admin", 4, "allowed unless a provider denies it", "? custom     shop/ext[0] asks `opa`, which may deny"],
-    ["POST", "/admin", 5, "denied: 403", "? custom     shop/ext[0] asks `opa`, which may deny"],
+    [
+      "GET",
+      "/admin",
+      4,
+      "allowed unless a provider denies it",
+      "? custom     ns[shop]-policy[ext]-rule[0] asks `opa`, which may deny",
+    ],
+    ["POST", "/admin", 5, "denied: 403", "? custom     ns[shop]-policy[ext]-rule[0] asks `opa`, which may deny"],
     ["GET", "/", 0, "allowed", "✓ custom     none of 1 CUSTOM policies matches"],
   ])("is explained: %s %s", async (method, path, code, headline, stage) => {
     expect(await explain(put("p.yaml", ALLOW_GET, custom()), path, "--method", method)).toBe(code)

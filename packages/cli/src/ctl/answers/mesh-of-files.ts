@@ -26,7 +26,8 @@ export async function meshOfFiles(
   note("these are Istio's policies, decided by Merlon's rules; docs/semantics.md lists where Istio decides otherwise")
   const written = path === undefined ? writtenIn(texts) : namedConfig({ name: path, text: await readText(path) })
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
-  return meshConfig({ names: { ...names, rootNamespace }, ...settings, ...givenSettings(flags) })
+  const dialect = { names: { ...names, rootNamespace }, ruleNames: "istio" } as const
+  return meshConfig({ ...dialect, ...settings, ...givenSettings(flags) })
 }
 
 function namedConfig({ name, text }: SourceText): Fields {
