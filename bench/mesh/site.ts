@@ -24,8 +24,11 @@ const LOOPBACK = "127.0.0.1"
 let sites = 0
 const open = new Set<Site>()
 
-/** For a run that is interrupted: namespaces outlive the process that made them. */
+let isInterrupted = false
+
+/** For a run that is interrupted: namespaces outlive the process that made them. No other site opens after it. */
 export async function endSites(): Promise<void> {
+  isInterrupted = true
   for (const site of open) await site.end()
 }
 
@@ -39,6 +42,7 @@ export class Site {
 
   /** `together`: what is called runs where the caller does. */
   constructor(together: boolean) {
+    if (isInterrupted) throw new Error("the run was interrupted")
     const number = sites++
     this.name = `site-${number}`
     this.#isTogether = together
