@@ -222,7 +222,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
 
 /** The two do not look at the same moment. */
 function ageless(table: string): string {
-  return table.replace(/\b(?:(?:\d+m)?\d+s|\d+m\b)( *)/g, "AGE")
+  return table.replace(/\b(?:(?:\d+m)?\d+s|\d+m\b|AGE\b) */g, "AGE")
 }
 
 /** Words of a command line; none of ours holds a space. */
