@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
+import { programTags } from "../runner/programs.js"
 
 /** One cluster, one thing after the other: the names of the files are their order. */
 class ByName extends BaseSequencer {
@@ -14,6 +15,8 @@ export default defineConfig({
     include: ["test/kubernetes/suites/*.kube.ts"],
     globalSetup: ["test/kubernetes/support/setup.ts"],
     fileParallelism: false,
+    tags: programTags(),
+    reporters: ["default", "./test/runner/skipped-table.ts"],
     sequence: { sequencer: ByName },
     // Above every limit inside, so that what fails says what it waited for; a busy machine is slow, and that is no failure.
     testTimeout: 900_000,

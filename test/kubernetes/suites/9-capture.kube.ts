@@ -2,12 +2,12 @@
 // Which calls out of a Pod are captured, by its annotations, its namespace's label and the mesh's setting, and that no application
 // starts before its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
 
-import { existsSync } from "node:fs"
-import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import {
   answering,
   apiServerAddress,
   apply,
+  CONFINED,
   install,
   kubectl,
   namespace,
@@ -90,87 +90,82 @@ it("leaves excluded ports alone, and what is not included", async () => {
   expect(await called("including")).toBe(0)
 })
 
-it("rejects destinations outside the cluster in a namespace with REGISTRY_ONLY, as long as it has the label", async () => {
+/** The status and the text of a call from a captured Pod to `host:port`; 0 where no answer comes. */
+function answered(host: string): Promise<string> {
   const script = `const [host] = process.argv.slice(1)
     fetch("http://" + host + "/", { signal: AbortSignal.timeout(15000) })
       .then(async answer => console.log(answer.status, await answer.text()), () => console.log(0))`
-  const call = (host: string) => kubectl("exec", "-n", SPACE, "asking", "-c", "app", "--", "node", "-e", script, host)
+  return kubectl("exec", "-n", SPACE, "asking", "-c", "app", "--", "node", "-e", script, host)
+}
+const SOON = { timeout: 60_000 }
+
+it("rejects destinations outside the cluster in a namespace with REGISTRY_ONLY, as long as it has the label", async () => {
   const outside = await apiServerAddress()
   const policy = (value: string) => kubectl("label", "namespace", SPACE, `merlon-outbound-policy${value}`)
   await policy("=REGISTRY_ONLY")
-  await expect.poll(() => call(outside), { timeout: 60_000 }).toMatch(/^502 .*REGISTRY_ONLY/)
-  expect(await call(outside)).toContain(outside)
+  await expect.poll(() => answered(outside), SOON).toMatch(/^502 .*REGISTRY_ONLY/)
+  expect(await answered(outside)).toContain(outside)
   expect(await called("asking")).toBe(200)
   // It speaks TLS alone, and says so to a program that does not.
-  expect(await call("kubernetes.default:443")).toMatch(/^400 /)
+  expect(await answered("kubernetes.default:443")).toMatch(/^400 /)
   await policy("-")
-  await expect.poll(() => call(outside), { timeout: 60_000 }).toMatch(/^400 /)
+  await expect.poll(() => answered(outside), SOON).toMatch(/^400 /)
 })
 
-const POSTGRES = "/usr/lib/postgresql/15/bin"
-const PROGRAMS = ["/usr/bin/curl", "/usr/bin/python3", `${POSTGRES}/postgres`, `${POSTGRES}/psql`]
-// The node has the files of this machine, so its Pods can run the programs of this machine.
-const canRun = inject("kubelet") !== "" && PROGRAMS.every(program => existsSync(program))
+/** Answers datagrams, and connections with what it was sent, at an address without a proxy. */
+const OUTSIDE = `
+  const datagrams = require("node:dgram").createSocket({ type: "udp6" })
+  datagrams.on("message", (text, from) => datagrams.send("udp " + text, from.port, from.address)).bind(8053)
+  require("node:net").createServer(socket => { socket.on("error", () => {}).pipe(socket) }).listen(8054)`
 
-it.skipIf(!canRun)(
-  "carries calls of curl, Python and psql unchanged (needs curl, python3 and PostgreSQL 15)",
-  async () => {
-    const mounted = (name: string, container: object, ports: object[] = []) => ({
-      ...pod(
-        name,
-        {},
-        {
-          containers: [
-            answering({
-              ports,
-              securityContext: { runAsUser: 65_534 },
-              volumeMounts: [
-                { name: "usr", mountPath: "/usr", readOnly: true },
-                { name: "passwd", mountPath: "/etc/passwd", readOnly: true },
-                { name: "data", mountPath: "/data" },
-              ],
-              ...container,
-            }),
-          ],
-          volumes: [
-            { name: "usr", hostPath: { path: "/usr" } },
-            { name: "passwd", hostPath: { path: "/etc/passwd" } },
-            { name: "data", emptyDir: {} },
-          ],
-        },
-      ),
-    })
-    const start = `${POSTGRES}/initdb -D /data/db -U postgres -A trust && exec ${POSTGRES}/postgres -D /data/db -k /data -h '*'`
-    const ask = [`${POSTGRES}/psql`, "-h", `database.${SPACE}`, "-U", "postgres", "-tAc"]
-    await apply(
-      mounted("database", { command: ["sh", "-c", start] }, [{ name: "postgres", containerPort: 5432 }]),
-      {
-        apiVersion: "v1",
-        kind: "Service",
-        metadata: { name: "database", namespace: SPACE },
-        spec: { selector: { app: "database" }, ports: [{ name: "postgres", port: 5432 }] },
-      },
-      mounted("programs", { command: ["sleep", "infinity"] }),
-    )
-    await waitReady("database")
-    await waitReady("programs")
-    const run = (...command: string[]) => tryKubectl(["exec", "-n", SPACE, "programs", "-c", "app", "--", ...command])
-    const python = `import urllib.request; print(urllib.request.urlopen("${TARGET}", timeout=15).status)`
-    expect(await run("curl", "-s", "-m", "15", "-o", "/dev/null", "-w", "%{http_code}", TARGET)).toMatchObject({
-      out: "200",
-    })
-    expect(await run("/usr/bin/python3", "-c", python)).toMatchObject({ out: "200\n" })
-    const answers = { timeout: 60_000, message: "the database to answer" }
-    await expect.poll(async () => (await run(...ask, "select 6 * 7")).out, answers).toBe("42\n")
-    // Much in one answer, and much in one question.
-    expect(
-      await run(...ask, "select length(string_agg(repeat('x', 1000), '')) from generate_series(1, 5000)"),
-    ).toMatchObject({
-      out: "5000000\n",
-    })
-    expect((await run(...ask, "select repeat('x', 2000000)")).out.length).toBe(2_000_001)
-  },
-)
+describe("as before, a captured Pod", () => {
+  const run = (script: string, ...args: string[]) =>
+    kubectl("exec", "-n", SPACE, "silent", "-c", "app", "--", "node", "-e", script, ...args)
+  let addresses: readonly string[] = []
+
+  beforeAll(async () => {
+    const container = answering({ command: ["node", "-e", OUTSIDE], ports: [] })
+    await apply(namespace("capture-outside"), pod("plain", {}, { containers: [container] }, "capture-outside"))
+    await kubectl("wait", "pod/plain", "-n", "capture-outside", "--for=condition=Ready", "--timeout=150s")
+    const path = "jsonpath={.status.podIPs[*].ip}"
+    addresses = (await kubectl("get", "pod", "plain", "-n", "capture-outside", "-o", path)).split(" ")
+    expect(addresses).toHaveLength(2)
+  })
+  afterAll(() => kubectl("delete", "namespace", "capture-outside", "--wait=false"))
+
+  it("sends datagrams, over IPv4 and IPv6", async () => {
+    const script = `const [host] = process.argv.slice(1)
+      const socket = require("node:dgram").createSocket(host.includes(":") ? "udp6" : "udp4")
+      const again = setInterval(() => socket.send("text", 8053, host), 200)
+      socket.on("message", text => { console.log(String(text)); clearInterval(again); socket.close() })`
+    for (const address of addresses) expect(await run(script, address)).toBe("udp text")
+  })
+
+  it("talks bytes with a Pod without a proxy, over IPv4 and IPv6", async () => {
+    const script = `const [host] = process.argv.slice(1)
+      const socket = require("node:net").connect(8054, host); socket.write("bytes")
+      socket.on("data", text => { console.log(String(text)); socket.destroy() })`
+    for (const address of addresses) expect(await run(script, address)).toBe("bytes")
+  })
+
+  it("resolves names by UDP and by TCP", async () => {
+    // Over TCP, a message of DNS has its length before it (RFC 1035 section 4.2.2).
+    const script = `const [server] = require("node:dns").getServers()
+      const name = "target.${SPACE}.svc.cluster.local".split(".").map(label => String.fromCharCode(label.length) + label).join("") + "\\0"
+      const question = Buffer.concat([Buffer.from("000701000001000000000000", "hex"), Buffer.from(name, "latin1"), Buffer.from("00010001", "hex")])
+      const socket = require("node:net").connect(53, server)
+      socket.write(Buffer.concat([Buffer.from([0, question.length]), question]))
+      socket.once("data", answer => { console.log(answer.readUInt16BE(2), answer[5] & 15, answer.readUInt16BE(8)); socket.destroy() })
+      require("node:dns").resolve4("target.${SPACE}.svc.cluster.local", error => { if (error) console.log(error.code) })`
+    expect(await run(script)).toBe("7 0 1")
+  })
+
+  it("calls an address outside the cluster over TLS of its own", async () => {
+    const script = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
+      fetch("https://" + process.argv[1] + "/healthz").then(answer => console.log(answer.status))`
+    expect(await run(script, await apiServerAddress())).toMatch(/^(200|401|403)$/)
+  })
+})
 
 it("starts the application after a proxy that is a plain sidecar", async () => {
   const flags = ["-f", "-", "--sidecar", "plain", "--image", inject("image")]
@@ -192,6 +187,27 @@ it("warns in a confined namespace, where calls are not captured", async () => {
   const document = JSON.stringify(pod("confined", {}, {}, "capture-confined"))
   const { code, err } = await tryKubectl(["create", "--dry-run=server", "-f", "-"], document)
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("calls out of this Pod are not captured") })
+})
+
+it("gives a Pod of a confined namespace that asks for it a proxy to call by", async () => {
+  const spec = { securityContext: { runAsNonRoot: true, seccompProfile: CONFINED.seccompProfile } }
+  await apply(pod("by-proxy", { [PROXY]: "true" }, spec, "capture-confined"))
+  await kubectl("wait", "pod/by-proxy", "-n", "capture-confined", "--for=condition=Ready", "--timeout=150s")
+  const script = `const { hostname, port } = new URL(process.env.http_proxy)
+    require("node:http").get({ host: hostname, port, path: "${TARGET}" }, answer => console.log(answer.resume().statusCode))`
+  const run = ["exec", "-n", "capture-confined", "by-proxy", "-c", "app", "--", "node", "-e", script]
+  await expect.poll(() => kubectl(...run), { timeout: 60_000 }).toBe("200")
+  await kubectl("delete", "namespace", "capture-confined", "--wait=false")
+})
+
+it("rejects destinations outside the cluster in a mesh with REGISTRY_ONLY, unless a namespace says otherwise", async () => {
+  await install("--set", "outboundPolicy=REGISTRY_ONLY")
+  const outside = await apiServerAddress()
+  await expect.poll(() => answered(outside), SOON).toMatch(/^502 .*REGISTRY_ONLY/)
+  expect(await called("asking")).toBe(200)
+  await kubectl("label", "namespace", SPACE, "merlon-outbound-policy=ALLOW_ANY")
+  await expect.poll(() => answered(outside), SOON).toMatch(/^400 /)
+  await kubectl("label", "namespace", SPACE, "merlon-outbound-policy-")
 })
 
 it("captures only the calls of Pods that ask for it where the mesh's setting is off", async () => {
