@@ -23,6 +23,7 @@ const ROOTS = [
   "merlon/mesh/v1/mesh.proto",
   "google/rpc/status.proto",
   "envoy/service/discovery/v3/ads.proto",
+  "envoy/service/auth/v3/external_auth.proto",
   "envoy/config/listener/v3/listener.proto",
   "envoy/config/route/v3/route.proto",
   "envoy/config/cluster/v3/cluster.proto",

@@ -20,7 +20,10 @@ export default defineConfig({
   cleanUrls: true,
   ignoreDeadLinks: [FILES],
   // Words between double braces are shell and Go templates here, never Vue's.
-  markdown: { languageAlias: { "policy-test": "yaml", workflow: "yaml" }, config: md => void md.set({ html: false }) },
+  markdown: {
+    languageAlias: { "policy-test": "yaml", workflow: "yaml", envoy: "yaml" },
+    config: md => void md.set({ html: false }),
+  },
   vue: { template: { compilerOptions: { delimiters: ["\u{e000}", "\u{e001}"] } } },
   themeConfig: {
     search: { provider: "local" },
@@ -43,6 +46,7 @@ export default defineConfig({
         items: [
           page("Run your own program", "/docs/own-workload"),
           page("Add a second machine", "/docs/second-machine"),
+          page("Policies at a gateway", "/docs/authorizer"),
           page("Switch to STRICT", "/docs/switch-to-strict"),
           page("Compare policies before you apply them", "/docs/answers"),
           page("Test policies", "/docs/policy-tests"),

@@ -48,6 +48,7 @@ const PROGRAMS = {
   "mount-namespaces": { isThere: canMount, provider: "run as root, with util-linux" },
   "network-namespaces": { isThere: canCapture, provider: "run as root, with iproute2 and nftables" },
   nghttp2: onPath("h2load", debian("nghttp2-client")),
+  nginx: onPath("nginx", debian("nginx-light")),
   openssl: onPath("openssl", debian("openssl")),
   "pre-commit": onPath("pre-commit", "pip install pre-commit"),
   postgresql: { isThere: () => postgresFolder() !== undefined, provider: debian("postgresql") },

@@ -5,6 +5,10 @@ import { Command } from "commander"
 import { VERSION } from "./version.js"
 
 const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
+  authorizer: {
+    summary: "Answer the authorization questions of gateways: Envoy, nginx, Traefik, Caddy",
+    load: async () => (await import("./commands/authorizer.js")).authorizerCommand(),
+  },
   capture: {
     summary: "Redirect the connections of a Pod to its proxy (needs NET_ADMIN)",
     load: async () => (await import("./commands/capture.js")).captureCommand(),

@@ -27,6 +27,8 @@ export interface Connection {
   readonly sni: string | undefined
   /** The value of `x-forwarded-client-cert`; absent on plaintext, and where no handshake has shown a certificate. */
   readonly clientCertificate?: string | undefined
+  /** It ended at a gateway that asks about it: the mTLS mode of our port is about the gateway's connection to us, not about this one. */
+  readonly behindGateway?: true | undefined
 }
 
 export interface HttpRequest {
@@ -155,7 +157,11 @@ function ownHeader(
 const UNKNOWN_HASH = "0".repeat(64)
 
 /** The mode of the port where it does not take this connection: STRICT wants an identity, DISABLE speaks no TLS. */
-export function refusedByMode(program: Program, { peer, destinationPort }: Connection): EffectiveMode | undefined {
+export function refusedByMode(
+  program: Program,
+  { peer, destinationPort, behindGateway }: Connection,
+): EffectiveMode | undefined {
+  if (behindGateway) return undefined
   const { mode } = program.peers.resolve(destinationPort)
   const refused = peer === undefined ? "STRICT" : "DISABLE"
   return mode === refused ? mode : undefined

@@ -63,6 +63,23 @@ export const XSERVER_ERRORS = {
     cause: "the application sent an HTTP response on a connection that is not HTTP",
     fix: "declare the port `http`",
   },
+  "unknown-gateway": {
+    cause: "a caller that is not among the gateways of this authorizer asked for a decision",
+    fix: "start the authorizer with `--gateway ADDRESS` or `--gateway PRINCIPAL` if it may ask",
+  },
+  "unusable-question": {
+    cause:
+      "a gateway's question has no method, path or host, has one of them twice, or lacks what the authorizer was told to trust",
+    fix: "compare the gateway's configuration with docs/authorizer.md; the request is denied",
+  },
+  "no-forward-auth": {
+    cause: "a gateway asked by forward authentication, and the authorizer was not told which headers to trust",
+    fix: "start the authorizer with `--forward-auth traefik`, `caddy` or `nginx`",
+  },
+  "respelled-path": {
+    cause: "the path has another normal form than its spelling, and the gateway would forward it as it was sent",
+    fix: "have the gateway normalize paths before it asks (Envoy: `normalize_path`, `merge_slashes`)",
+  },
   "not-forwarded": {
     cause: "the request did not reach the application: it accepted no connection, or too many requests were waiting",
     fix: "check that the application runs and listens on its port; callers in the mesh retry another endpoint",

@@ -2,6 +2,7 @@
 // The inbound proxy: starting one, in one process or several, from a file or from the control plane, and what it logs.
 
 export { LOG_LEVELS, type LogLevel } from "./admin/admin-server.js"
+export { FORWARD_AUTH, type ForwardAuthKind, Gateways, type GatewayTrust } from "./authorizer/gateway-trust.js"
 export type { ApplicationPort } from "./config/application-port.js"
 export type { Configuration, Revocations, TlsMaterial } from "./config/configuration.js"
 export { readConfigurationFile } from "./config/file.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real `merlond xserver` process with a configuration of its own in a folder of its own.
+// A real `merlond xserver` (or `merlond authorizer`) process with a configuration of its own in a folder of its own.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -15,6 +15,8 @@ export interface Settings {
   readonly protocol?: "http" | "tcp" | "auto"
   readonly more?: object
   readonly args?: readonly string[]
+  /** `xserver` where absent. */
+  readonly command?: "xserver" | "authorizer"
   readonly env?: NodeJS.ProcessEnv
 }
 
@@ -67,7 +69,9 @@ export class XserverProcess {
 
   launch(): void {
     const args = [
-      ...["packages/cli/bin/merlond.js", "xserver", "--config-file", join(this.folder, "config.yaml")],
+      "packages/cli/bin/merlond.js",
+      this.#settings.command ?? "xserver",
+      ...["--config-file", join(this.folder, "config.yaml")],
       ...[
         "--state",
         join(this.folder, "state"),

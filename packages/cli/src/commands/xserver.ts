@@ -9,6 +9,7 @@ import {
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
+  type GatewayTrust,
   keepMemorySmall,
   type Limits,
   LOG_LEVELS,
@@ -56,6 +57,8 @@ export interface ProxyFlags {
   readonly traceRatio: number
   readonly logLevel: string
   readonly limit: Limits
+  /** Requests are questions of gateways. Set by `merlond authorizer`. */
+  readonly authorizer?: GatewayTrust
 }
 
 export function xserverCommand(): Command {
@@ -149,8 +152,8 @@ export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: 
     logger,
     ...(calls && { otherMetrics: calls.metrics }),
     makeDataPath(mesh) {
-      const { limit: limits, accessLog } = flags
-      const options = { mesh, limits, accessLog, traces: tracesOf(flags) }
+      const { limit: limits, accessLog, authorizer } = flags
+      const options = { mesh, limits, accessLog, traces: tracesOf(flags), authorizer }
       return flags.workers === 1 ? new LocalDataPath(options) : new WorkerPool(options, flags.workers, entry)
     },
   })

@@ -10,6 +10,7 @@ import type { EffectiveMode } from "@merlon/policy/selection"
 import { connectTcp, Http1Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { forwardTo } from "../http/exchange.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { Authority, GOOD_ID } from "./testing/certificates.js"
 import { listening, type Rig, startEcho, startRig } from "./testing/rig.js"
@@ -160,7 +161,12 @@ describe.each<EffectiveMode>(["PERMISSIVE", "STRICT", "DISABLE"])("in mode %s", 
           const { limits, meters: observer } = parts
           const pooled: Connect = how => connectTcp(upstream, limits.connectTimeoutMs, how)
           const pool = new Http1Pool({ connect: pooled, limits, deadlines, observer })
-          return { http1: serveHttp1({ ...parts, deadlines, upstream: pool }) }
+          return {
+            http1: serveHttp1(
+              { ...parts, deadlines },
+              forwardTo(() => pool),
+            ),
+          }
         },
       })
       rig.security.swap(authority.material(), { identities: [REVOKED_ID], serials: [] })

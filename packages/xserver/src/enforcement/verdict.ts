@@ -33,5 +33,15 @@ export interface ProtocolRefusal {
  * `undecided`: time was up before the first bytes told. `http-needed`: a policy in force judges HTTP, and this is none.
  * `hidden-request`: what an HTTP server could read as a request, inside something else. `http-answer`: the application
  * turned out to speak HTTP on a connection that does not. `upgrade`: a switch to a protocol that the port does not name.
+ * The others are faults of questions that gateways ask an authorizer.
  */
-export type ProtocolFault = "upgrade" | "undecided" | "http-needed" | "hidden-request" | "http-answer"
+export type ProtocolFault =
+  | "upgrade"
+  | "undecided"
+  | "http-needed"
+  | "hidden-request"
+  | "http-answer"
+  | "unknown-gateway"
+  | "unusable-question"
+  | "no-forward-auth"
+  | "respelled-path"

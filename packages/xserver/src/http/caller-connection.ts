@@ -8,14 +8,27 @@ import type {
   DownstreamOptions,
   DownstreamUser,
   Drain,
+  Exchange,
   HttpVersion,
   LocalReply,
   RequestHead,
   Responder,
 } from "@merlon/wire/http"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
+import type { Admission } from "../enforcement/gate.js"
+import type { Judged } from "../enforcement/verdict.js"
 import type { Caller, HttpServices } from "./caller.js"
-import { Exchange, unreadable } from "./exchange.js"
+import { unreadable } from "./exchange.js"
+
+/** A request of a caller, which a change of policies, mode or trust can end. */
+export interface CallerExchange extends Exchange {
+  /** By the policies and the mode in force. */
+  judgeAgain(): void
+  endByChange(admission: Admission<Judged>): void
+}
+
+/** What becomes of the requests of a port: they are forwarded, or they are questions to be answered. */
+export type NewExchange = (caller: Caller, responder: Responder, head: RequestHead) => CallerExchange
 
 /** In a Pod that terminates the application still serves; a tunnel would outlive the mode that allowed it. */
 const DRAINS: { readonly [reason in DrainReason]: Drain } = {
@@ -24,19 +37,22 @@ const DRAINS: { readonly [reason in DrainReason]: Drain } = {
   mode: "tunnels-too",
 }
 
-export class CallerConnection implements DownstreamUser<Exchange>, LiveConnection {
+export class CallerConnection implements DownstreamUser<CallerExchange>, LiveConnection {
   readonly protocol = "http"
   readonly #caller: Caller
   readonly #version: HttpVersion
-  readonly #downstream: DownstreamConnection<Exchange>
+  readonly #newExchange: NewExchange
+  readonly #downstream: DownstreamConnection<CallerExchange>
   readonly #leave: () => void
 
   constructor(
     caller: Caller,
     version: HttpVersion,
-    open: (user: DownstreamUser<Exchange>) => DownstreamConnection<Exchange>,
+    newExchange: NewExchange,
+    open: (user: DownstreamUser<CallerExchange>) => DownstreamConnection<CallerExchange>,
   ) {
     this.#caller = caller
+    this.#newExchange = newExchange
     this.#version = version
     this.#downstream = open(this)
     this.#leave = caller.services.connections.add(this)
@@ -91,8 +107,8 @@ export class CallerConnection implements DownstreamUser<Exchange>, LiveConnectio
 
   // For the protocol engine.
 
-  exchange(head: RequestHead, responder: Responder): Exchange {
-    return new Exchange(this.#caller, responder, head)
+  exchange(head: RequestHead, responder: Responder): CallerExchange {
+    return this.#newExchange(this.#caller, responder, head)
   }
 
   unreadable(version: HttpVersion, status: number, body: string): LocalReply {

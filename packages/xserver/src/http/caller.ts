@@ -3,27 +3,27 @@
 // rules read under the names that are only ours, and the services of the process.
 
 import type { Connection } from "@merlon/policy/authorization"
-import type { Deadlines, FieldPairs, Upstream } from "@merlon/wire/http"
+import type { Deadlines, FieldPairs, LocalReply } from "@merlon/wire/http"
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { type PeerChain, peerChain } from "../accept/trusted-chain.js"
 import { callerKey } from "../enforcement/caller-key.js"
-import type { Gate } from "../enforcement/gate.js"
+import type { Admission, Gate } from "../enforcement/gate.js"
+import type { Judged } from "../enforcement/verdict.js"
 import type { Limits } from "../limits.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
 import type { Tracer } from "../trace/tracer.js"
 import { connectionHeaders } from "./forwarded-headers.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
 
-/** Of one port of the application. */
+/** What the connections of one port share. */
 export interface HttpServices {
   readonly gate: Gate
   readonly meters: Meters
   readonly limits: Limits
   readonly connections: Connections
-  /** One for the whole process; the upstreams use the same. */
+  /** One for the whole process; the pools of connections to the application use the same. */
   readonly deadlines: Deadlines
-  readonly upstream: Upstream
   /** Where nobody collects, nothing is looked at and headers go on as they came. */
   readonly tracer?: Tracer<RequestRecord> | undefined
 }
@@ -68,5 +68,14 @@ export class Caller {
   /** Under which the evidence of a refusal is found. */
   decisionField(id: string | undefined): FieldPairs {
     return id === undefined ? [] : [[this.services.gate.program.mesh.names.decisionHeader, id]]
+  }
+
+  /** What the caller is answered; undefined where it is told nothing. */
+  refusal({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
+    if (!("reply" in judgement) || judgement.reply === undefined) return undefined
+    const { status, body, challenge } = judgement.reply
+    const named = this.decisionField(decisionId)
+    const fields = challenge === undefined ? named : [...named, ["www-authenticate", challenge] as const]
+    return { status, body, fields }
   }
 }

@@ -7,12 +7,12 @@ import type { ProtectedHeaders } from "@merlon/policy/request"
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
   Beginning,
-  Exchange as DownstreamExchange,
   HttpFault,
   LocalReply,
   RequestHead,
   Responder,
   ResponseHead,
+  Upstream,
   UpstreamCall,
   UpstreamFailure,
   UpstreamListener,
@@ -32,6 +32,7 @@ import type { Judged } from "../enforcement/verdict.js"
 import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
+import type { CallerExchange, NewExchange } from "./caller-connection.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
 import { faultReply, NOT_FORWARDED, RESET, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
@@ -59,10 +60,16 @@ const OVER: State = { at: "over" }
 
 const NO_TRAILERS: FieldPairs = []
 
-export class Exchange implements DownstreamExchange, UpstreamListener {
+/** Requests that are allowed go to the application; `upstream` is asked with each. */
+export function forwardTo(upstream: () => Upstream): NewExchange {
+  return (caller, responder, head) => new Exchange(caller, responder, head, upstream())
+}
+
+export class Exchange implements CallerExchange, UpstreamListener {
   readonly head: RequestHead
   readonly #caller: Caller
   readonly #responder: Responder
+  readonly #upstream: Upstream
   readonly #startedAt = performance.now()
   /** As it is judged, now and after each change. */
   readonly #request: HttpRequest
@@ -77,11 +84,12 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
   #bytesSent = 0
   #failure: UpstreamFailure | undefined
 
-  constructor(caller: Caller, responder: Responder, head: RequestHead) {
+  constructor(caller: Caller, responder: Responder, head: RequestHead, upstream: Upstream) {
     const { services, accepted } = caller
     const { method, host, target, headers } = head
     this.#caller = caller
     this.#responder = responder
+    this.#upstream = upstream
     this.#protected = services.gate.program.protectedHeaders
     this.#trace = services.tracer?.begin(headers)
     this.#requestId = requestId(headers)
@@ -108,7 +116,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     const admission = services.gate.admit(connection, this.#request)
     const { judgement } = admission
     this.#admission = admission
-    if (judgement.verdict === "deny") return this.#deny(this.#refusalOf(admission))
+    if (judgement.verdict === "deny") return this.#deny(this.#caller.refusal(admission))
     const upgrade = upgradeOf(this.head, accepted.port.upgrades ?? [])
     if (isRefused(upgrade)) {
       const refused = services.gate.refuseProtocol("upgrade")
@@ -120,7 +128,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     const edited = { target: judgement.target, edits }
     const { forwarded: about } = this.#caller
     const forwarded = new ForwardedRequest(this.head, edited, this.#requestId, upgrade, about, this.#protected)
-    const call = services.upstream.send(forwarded, this)
+    const call = this.#upstream.send(forwarded, this)
     this.#become({ at: "forwarded", call, edits })
     return "forwarded"
   }
@@ -217,7 +225,7 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
     services.meters.endedByChange(this.head.version, admission.judgement.stage)
     if (this.#inFlight === undefined) return
     this.#admission = admission
-    const refusal = this.responseStarted ? undefined : this.#refusalOf(admission)
+    const refusal = this.responseStarted ? undefined : this.#caller.refusal(admission)
     if (refusal !== undefined) {
       this.#reply(refusal)
       return
@@ -286,15 +294,6 @@ export class Exchange implements DownstreamExchange, UpstreamListener {
 
   get #inFlight(): InFlight | undefined {
     return isInFlight(this.#state) ? this.#state : undefined
-  }
-
-  /** What the caller is answered; undefined where it is told nothing. */
-  #refusalOf({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
-    if (!("reply" in judgement) || judgement.reply === undefined) return undefined
-    const { status, body, challenge } = judgement.reply
-    const named = this.#caller.decisionField(decisionId)
-    const fields = challenge === undefined ? named : [...named, ["www-authenticate", challenge] as const]
-    return { status, body, fields }
   }
 
   get #failureHeader(): string {

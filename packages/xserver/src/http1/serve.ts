@@ -4,12 +4,17 @@
 import { Http1Downstream } from "@merlon/wire"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import { Caller, type HttpServices } from "../http/caller.js"
-import { CallerConnection, downstreamOptions } from "../http/caller-connection.js"
+import { CallerConnection, downstreamOptions, type NewExchange } from "../http/caller-connection.js"
 
-export function serveHttp1(services: HttpServices): ConnectionHandler {
+export function serveHttp1(services: HttpServices, newExchange: NewExchange): ConnectionHandler {
   const options = downstreamOptions(services)
   return (accepted: Accepted) => {
     const caller = new Caller(services, accepted)
-    new CallerConnection(caller, "http/1.1", user => new Http1Downstream(accepted.socket, options, user)).start()
+    new CallerConnection(
+      caller,
+      "http/1.1",
+      newExchange,
+      user => new Http1Downstream(accepted.socket, options, user),
+    ).start()
   }
 }

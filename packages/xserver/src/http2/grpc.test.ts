@@ -18,6 +18,7 @@ import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
+import { forwardTo } from "../http/exchange.js"
 import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 
@@ -87,7 +88,12 @@ async function start(
       const { limits, meters: observer } = parts
       const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
       const upstream = new Http2Pool({ connect, limits, deadlines, observer })
-      return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
+      return {
+        http2: serveHttp2(
+          { ...parts, deadlines },
+          forwardTo(() => upstream),
+        ),
+      }
     },
   })
   cleanups.push(() => rig.stop())

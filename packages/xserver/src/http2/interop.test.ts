@@ -14,6 +14,7 @@ import { connectTcp, Http2Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Rig, startRig } from "../accept/testing/rig.js"
+import { forwardTo } from "../http/exchange.js"
 import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
@@ -180,7 +181,12 @@ describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
         const { limits, meters: observer } = parts
         const connect: Connect = how => connectTcp({ host: "127.0.0.1", port }, limits.connectTimeoutMs, how)
         const upstream = new Http2Pool({ connect, limits, deadlines, observer })
-        return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
+        return {
+          http2: serveHttp2(
+            { ...parts, deadlines },
+            forwardTo(() => upstream),
+          ),
+        }
       },
     })
   })

@@ -5,13 +5,13 @@ import { Http2Downstream } from "@merlon/wire"
 import { TokenBuckets } from "@merlon/wire/limits"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import { Caller, type HttpServices } from "../http/caller.js"
-import { CallerConnection, downstreamOptions } from "../http/caller-connection.js"
+import { CallerConnection, downstreamOptions, type NewExchange } from "../http/caller-connection.js"
 
 /** Streams that a caller may reset at once, and per second from then on, over all of its connections (CVE-2023-44487). */
 const RESET_BURST = 200
 const RESETS_PER_SECOND = 20
 
-export function serveHttp2(services: HttpServices): ConnectionHandler {
+export function serveHttp2(services: HttpServices, newExchange: NewExchange): ConnectionHandler {
   const options = downstreamOptions(services)
   const budgets = new TokenBuckets(RESET_BURST, RESETS_PER_SECOND)
   return (accepted: Accepted) => {
@@ -20,6 +20,6 @@ export function serveHttp2(services: HttpServices): ConnectionHandler {
     // An identity at an address, so that one of many that share an identity does not spend for the others.
     const resets = budgets.of(`${peer?.uri ?? ""} ${sourceIp.text}`, performance.now())
     const caller = new Caller(services, accepted)
-    new CallerConnection(caller, "h2", user => new Http2Downstream(socket, options, user, resets)).start()
+    new CallerConnection(caller, "h2", newExchange, user => new Http2Downstream(socket, options, user, resets)).start()
   }
 }

@@ -6,6 +6,7 @@ import { connectTcp, Http2Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
 import { afterEach, expect, test } from "vitest"
 import { listening, PATIENT_LIMITS, type Rig, startRig } from "../accept/testing/rig.js"
+import { forwardTo } from "../http/exchange.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { RawClient as Http1Client } from "../http1/testing/rig.js"
 import { eventually } from "../testing/eventually.js"
@@ -72,8 +73,9 @@ async function start(
     handlers: ({ parts }) => {
       const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
       const upstream = new Http2Pool({ connect, limits, deadlines, observer: parts.meters })
-      const services = { ...parts, deadlines, upstream }
-      return { http1: serveHttp1(services), http2: serveHttp2(services) }
+      const services = { ...parts, deadlines }
+      const forwarded = forwardTo(() => upstream)
+      return { http1: serveHttp1(services, forwarded), http2: serveHttp2(services, forwarded) }
     },
   })
   cleanups.push(async () => {

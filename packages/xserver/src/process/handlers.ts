@@ -9,6 +9,7 @@ import type { Connections } from "../accept/connections.js"
 import type { Handlers } from "../accept/listener.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
+import { forwardTo } from "../http/exchange.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { serveHttp2 } from "../http2/serve.js"
 import type { Limits } from "../limits.js"
@@ -36,14 +37,13 @@ export interface Handling {
 export function handlersFor(port: ApplicationPort, services: HandlerServices): Handling {
   let current = port
   let upstream = upstreamOf(port, services)
-  const http = {
-    ...services,
-    get upstream() {
-      return upstream
-    },
-  }
+  const forwarded = forwardTo(() => upstream)
   return {
-    handlers: { http1: serveHttp1(http), http2: serveHttp2(http), tcp: serveTcp(services) },
+    handlers: {
+      http1: serveHttp1(services, forwarded),
+      http2: serveHttp2(services, forwarded),
+      tcp: serveTcp(services),
+    },
     replace: next => {
       const same = isDeepStrictEqual(reachedAt(next), reachedAt(current))
       current = next

@@ -11,6 +11,7 @@ import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
 import { isOfMesh } from "../accept/peer-identity.js"
 import { TransportSecurity } from "../accept/transport-security.js"
+import type { GatewayTrust } from "../authorizer/gateway-trust.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import { type Configuration, compileConfiguration } from "../config/configuration.js"
 import { Gate } from "../enforcement/gate.js"
@@ -26,7 +27,7 @@ import { requestLine } from "../observe/request-line.js"
 import { requestSpan } from "../trace/request-span.js"
 import { type TraceOptions, Tracer } from "../trace/tracer.js"
 import type { DataPath, MetricList } from "./data-path.js"
-import { type Handling, handlersFor } from "./handlers.js"
+import { type HandlerServices, type Handling, handlersFor } from "./handlers.js"
 
 export interface DataPathOptions {
   /** In base64: what the keys of session tickets are made from, where several processes are to have the same. */
@@ -36,6 +37,8 @@ export interface DataPathOptions {
   readonly accessLog: AccessLogFormat
   /** Nobody collects where absent. */
   readonly traces?: TraceOptions | undefined
+  /** Requests are questions of gateways, to be answered and not forwarded. */
+  readonly authorizer?: GatewayTrust | undefined
 }
 
 export class LocalDataPath implements DataPath {
@@ -199,16 +202,10 @@ export class LocalDataPath implements DataPath {
     for (const [key, port] of wanted) {
       if (this.#listeners.has(key)) continue
       const meters = this.#meters(gate)
-      const { limits } = this.#options
+      const { limits, authorizer } = this.#options
       const connections = this.#connections
-      const handling = handlersFor(port, {
-        gate,
-        meters,
-        limits,
-        connections,
-        deadlines: this.#deadlines,
-        tracer: this.#tracer,
-      })
+      const services = { gate, meters, limits, connections, deadlines: this.#deadlines, tracer: this.#tracer }
+      const handling = authorizer === undefined ? handlersFor(port, services) : await answersFor(authorizer, services)
       const { handlers } = handling
       const listener = new Listener({ port, gate, security: this.#security, connections, handlers, limits, meters })
       await listener.listen()
@@ -249,4 +246,10 @@ function listenerKey({ listen, port }: ApplicationPort): string {
 
 function expiryOf(certificateChain: string): number {
   return Date.parse(new X509Certificate(certificateChain).validTo) / 1_000
+}
+
+/** Loaded by authorizers alone: proxies have no use for the messages of gateways. */
+async function answersFor(trust: GatewayTrust, services: HandlerServices): Promise<Handling> {
+  const { questionHandlers } = await import("../authorizer/handlers.js")
+  return questionHandlers(trust, services)
 }

@@ -8,6 +8,7 @@ import fc from "fast-check"
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, listening, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
+import { forwardTo } from "../http/exchange.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { eventually } from "../testing/eventually.js"
 import { type LenientServer, lenientNode, lenientPython } from "./testing/lenient-servers.js"
@@ -30,7 +31,12 @@ function startUndeclared(port: number, options: RigOptions = {}): Promise<Rig> {
       const deadlines = new Deadlines(limits)
       const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
       const upstream = new Http1Pool({ connect, limits, deadlines, observer: meters })
-      return { http1: serveHttp1({ gate, meters, limits, connections, deadlines, upstream: upstream }) }
+      return {
+        http1: serveHttp1(
+          { gate, meters, limits, connections, deadlines },
+          forwardTo(() => upstream),
+        ),
+      }
     },
   })
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Envoy that takes everything but its listener from the mesh port: routes, clusters and endpoints over ADS, with
-// its own certificate. Tests that start it carry the tag `needs/envoy`.
+// A real Envoy: one that takes everything but its listener from the mesh port (routes, clusters and endpoints over ADS, with its
+// own certificate), or one with a configuration of the test's own. Tests that start it carry the tag `needs/envoy`.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -42,8 +42,21 @@ export class Envoy {
     writeFileSync(join(folder, "cert.pem"), certificateChain)
     writeFileSync(join(folder, "key.pem"), privateKey, { mode: 0o600 })
     writeFileSync(join(folder, "roots.pem"), trustBundle)
+    return Envoy.#launch(folder, (port, admin) => bootstrap(options, folder, port, admin))
+  }
+
+  /** With a configuration of its own, for the port that it listens on. */
+  static configured(configuration: (port: number) => object): Promise<Envoy> {
+    const folder = mkdtempSync(join(tmpdir(), "envoy-"))
+    return Envoy.#launch(folder, (port, admin) => ({
+      admin: { address: address(admin) },
+      static_resources: configuration(port),
+    }))
+  }
+
+  static async #launch(folder: string, configuration: (port: number, admin: number) => object): Promise<Envoy> {
     const [port, admin] = [await freePort(), await freePort()]
-    writeFileSync(join(folder, "envoy.json"), JSON.stringify(bootstrap(options, folder, port, admin)))
+    writeFileSync(join(folder, "envoy.json"), JSON.stringify(configuration(port, admin)))
     const flags = ["--config-path", join(folder, "envoy.json"), "--disable-hot-restart", "--concurrency", "1"]
     const child = spawn(envoy() ?? "envoy", flags, { stdio: ["ignore", "ignore", "pipe"] })
     return new Envoy(child, folder, port, admin)
@@ -57,8 +70,8 @@ export class Envoy {
   }
 }
 
-const address = (port: number) => ({ socket_address: { address: "127.0.0.1", port_value: port } })
-const type = (name: string) => ({ "@type": `type.googleapis.com/${name}` })
+export const address = (port: number) => ({ socket_address: { address: "127.0.0.1", port_value: port } })
+export const type = (name: string) => ({ "@type": `type.googleapis.com/${name}` })
 
 function bootstrap(
   { controlPort, routes, variant }: EnvoyOptions,

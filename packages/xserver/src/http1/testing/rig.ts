@@ -17,6 +17,7 @@ import { RecordingMeters } from "../../accept/testing/recording-meters.js"
 import { PATIENT_LIMITS } from "../../accept/testing/rig.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
+import { forwardTo } from "../../http/exchange.js"
 import type { Limits } from "../../limits.js"
 import { eventually, sourceOf } from "../../testing/eventually.js"
 import { serveHttp1 } from "../serve.js"
@@ -131,7 +132,10 @@ export class Rig {
     const upstream = new Http1Pool(pool(address.port))
     this.#upstream = upstream
     const target = options.h2c === undefined ? upstream : new Http2Pool(pool(options.h2c))
-    const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstream: target })
+    const handle = serveHttp1(
+      { gate, meters, limits, connections, deadlines },
+      forwardTo(() => target),
+    )
     const port: ApplicationPort = {
       listen: { host: "127.0.0.1", port: 0 },
       port: 8080,

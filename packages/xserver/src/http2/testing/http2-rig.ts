@@ -19,6 +19,7 @@ import type { Server } from "node:net"
 import { connectTcp, Http1Pool, Http2Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
 import { listening, PATIENT_LIMITS, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
+import { forwardTo } from "../../http/exchange.js"
 import { serveHttp1 } from "../../http1/serve.js"
 import { serveHttp2 } from "../serve.js"
 
@@ -72,8 +73,9 @@ export async function startHttp2Rig(
       const connect: Connect = how => connectTcp(address, limits.connectTimeoutMs, how)
       const pool = { connect, limits, deadlines, observer: parts.meters }
       const upstream = speaks === "h2c" ? new Http2Pool(pool) : new Http1Pool(pool)
-      const services = { ...parts, deadlines, upstream }
-      return { http1: serveHttp1(services), http2: serveHttp2(services) }
+      const services = { ...parts, deadlines }
+      const forwarded = forwardTo(() => upstream)
+      return { http1: serveHttp1(services, forwarded), http2: serveHttp2(services, forwarded) }
     },
   })
   return new Http2Rig(rig, server)

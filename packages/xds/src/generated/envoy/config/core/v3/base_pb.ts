@@ -3,12 +3,12 @@
 // @generated from file envoy/config/core/v3/base.proto (package envoy.config.core.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Address } from "./address_pb.js";
 import { file_envoy_config_core_v3_address } from "./address_pb.js";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_any, file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_any, file_google_protobuf_struct, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { ContextParams } from "../../../../xds/core/v3/context_params_pb.js";
 import { file_xds_core_v3_context_params } from "../../../../xds/core/v3/context_params_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file envoy/config/core/v3/base.proto.
  */
 export const file_envoy_config_core_v3_base: GenFile = /*@__PURE__*/
-  fileDesc("Ch9lbnZveS9jb25maWcvY29yZS92My9iYXNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyI6CghMb2NhbGl0eRIOCgZyZWdpb24YASABKAkSDAoEem9uZRgCIAEoCRIQCghzdWJfem9uZRgDIAEoCSLlAwoETm9kZRIKCgJpZBgBIAEoCRIPCgdjbHVzdGVyGAIgASgJEikKCG1ldGFkYXRhGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJNChJkeW5hbWljX3BhcmFtZXRlcnMYDCADKAsyMS5lbnZveS5jb25maWcuY29yZS52My5Ob2RlLkR5bmFtaWNQYXJhbWV0ZXJzRW50cnkSMAoIbG9jYWxpdHkYBCABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5Mb2NhbGl0eRIXCg91c2VyX2FnZW50X25hbWUYBiABKAkSHAoSdXNlcl9hZ2VudF92ZXJzaW9uGAcgASgJSAASFwoPY2xpZW50X2ZlYXR1cmVzGAogAygJEj4KE2xpc3RlbmluZ19hZGRyZXNzZXMYCyADKAsyHS5lbnZveS5jb25maWcuY29yZS52My5BZGRyZXNzQgIYARpUChZEeW5hbWljUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLnhkcy5jb3JlLnYzLkNvbnRleHRQYXJhbXM6AjgBQhkKF3VzZXJfYWdlbnRfdmVyc2lvbl90eXBlSgQIBRAGUg1idWlsZF92ZXJzaW9uImoKD1RyYW5zcG9ydFNvY2tldBIMCgRuYW1lGAEgASgJEiwKDHR5cGVkX2NvbmZpZxgDIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlIAEINCgtjb25maWdfdHlwZUoECAIQA1IGY29uZmlnQnUKImlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmNvcmUudjNCCUJhc2VQcm90b1ABWkJnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvY29yZS92Mztjb3JldjNiBnByb3RvMw", [file_envoy_config_core_v3_address, file_google_protobuf_any, file_google_protobuf_struct, file_xds_core_v3_context_params]);
+  fileDesc("Ch9lbnZveS9jb25maWcvY29yZS92My9iYXNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyI6CghMb2NhbGl0eRIOCgZyZWdpb24YASABKAkSDAoEem9uZRgCIAEoCRIQCghzdWJfem9uZRgDIAEoCSLlAwoETm9kZRIKCgJpZBgBIAEoCRIPCgdjbHVzdGVyGAIgASgJEikKCG1ldGFkYXRhGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJNChJkeW5hbWljX3BhcmFtZXRlcnMYDCADKAsyMS5lbnZveS5jb25maWcuY29yZS52My5Ob2RlLkR5bmFtaWNQYXJhbWV0ZXJzRW50cnkSMAoIbG9jYWxpdHkYBCABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5Mb2NhbGl0eRIXCg91c2VyX2FnZW50X25hbWUYBiABKAkSHAoSdXNlcl9hZ2VudF92ZXJzaW9uGAcgASgJSAASFwoPY2xpZW50X2ZlYXR1cmVzGAogAygJEj4KE2xpc3RlbmluZ19hZGRyZXNzZXMYCyADKAsyHS5lbnZveS5jb25maWcuY29yZS52My5BZGRyZXNzQgIYARpUChZEeW5hbWljUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRIpCgV2YWx1ZRgCIAEoCzIaLnhkcy5jb3JlLnYzLkNvbnRleHRQYXJhbXM6AjgBQhkKF3VzZXJfYWdlbnRfdmVyc2lvbl90eXBlSgQIBRAGUg1idWlsZF92ZXJzaW9uIiwKDlF1ZXJ5UGFyYW1ldGVyEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSI8CgtIZWFkZXJWYWx1ZRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkSEQoJcmF3X3ZhbHVlGAMgASgMIuICChFIZWFkZXJWYWx1ZU9wdGlvbhIxCgZoZWFkZXIYASABKAsyIS5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZRIuCgZhcHBlbmQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlQgIYARJRCg1hcHBlbmRfYWN0aW9uGAMgASgOMjouZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24uSGVhZGVyQXBwZW5kQWN0aW9uEhgKEGtlZXBfZW1wdHlfdmFsdWUYBCABKAgifQoSSGVhZGVyQXBwZW5kQWN0aW9uEhsKF0FQUEVORF9JRl9FWElTVFNfT1JfQUREEAASEQoNQUREX0lGX0FCU0VOVBABEh4KGk9WRVJXUklURV9JRl9FWElTVFNfT1JfQUREEAISFwoTT1ZFUldSSVRFX0lGX0VYSVNUUxADIj8KCUhlYWRlck1hcBIyCgdoZWFkZXJzGAEgAygLMiEuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWUiagoPVHJhbnNwb3J0U29ja2V0EgwKBG5hbWUYASABKAkSLAoMdHlwZWRfY29uZmlnGAMgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueUgAQg0KC2NvbmZpZ190eXBlSgQIAhADUgZjb25maWdCdQoiaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcuY29yZS52M0IJQmFzZVByb3RvUAFaQmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9jb3JlL3YzO2NvcmV2M2IGcHJvdG8z", [file_envoy_config_core_v3_address, file_google_protobuf_any, file_google_protobuf_struct, file_google_protobuf_wrappers, file_xds_core_v3_context_params]);
 
 /**
  * @generated from message envoy.config.core.v3.Locality
@@ -111,6 +111,136 @@ export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
   messageDesc(file_envoy_config_core_v3_base, 1);
 
 /**
+ * @generated from message envoy.config.core.v3.QueryParameter
+ */
+export type QueryParameter = Message<"envoy.config.core.v3.QueryParameter"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message envoy.config.core.v3.QueryParameter.
+ * Use `create(QueryParameterSchema)` to create a new message.
+ */
+export const QueryParameterSchema: GenMessage<QueryParameter> = /*@__PURE__*/
+  messageDesc(file_envoy_config_core_v3_base, 2);
+
+/**
+ * @generated from message envoy.config.core.v3.HeaderValue
+ */
+export type HeaderValue = Message<"envoy.config.core.v3.HeaderValue"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * @generated from field: bytes raw_value = 3;
+   */
+  rawValue: Uint8Array;
+};
+
+/**
+ * Describes the message envoy.config.core.v3.HeaderValue.
+ * Use `create(HeaderValueSchema)` to create a new message.
+ */
+export const HeaderValueSchema: GenMessage<HeaderValue> = /*@__PURE__*/
+  messageDesc(file_envoy_config_core_v3_base, 3);
+
+/**
+ * @generated from message envoy.config.core.v3.HeaderValueOption
+ */
+export type HeaderValueOption = Message<"envoy.config.core.v3.HeaderValueOption"> & {
+  /**
+   * @generated from field: envoy.config.core.v3.HeaderValue header = 1;
+   */
+  header?: HeaderValue | undefined;
+
+  /**
+   * @generated from field: google.protobuf.BoolValue append = 2 [deprecated = true];
+   * @deprecated
+   */
+  append?: boolean | undefined;
+
+  /**
+   * @generated from field: envoy.config.core.v3.HeaderValueOption.HeaderAppendAction append_action = 3;
+   */
+  appendAction: HeaderValueOption_HeaderAppendAction;
+
+  /**
+   * @generated from field: bool keep_empty_value = 4;
+   */
+  keepEmptyValue: boolean;
+};
+
+/**
+ * Describes the message envoy.config.core.v3.HeaderValueOption.
+ * Use `create(HeaderValueOptionSchema)` to create a new message.
+ */
+export const HeaderValueOptionSchema: GenMessage<HeaderValueOption> = /*@__PURE__*/
+  messageDesc(file_envoy_config_core_v3_base, 4);
+
+/**
+ * @generated from enum envoy.config.core.v3.HeaderValueOption.HeaderAppendAction
+ */
+export enum HeaderValueOption_HeaderAppendAction {
+  /**
+   * @generated from enum value: APPEND_IF_EXISTS_OR_ADD = 0;
+   */
+  APPEND_IF_EXISTS_OR_ADD = 0,
+
+  /**
+   * @generated from enum value: ADD_IF_ABSENT = 1;
+   */
+  ADD_IF_ABSENT = 1,
+
+  /**
+   * @generated from enum value: OVERWRITE_IF_EXISTS_OR_ADD = 2;
+   */
+  OVERWRITE_IF_EXISTS_OR_ADD = 2,
+
+  /**
+   * @generated from enum value: OVERWRITE_IF_EXISTS = 3;
+   */
+  OVERWRITE_IF_EXISTS = 3,
+}
+
+/**
+ * Describes the enum envoy.config.core.v3.HeaderValueOption.HeaderAppendAction.
+ */
+export const HeaderValueOption_HeaderAppendActionSchema: GenEnum<HeaderValueOption_HeaderAppendAction> = /*@__PURE__*/
+  enumDesc(file_envoy_config_core_v3_base, 4, 0);
+
+/**
+ * @generated from message envoy.config.core.v3.HeaderMap
+ */
+export type HeaderMap = Message<"envoy.config.core.v3.HeaderMap"> & {
+  /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValue headers = 1;
+   */
+  headers: HeaderValue[];
+};
+
+/**
+ * Describes the message envoy.config.core.v3.HeaderMap.
+ * Use `create(HeaderMapSchema)` to create a new message.
+ */
+export const HeaderMapSchema: GenMessage<HeaderMap> = /*@__PURE__*/
+  messageDesc(file_envoy_config_core_v3_base, 5);
+
+/**
  * @generated from message envoy.config.core.v3.TransportSocket
  */
 export type TransportSocket = Message<"envoy.config.core.v3.TransportSocket"> & {
@@ -136,5 +266,5 @@ export type TransportSocket = Message<"envoy.config.core.v3.TransportSocket"> & 
  * Use `create(TransportSocketSchema)` to create a new message.
  */
 export const TransportSocketSchema: GenMessage<TransportSocket> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_base, 2);
+  messageDesc(file_envoy_config_core_v3_base, 6);
 

@@ -5,6 +5,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { HeaderValueOption } from "../../core/v3/base_pb.js";
+import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
 import type { RegexMatcher } from "../../../type/matcher/v3/regex_pb.js";
 import { file_envoy_type_matcher_v3_regex } from "../../../type/matcher/v3/regex_pb.js";
 import type { StringMatcher } from "../../../type/matcher/v3/string_pb.js";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/config/route/v3/route_components.proto.
  */
 export const file_envoy_config_route_v3_route_components: GenFile = /*@__PURE__*/
-  fileDesc("CixlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGVfY29tcG9uZW50cy5wcm90bxIVZW52b3kuY29uZmlnLnJvdXRlLnYzIqYFCgtWaXJ0dWFsSG9zdBIMCgRuYW1lGAEgASgJEg8KB2RvbWFpbnMYAiADKAkSLAoGcm91dGVzGAMgAygLMhwuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlEiEKGXJlcXVlc3RfaGVhZGVyc190b19yZW1vdmUYDSADKAkSIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYCyADKAkSXQoXdHlwZWRfcGVyX2ZpbHRlcl9jb25maWcYDyADKAsyPC5lbnZveS5jb25maWcucm91dGUudjMuVmlydHVhbEhvc3QuVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRIlCh1pbmNsdWRlX3JlcXVlc3RfYXR0ZW1wdF9jb3VudBgOIAEoCBIpCiFpbmNsdWRlX2F0dGVtcHRfY291bnRfaW5fcmVzcG9uc2UYEyABKAgSOAoMcmV0cnlfcG9saWN5GBAgASgLMiIuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJldHJ5UG9saWN5EjcKGXJldHJ5X3BvbGljeV90eXBlZF9jb25maWcYFCABKAsyFC5nb29nbGUucHJvdG9idWYuQW55EicKH2luY2x1ZGVfaXNfdGltZW91dF9yZXRyeV9oZWFkZXIYFyABKAgSRAoecGVyX3JlcXVlc3RfYnVmZmVyX2xpbWl0X2J5dGVzGBIgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlGlEKGVR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEiMKBXZhbHVlGAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueToCOAFKBAgJEApKBAgMEA1SEXBlcl9maWx0ZXJfY29uZmlnIvMDCgVSb3V0ZRIMCgRuYW1lGA4gASgJEjAKBW1hdGNoGAEgASgLMiEuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlTWF0Y2gSMwoFcm91dGUYAiABKAsyIi5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb25IABJXChd0eXBlZF9wZXJfZmlsdGVyX2NvbmZpZxgNIAMoCzI2LmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZS5UeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EiEKGXJlcXVlc3RfaGVhZGVyc190b19yZW1vdmUYDCADKAkSIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYCyADKAkSRAoecGVyX3JlcXVlc3RfYnVmZmVyX2xpbWl0X2J5dGVzGBAgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEhMKC3N0YXRfcHJlZml4GBMgASgJGlEKGVR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEiMKBXZhbHVlGAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueToCOAFCCAoGYWN0aW9uSgQIBhAHSgQICBAJUhFwZXJfZmlsdGVyX2NvbmZpZyKoBQoPV2VpZ2h0ZWRDbHVzdGVyEkYKCGNsdXN0ZXJzGAEgAygLMjQuZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3Rlci5DbHVzdGVyV2VpZ2h0EjYKDHRvdGFsX3dlaWdodBgDIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZUICGAESGgoScnVudGltZV9rZXlfcHJlZml4GAIgASgJEhUKC2hlYWRlcl9uYW1lGAQgASgJSAAaxwMKDUNsdXN0ZXJXZWlnaHQSDAoEbmFtZRgBIAEoCRIWCg5jbHVzdGVyX2hlYWRlchgMIAEoCRIsCgZ3ZWlnaHQYAiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgJIAMoCRIiChpyZXNwb25zZV9oZWFkZXJzX3RvX3JlbW92ZRgGIAMoCRJvChd0eXBlZF9wZXJfZmlsdGVyX2NvbmZpZxgKIAMoCzJOLmVudm95LmNvbmZpZy5yb3V0ZS52My5XZWlnaHRlZENsdXN0ZXIuQ2x1c3RlcldlaWdodC5UeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5Eh4KFGhvc3RfcmV3cml0ZV9saXRlcmFsGAsgASgJSAAaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUIYChZob3N0X3Jld3JpdGVfc3BlY2lmaWVySgQIBxAISgQICBAJUhFwZXJfZmlsdGVyX2NvbmZpZ0IYChZyYW5kb21fdmFsdWVfc3BlY2lmaWVyIuICCgpSb3V0ZU1hdGNoEhAKBnByZWZpeBgBIAEoCUgAEg4KBHBhdGgYAiABKAlIABI5CgpzYWZlX3JlZ2V4GAogASgLMiMuZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hlckgAEh8KFXBhdGhfc2VwYXJhdGVkX3ByZWZpeBgOIAEoCUgAEjIKDmNhc2Vfc2Vuc2l0aXZlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRI1CgdoZWFkZXJzGAYgAygLMiQuZW52b3kuY29uZmlnLnJvdXRlLnYzLkhlYWRlck1hdGNoZXISRgoQcXVlcnlfcGFyYW1ldGVycxgHIAMoCzIsLmVudm95LmNvbmZpZy5yb3V0ZS52My5RdWVyeVBhcmFtZXRlck1hdGNoZXJCEAoOcGF0aF9zcGVjaWZpZXJKBAgFEAZKBAgDEARSBXJlZ2V4IosHCgtSb3V0ZUFjdGlvbhIRCgdjbHVzdGVyGAEgASgJSAASGAoOY2x1c3Rlcl9oZWFkZXIYAiABKAlIABJDChF3ZWlnaHRlZF9jbHVzdGVycxgDIAEoCzImLmVudm95LmNvbmZpZy5yb3V0ZS52My5XZWlnaHRlZENsdXN0ZXJIABIiChhjbHVzdGVyX3NwZWNpZmllcl9wbHVnaW4YJSABKAlIABIWCg5wcmVmaXhfcmV3cml0ZRgFIAEoCRIeChRob3N0X3Jld3JpdGVfbGl0ZXJhbBgGIAEoCUgBEjcKEWF1dG9faG9zdF9yZXdyaXRlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZUgBEh0KE2hvc3RfcmV3cml0ZV9oZWFkZXIYHSABKAlIARIfChdhcHBlbmRfeF9mb3J3YXJkZWRfaG9zdBgmIAEoCBIqCgd0aW1lb3V0GAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KDGlkbGVfdGltZW91dBgYIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI4CgxyZXRyeV9wb2xpY3kYCSABKAsyIi5lbnZveS5jb25maWcucm91dGUudjMuUmV0cnlQb2xpY3kSNwoZcmV0cnlfcG9saWN5X3R5cGVkX2NvbmZpZxghIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSPgoWaW5jbHVkZV92aF9yYXRlX2xpbWl0cxgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWVCAhgBEjcKEG1heF9ncnBjX3RpbWVvdXQYFyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CAhgBEjoKE2dycGNfdGltZW91dF9vZmZzZXQYHCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CAhgBEkAKFm1heF9pbnRlcm5hbF9yZWRpcmVjdHMYHyABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWVCAhgBQhMKEWNsdXN0ZXJfc3BlY2lmaWVyQhgKFmhvc3RfcmV3cml0ZV9zcGVjaWZpZXJKBAgMEA1KBAgSEBNKBAgTEBRKBAgQEBFKBAgWEBdKBAgVEBZKBAgKEAtSFXJlcXVlc3RfbWlycm9yX3BvbGljeSKUAwoLUmV0cnlQb2xpY3kSEAoIcmV0cnlfb24YASABKAkSMQoLbnVtX3JldHJpZXMYAiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSMgoPcGVyX3RyeV90aW1lb3V0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjcKFHBlcl90cnlfaWRsZV90aW1lb3V0GA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEikKIWhvc3Rfc2VsZWN0aW9uX3JldHJ5X21heF9hdHRlbXB0cxgGIAEoAxIeChZyZXRyaWFibGVfc3RhdHVzX2NvZGVzGAcgAygNEj8KEXJldHJpYWJsZV9oZWFkZXJzGAkgAygLMiQuZW52b3kuY29uZmlnLnJvdXRlLnYzLkhlYWRlck1hdGNoZXISRwoZcmV0cmlhYmxlX3JlcXVlc3RfaGVhZGVycxgKIAMoCzIkLmVudm95LmNvbmZpZy5yb3V0ZS52My5IZWFkZXJNYXRjaGVyIqADCg1IZWFkZXJNYXRjaGVyEgwKBG5hbWUYASABKAkSGQoLZXhhY3RfbWF0Y2gYBCABKAlCAhgBSAASQwoQc2FmZV9yZWdleF9tYXRjaBgLIAEoCzIjLmVudm95LnR5cGUubWF0Y2hlci52My5SZWdleE1hdGNoZXJCAhgBSAASFwoNcHJlc2VudF9tYXRjaBgHIAEoCEgAEhoKDHByZWZpeF9tYXRjaBgJIAEoCUICGAFIABIaCgxzdWZmaXhfbWF0Y2gYCiABKAlCAhgBSAASHAoOY29udGFpbnNfbWF0Y2gYDCABKAlCAhgBSAASPAoMc3RyaW5nX21hdGNoGA0gASgLMiQuZW52b3kudHlwZS5tYXRjaGVyLnYzLlN0cmluZ01hdGNoZXJIABIUCgxpbnZlcnRfbWF0Y2gYCCABKAgSJQoddHJlYXRfbWlzc2luZ19oZWFkZXJfYXNfZW1wdHkYDiABKAhCGAoWaGVhZGVyX21hdGNoX3NwZWNpZmllckoECAIQA0oECAMQBEoECAUQBlILcmVnZXhfbWF0Y2giuQEKFVF1ZXJ5UGFyYW1ldGVyTWF0Y2hlchIMCgRuYW1lGAEgASgJEjwKDHN0cmluZ19tYXRjaBgFIAEoCzIkLmVudm95LnR5cGUubWF0Y2hlci52My5TdHJpbmdNYXRjaGVySAASFwoNcHJlc2VudF9tYXRjaBgGIAEoCEgAQiEKH3F1ZXJ5X3BhcmFtZXRlcl9tYXRjaF9zcGVjaWZpZXJKBAgDEARKBAgEEAVSBXZhbHVlUgVyZWdleEKDAQojaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcucm91dGUudjNCFFJvdXRlQ29tcG9uZW50c1Byb3RvUAFaRGdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9yb3V0ZS92Mztyb3V0ZXYzYgZwcm90bzM", [file_envoy_type_matcher_v3_regex, file_envoy_type_matcher_v3_string, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers]);
+  fileDesc("CixlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGVfY29tcG9uZW50cy5wcm90bxIVZW52b3kuY29uZmlnLnJvdXRlLnYzIv8FCgtWaXJ0dWFsSG9zdBIMCgRuYW1lGAEgASgJEg8KB2RvbWFpbnMYAiADKAkSLAoGcm91dGVzGAMgAygLMhwuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlEkcKFnJlcXVlc3RfaGVhZGVyc190b19hZGQYByADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIhChlyZXF1ZXN0X2hlYWRlcnNfdG9fcmVtb3ZlGA0gAygJEkgKF3Jlc3BvbnNlX2hlYWRlcnNfdG9fYWRkGAogAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYCyADKAkSXQoXdHlwZWRfcGVyX2ZpbHRlcl9jb25maWcYDyADKAsyPC5lbnZveS5jb25maWcucm91dGUudjMuVmlydHVhbEhvc3QuVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRIlCh1pbmNsdWRlX3JlcXVlc3RfYXR0ZW1wdF9jb3VudBgOIAEoCBIpCiFpbmNsdWRlX2F0dGVtcHRfY291bnRfaW5fcmVzcG9uc2UYEyABKAgSNwoZcmV0cnlfcG9saWN5X3R5cGVkX2NvbmZpZxgUIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSJwofaW5jbHVkZV9pc190aW1lb3V0X3JldHJ5X2hlYWRlchgXIAEoCBJECh5wZXJfcmVxdWVzdF9idWZmZXJfbGltaXRfYnl0ZXMYEiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUoECAkQCkoECAwQDVIRcGVyX2ZpbHRlcl9jb25maWcihgUKBVJvdXRlEgwKBG5hbWUYDiABKAkSMAoFbWF0Y2gYASABKAsyIS5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVNYXRjaBIzCgVyb3V0ZRgCIAEoCzIiLmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZUFjdGlvbkgAElcKF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGA0gAygLMjYuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlLlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSRwoWcmVxdWVzdF9oZWFkZXJzX3RvX2FkZBgJIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uEiEKGXJlcXVlc3RfaGVhZGVyc190b19yZW1vdmUYDCADKAkSSAoXcmVzcG9uc2VfaGVhZGVyc190b19hZGQYCiADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIiChpyZXNwb25zZV9oZWFkZXJzX3RvX3JlbW92ZRgLIAMoCRJECh5wZXJfcmVxdWVzdF9idWZmZXJfbGltaXRfYnl0ZXMYECABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSEwoLc3RhdF9wcmVmaXgYEyABKAkaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUIICgZhY3Rpb25KBAgGEAdKBAgIEAlSEXBlcl9maWx0ZXJfY29uZmlnIrsGCg9XZWlnaHRlZENsdXN0ZXISRgoIY2x1c3RlcnMYASADKAsyNC5lbnZveS5jb25maWcucm91dGUudjMuV2VpZ2h0ZWRDbHVzdGVyLkNsdXN0ZXJXZWlnaHQSNgoMdG90YWxfd2VpZ2h0GAMgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQgIYARIaChJydW50aW1lX2tleV9wcmVmaXgYAiABKAkSFQoLaGVhZGVyX25hbWUYBCABKAlIABraBAoNQ2x1c3RlcldlaWdodBIMCgRuYW1lGAEgASgJEhYKDmNsdXN0ZXJfaGVhZGVyGAwgASgJEiwKBndlaWdodBgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRJHChZyZXF1ZXN0X2hlYWRlcnNfdG9fYWRkGAQgAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgJIAMoCRJIChdyZXNwb25zZV9oZWFkZXJzX3RvX2FkZBgFIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uEiIKGnJlc3BvbnNlX2hlYWRlcnNfdG9fcmVtb3ZlGAYgAygJEm8KF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGAogAygLMk4uZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3Rlci5DbHVzdGVyV2VpZ2h0LlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSHgoUaG9zdF9yZXdyaXRlX2xpdGVyYWwYCyABKAlIABpRChlUeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EgsKA2tleRgBIAEoCRIjCgV2YWx1ZRgCIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5Bbnk6AjgBQhgKFmhvc3RfcmV3cml0ZV9zcGVjaWZpZXJKBAgHEAhKBAgIEAlSEXBlcl9maWx0ZXJfY29uZmlnQhgKFnJhbmRvbV92YWx1ZV9zcGVjaWZpZXIi4gIKClJvdXRlTWF0Y2gSEAoGcHJlZml4GAEgASgJSAASDgoEcGF0aBgCIAEoCUgAEjkKCnNhZmVfcmVnZXgYCiABKAsyIy5lbnZveS50eXBlLm1hdGNoZXIudjMuUmVnZXhNYXRjaGVySAASHwoVcGF0aF9zZXBhcmF0ZWRfcHJlZml4GA4gASgJSAASMgoOY2FzZV9zZW5zaXRpdmUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEjUKB2hlYWRlcnMYBiADKAsyJC5lbnZveS5jb25maWcucm91dGUudjMuSGVhZGVyTWF0Y2hlchJGChBxdWVyeV9wYXJhbWV0ZXJzGAcgAygLMiwuZW52b3kuY29uZmlnLnJvdXRlLnYzLlF1ZXJ5UGFyYW1ldGVyTWF0Y2hlckIQCg5wYXRoX3NwZWNpZmllckoECAUQBkoECAMQBFIFcmVnZXgi0QYKC1JvdXRlQWN0aW9uEhEKB2NsdXN0ZXIYASABKAlIABIYCg5jbHVzdGVyX2hlYWRlchgCIAEoCUgAEkMKEXdlaWdodGVkX2NsdXN0ZXJzGAMgASgLMiYuZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3RlckgAEiIKGGNsdXN0ZXJfc3BlY2lmaWVyX3BsdWdpbhglIAEoCUgAEhYKDnByZWZpeF9yZXdyaXRlGAUgASgJEh4KFGhvc3RfcmV3cml0ZV9saXRlcmFsGAYgASgJSAESNwoRYXV0b19ob3N0X3Jld3JpdGUYByABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlSAESHQoTaG9zdF9yZXdyaXRlX2hlYWRlchgdIAEoCUgBEh8KF2FwcGVuZF94X2ZvcndhcmRlZF9ob3N0GCYgASgIEioKB3RpbWVvdXQYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLwoMaWRsZV90aW1lb3V0GBggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjcKGXJldHJ5X3BvbGljeV90eXBlZF9jb25maWcYISABKAsyFC5nb29nbGUucHJvdG9idWYuQW55Ej4KFmluY2x1ZGVfdmhfcmF0ZV9saW1pdHMYDiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlQgIYARI3ChBtYXhfZ3JwY190aW1lb3V0GBcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARI6ChNncnBjX3RpbWVvdXRfb2Zmc2V0GBwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARJAChZtYXhfaW50ZXJuYWxfcmVkaXJlY3RzGB8gASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQgIYAUITChFjbHVzdGVyX3NwZWNpZmllckIYChZob3N0X3Jld3JpdGVfc3BlY2lmaWVySgQIDBANSgQIEhATSgQIExAUSgQIEBARSgQIFhAXSgQIFRAWSgQIChALUhVyZXF1ZXN0X21pcnJvcl9wb2xpY3kioAMKDUhlYWRlck1hdGNoZXISDAoEbmFtZRgBIAEoCRIZCgtleGFjdF9tYXRjaBgEIAEoCUICGAFIABJDChBzYWZlX3JlZ2V4X21hdGNoGAsgASgLMiMuZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hlckICGAFIABIXCg1wcmVzZW50X21hdGNoGAcgASgISAASGgoMcHJlZml4X21hdGNoGAkgASgJQgIYAUgAEhoKDHN1ZmZpeF9tYXRjaBgKIAEoCUICGAFIABIcCg5jb250YWluc19tYXRjaBgMIAEoCUICGAFIABI8CgxzdHJpbmdfbWF0Y2gYDSABKAsyJC5lbnZveS50eXBlLm1hdGNoZXIudjMuU3RyaW5nTWF0Y2hlckgAEhQKDGludmVydF9tYXRjaBgIIAEoCBIlCh10cmVhdF9taXNzaW5nX2hlYWRlcl9hc19lbXB0eRgOIAEoCEIYChZoZWFkZXJfbWF0Y2hfc3BlY2lmaWVySgQIAhADSgQIAxAESgQIBRAGUgtyZWdleF9tYXRjaCK5AQoVUXVlcnlQYXJhbWV0ZXJNYXRjaGVyEgwKBG5hbWUYASABKAkSPAoMc3RyaW5nX21hdGNoGAUgASgLMiQuZW52b3kudHlwZS5tYXRjaGVyLnYzLlN0cmluZ01hdGNoZXJIABIXCg1wcmVzZW50X21hdGNoGAYgASgISABCIQofcXVlcnlfcGFyYW1ldGVyX21hdGNoX3NwZWNpZmllckoECAMQBEoECAQQBVIFdmFsdWVSBXJlZ2V4QoMBCiNpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5yb3V0ZS52M0IUUm91dGVDb21wb25lbnRzUHJvdG9QAVpEZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL3JvdXRlL3YzO3JvdXRldjNiBnByb3RvMw", [file_envoy_config_core_v3_base, file_envoy_type_matcher_v3_regex, file_envoy_type_matcher_v3_string, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.route.v3.VirtualHost
@@ -39,9 +41,19 @@ export type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
   routes: Route[];
 
   /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 7;
+   */
+  requestHeadersToAdd: HeaderValueOption[];
+
+  /**
    * @generated from field: repeated string request_headers_to_remove = 13;
    */
   requestHeadersToRemove: string[];
+
+  /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 10;
+   */
+  responseHeadersToAdd: HeaderValueOption[];
 
   /**
    * @generated from field: repeated string response_headers_to_remove = 11;
@@ -62,11 +74,6 @@ export type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
    * @generated from field: bool include_attempt_count_in_response = 19;
    */
   includeAttemptCountInResponse: boolean;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy retry_policy = 16;
-   */
-  retryPolicy?: RetryPolicy | undefined;
 
   /**
    * @generated from field: google.protobuf.Any retry_policy_typed_config = 20;
@@ -122,9 +129,19 @@ export type Route = Message<"envoy.config.route.v3.Route"> & {
   typedPerFilterConfig: { [key: string]: Any };
 
   /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 9;
+   */
+  requestHeadersToAdd: HeaderValueOption[];
+
+  /**
    * @generated from field: repeated string request_headers_to_remove = 12;
    */
   requestHeadersToRemove: string[];
+
+  /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 10;
+   */
+  responseHeadersToAdd: HeaderValueOption[];
 
   /**
    * @generated from field: repeated string response_headers_to_remove = 11;
@@ -208,9 +225,19 @@ export type WeightedCluster_ClusterWeight = Message<"envoy.config.route.v3.Weigh
   weight?: number | undefined;
 
   /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 4;
+   */
+  requestHeadersToAdd: HeaderValueOption[];
+
+  /**
    * @generated from field: repeated string request_headers_to_remove = 9;
    */
   requestHeadersToRemove: string[];
+
+  /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 5;
+   */
+  responseHeadersToAdd: HeaderValueOption[];
 
   /**
    * @generated from field: repeated string response_headers_to_remove = 6;
@@ -374,11 +401,6 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
   idleTimeout?: Duration | undefined;
 
   /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy retry_policy = 9;
-   */
-  retryPolicy?: RetryPolicy | undefined;
-
-  /**
    * @generated from field: google.protobuf.Any retry_policy_typed_config = 33;
    */
   retryPolicyTypedConfig?: Any | undefined;
@@ -414,58 +436,6 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
  */
 export const RouteActionSchema: GenMessage<RouteAction> = /*@__PURE__*/
   messageDesc(file_envoy_config_route_v3_route_components, 4);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy
- */
-export type RetryPolicy = Message<"envoy.config.route.v3.RetryPolicy"> & {
-  /**
-   * @generated from field: string retry_on = 1;
-   */
-  retryOn: string;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value num_retries = 2;
-   */
-  numRetries?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration per_try_timeout = 3;
-   */
-  perTryTimeout?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration per_try_idle_timeout = 13;
-   */
-  perTryIdleTimeout?: Duration | undefined;
-
-  /**
-   * @generated from field: int64 host_selection_retry_max_attempts = 6;
-   */
-  hostSelectionRetryMaxAttempts: bigint;
-
-  /**
-   * @generated from field: repeated uint32 retriable_status_codes = 7;
-   */
-  retriableStatusCodes: number[];
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.HeaderMatcher retriable_headers = 9;
-   */
-  retriableHeaders: HeaderMatcher[];
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.HeaderMatcher retriable_request_headers = 10;
-   */
-  retriableRequestHeaders: HeaderMatcher[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.
- * Use `create(RetryPolicySchema)` to create a new message.
- */
-export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 5);
 
 /**
  * @generated from message envoy.config.route.v3.HeaderMatcher
@@ -544,7 +514,7 @@ export type HeaderMatcher = Message<"envoy.config.route.v3.HeaderMatcher"> & {
  * Use `create(HeaderMatcherSchema)` to create a new message.
  */
 export const HeaderMatcherSchema: GenMessage<HeaderMatcher> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 6);
+  messageDesc(file_envoy_config_route_v3_route_components, 5);
 
 /**
  * @generated from message envoy.config.route.v3.QueryParameterMatcher
@@ -578,5 +548,5 @@ export type QueryParameterMatcher = Message<"envoy.config.route.v3.QueryParamete
  * Use `create(QueryParameterMatcherSchema)` to create a new message.
  */
 export const QueryParameterMatcherSchema: GenMessage<QueryParameterMatcher> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7);
+  messageDesc(file_envoy_config_route_v3_route_components, 6);
 

@@ -5,6 +5,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { HeaderValueOption } from "../../core/v3/base_pb.js";
+import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
 import type { VirtualHost } from "./route_components_pb.js";
 import { file_envoy_config_route_v3_route_components } from "./route_components_pb.js";
 import type { Any } from "@bufbuild/protobuf/wkt";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/config/route/v3/route.proto.
  */
 export const file_envoy_config_route_v3_route: GenFile = /*@__PURE__*/
-  fileDesc("CiFlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGUucHJvdG8SFWVudm95LmNvbmZpZy5yb3V0ZS52MyKCBQoSUm91dGVDb25maWd1cmF0aW9uEgwKBG5hbWUYASABKAkSOQoNdmlydHVhbF9ob3N0cxgCIAMoCzIiLmVudm95LmNvbmZpZy5yb3V0ZS52My5WaXJ0dWFsSG9zdBIdChVpbnRlcm5hbF9vbmx5X2hlYWRlcnMYAyADKAkSIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYBSADKAkSIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgIIAMoCRIrCiNtb3N0X3NwZWNpZmljX2hlYWRlcl9tdXRhdGlvbnNfd2lucxgKIAEoCBI1ChF2YWxpZGF0ZV9jbHVzdGVycxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSSQojbWF4X2RpcmVjdF9yZXNwb25zZV9ib2R5X3NpemVfYnl0ZXMYCyABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSJAocaWdub3JlX3BvcnRfaW5faG9zdF9tYXRjaGluZxgOIAEoCBIvCidpZ25vcmVfcGF0aF9wYXJhbWV0ZXJzX2luX3BhdGhfbWF0Y2hpbmcYDyABKAgSZAoXdHlwZWRfcGVyX2ZpbHRlcl9jb25maWcYECADKAsyQy5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVDb25maWd1cmF0aW9uLlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUJ5CiNpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5yb3V0ZS52M0IKUm91dGVQcm90b1ABWkRnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvcm91dGUvdjM7cm91dGV2M2IGcHJvdG8z", [file_envoy_config_route_v3_route_components, file_google_protobuf_any, file_google_protobuf_wrappers]);
+  fileDesc("CiFlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGUucHJvdG8SFWVudm95LmNvbmZpZy5yb3V0ZS52MyKVBgoSUm91dGVDb25maWd1cmF0aW9uEgwKBG5hbWUYASABKAkSOQoNdmlydHVhbF9ob3N0cxgCIAMoCzIiLmVudm95LmNvbmZpZy5yb3V0ZS52My5WaXJ0dWFsSG9zdBIdChVpbnRlcm5hbF9vbmx5X2hlYWRlcnMYAyADKAkSSAoXcmVzcG9uc2VfaGVhZGVyc190b19hZGQYBCADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIiChpyZXNwb25zZV9oZWFkZXJzX3RvX3JlbW92ZRgFIAMoCRJHChZyZXF1ZXN0X2hlYWRlcnNfdG9fYWRkGAYgAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgIIAMoCRIrCiNtb3N0X3NwZWNpZmljX2hlYWRlcl9tdXRhdGlvbnNfd2lucxgKIAEoCBI1ChF2YWxpZGF0ZV9jbHVzdGVycxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSSQojbWF4X2RpcmVjdF9yZXNwb25zZV9ib2R5X3NpemVfYnl0ZXMYCyABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSJAocaWdub3JlX3BvcnRfaW5faG9zdF9tYXRjaGluZxgOIAEoCBIvCidpZ25vcmVfcGF0aF9wYXJhbWV0ZXJzX2luX3BhdGhfbWF0Y2hpbmcYDyABKAgSZAoXdHlwZWRfcGVyX2ZpbHRlcl9jb25maWcYECADKAsyQy5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVDb25maWd1cmF0aW9uLlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUJ5CiNpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5yb3V0ZS52M0IKUm91dGVQcm90b1ABWkRnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvcm91dGUvdjM7cm91dGV2M2IGcHJvdG8z", [file_envoy_config_core_v3_base, file_envoy_config_route_v3_route_components, file_google_protobuf_any, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.route.v3.RouteConfiguration
@@ -37,9 +39,19 @@ export type RouteConfiguration = Message<"envoy.config.route.v3.RouteConfigurati
   internalOnlyHeaders: string[];
 
   /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 4;
+   */
+  responseHeadersToAdd: HeaderValueOption[];
+
+  /**
    * @generated from field: repeated string response_headers_to_remove = 5;
    */
   responseHeadersToRemove: string[];
+
+  /**
+   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 6;
+   */
+  requestHeadersToAdd: HeaderValueOption[];
 
   /**
    * @generated from field: repeated string request_headers_to_remove = 8;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond authorizer`: answers the authorization questions of gateways by the policies that select it. It joins the mesh, or runs
+// alone, as an xserver does; only its requests are questions, and are answered instead of forwarded.
+
+import { FORWARD_AUTH, type ForwardAuthKind, Gateways, type GatewayTrust } from "@merlon/xserver"
+import { Command, InvalidArgumentError, Option } from "commander"
+import { type ProxyFlags, runProxy, withProxyOptions } from "./xserver.js"
+
+interface Flags extends ProxyFlags {
+  readonly gateway: readonly string[]
+  readonly forwardAuth?: ForwardAuthKind
+  readonly trustPeer?: NonNullable<GatewayTrust["peer"]>
+  readonly trustAddress?: NonNullable<GatewayTrust["address"]>
+}
+
+/** Other programs of the same machine: the narrowest choice that works without a flag. */
+const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"]
+
+export function authorizerCommand(): Command {
+  return withProxyOptions(new Command("authorizer"))
+    .description(
+      "Answer the authorization questions of gateways: Envoy ext_authz, nginx auth_request, Traefik and Caddy",
+    )
+    .addOption(
+      new Option("--gateway <who>", "address, block or principal of a gateway that may ask; may be given several times")
+        .argParser(gateway)
+        .default(LOOPBACK, LOOPBACK.join(" and ")),
+    )
+    .addOption(
+      new Option("--forward-auth <kind>", "believe the headers in which such a gateway describes the request").choices(
+        Object.keys(FORWARD_AUTH),
+      ),
+    )
+    .addOption(
+      new Option(
+        "--trust-peer <where>",
+        "believe who the caller is: `envoy` (in its gRPC question), or a header like x-forwarded-client-cert",
+      ).argParser(statement),
+    )
+    .addOption(
+      new Option(
+        "--trust-address <where>",
+        "believe the caller's address: `envoy` (in its gRPC question), or the last entry of a header like x-forwarded-for",
+      ).argParser(statement),
+    )
+    .action(({ gateway: gateways, forwardAuth, trustPeer: peer, trustAddress, ...flags }: Flags, command: Command) =>
+      runProxy({ ...flags, authorizer: { gateways, peer, address: trustAddress, forwardAuth } }, command),
+    )
+}
+
+function gateway(text: string, before: readonly string[]): readonly string[] {
+  try {
+    new Gateways([text])
+  } catch {
+    throw new InvalidArgumentError(
+      "must be an address, a block of addresses, or a principal as cluster.local/ns/edge/sa/gateway",
+    )
+  }
+  return before === LOOPBACK ? [text] : [...before, text]
+}
+
+function statement(text: string): "attribute" | { readonly header: string } {
+  if (text === "envoy") return "attribute"
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text))
+    throw new InvalidArgumentError("must be `envoy` or the name of a header")
+  return { header: text.toLowerCase() }
+}

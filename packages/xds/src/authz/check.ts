@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A question of Envoy's external authorization, read from its message, and our answer written as one. What the message lacks
+// is absent here; whether a question is good enough to be answered is for the authorizer to decide.
+
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
+import {
+  type HeaderValueOption,
+  HeaderValueOption_HeaderAppendAction,
+  HeaderValueOptionSchema,
+} from "../generated/envoy/config/core/v3/base_pb.js"
+import {
+  CheckRequestSchema,
+  CheckResponseSchema,
+  DeniedHttpResponseSchema,
+  OkHttpResponseSchema,
+} from "../generated/envoy/service/auth/v3/external_auth_pb.js"
+import { HttpStatusSchema, type StatusCode } from "../generated/envoy/type/v3/http_status_pb.js"
+import { StatusSchema } from "../generated/google/rpc/status_pb.js"
+
+export const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
+
+export interface CheckQuestion {
+  /** Absent where the gateway asks about a TCP connection. Empty texts are attributes that the gateway did not send. */
+  readonly http:
+    | {
+        readonly method: string
+        /** With its query. */
+        readonly path: string
+        readonly host: string
+        readonly scheme: string
+        /**
+         * Lower-case names with values of one character per byte. Envoy joins the lines of a header, unless it is told to send
+         * raw headers. Pseudo-headers are among them.
+         */
+        readonly headers: readonly (readonly [name: string, value: string])[]
+      }
+    | undefined
+  /** Of the gateway's own connection to its caller. */
+  readonly sourceAddress: string | undefined
+  readonly sourcePrincipal: string | undefined
+  readonly sni: string | undefined
+}
+
+export type CheckAnswer =
+  | {
+      readonly verdict: "allow"
+      readonly setHeaders: readonly (readonly [name: string, value: string])[]
+      readonly removeHeaders: readonly string[]
+      readonly removeParameters: readonly string[]
+    }
+  | {
+      readonly verdict: "deny"
+      readonly status: number
+      readonly body: string
+      readonly headers: readonly (readonly [name: string, value: string])[]
+    }
+
+const GRPC_PERMISSION_DENIED = 7
+const GRPC_UNAUTHENTICATED = 16
+
+/** Throws where the bytes are not such a message. */
+export function readCheck(message: Uint8Array): CheckQuestion {
+  const { attributes } = fromBinary(CheckRequestSchema, message, { readUnknownFields: false })
+  const { source, request, tlsSession } = attributes ?? {}
+  const { http } = request ?? {}
+  const address = source?.address?.address
+  return {
+    http: http && {
+      method: http.method,
+      path: http.path,
+      host: http.host,
+      scheme: http.scheme,
+      headers: [
+        ...Object.entries(http.headers).map(([name, value]) => [name.toLowerCase(), byteText(value)] as const),
+        ...(http.headerMap?.headers ?? []).map(
+          ({ key, value, rawValue }) =>
+            [
+              key.toLowerCase(),
+              rawValue.length > 0 ? Buffer.from(rawValue).toString("latin1") : byteText(value),
+            ] as const,
+        ),
+      ],
+    },
+    sourceAddress: address?.case === "socketAddress" ? address.value.address : undefined,
+    sourcePrincipal: source?.principal || undefined,
+    sni: tlsSession?.sni || undefined,
+  }
+}
+
+export function writeCheck(answer: CheckAnswer): Uint8Array {
+  return toBinary(CheckResponseSchema, answer.verdict === "allow" ? allowed(answer) : denied(answer))
+}
+
+function allowed({ setHeaders, removeHeaders, removeParameters }: Extract<CheckAnswer, { verdict: "allow" }>) {
+  const value = create(OkHttpResponseSchema, {
+    headers: setHeaders.map(replacing),
+    headersToRemove: [...removeHeaders],
+    queryParametersToRemove: [...removeParameters],
+  })
+  return create(CheckResponseSchema, {
+    status: create(StatusSchema, {}),
+    httpResponse: { case: "okResponse", value },
+  })
+}
+
+function denied({ status, body, headers }: Extract<CheckAnswer, { verdict: "deny" }>) {
+  const value = create(DeniedHttpResponseSchema, {
+    status: create(HttpStatusSchema, { code: status as StatusCode }), // its values are the numbers of HTTP
+    headers: headers.map(replacing),
+    body,
+  })
+  return create(CheckResponseSchema, {
+    status: create(StatusSchema, { code: status === 401 ? GRPC_UNAUTHENTICATED : GRPC_PERMISSION_DENIED }),
+    httpResponse: { case: "deniedResponse", value },
+  })
+}
+
+function replacing([key, value]: readonly [string, string]): HeaderValueOption {
+  return create(HeaderValueOptionSchema, {
+    header: { key, value },
+    appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
+  })
+}
+
+function byteText(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1")
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions over real sockets, as gateways ask them and as somebody would who wants a wrong answer.
+
+import { fromBinary, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf"
+import { Client, credentials, type ServiceError } from "@grpc/grpc-js"
+import { Deadlines } from "@merlon/wire/http"
+import fc from "fast-check"
+import { afterEach, describe, expect, it } from "vitest"
+import {
+  CheckRequestSchema,
+  type CheckResponse,
+  CheckResponseSchema,
+} from "../../../xds/src/generated/envoy/service/auth/v3/external_auth_pb.js"
+import { authorization, type Rig, startRig } from "../accept/testing/rig.js"
+import type { GatewayTrust } from "./gateway-trust.js"
+import { questionHandlers } from "./handlers.js"
+
+const CHECK = "/envoy.service.auth.v3.Authorization/Check"
+const LOOPBACK: GatewayTrust = { gateways: ["127.0.0.1"] }
+const CART = "spiffe://cluster.local/ns/shop/sa/cart"
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const POLICIES = [
+  authorization("allowed", {
+    rules: [
+      { to: [{ operation: { paths: ["/public/*"], hosts: ["shop.example"] } }] },
+      {
+        from: [{ source: { principals: ["cluster.local/ns/shop/sa/cart"] } }],
+        to: [{ operation: { paths: ["/cart"] } }],
+      },
+      { from: [{ source: { ipBlocks: ["192.0.2.0/24"] } }], to: [{ operation: { paths: ["/office"] } }] },
+    ],
+  }),
+]
+
+async function start(trust: GatewayTrust = LOOPBACK): Promise<Rig> {
+  const rig = await startRig({
+    policies: POLICIES,
+    handlers: ({ parts }) => questionHandlers(trust, { ...parts, deadlines: new Deadlines(parts.limits) }).handlers,
+  })
+  cleanups.push(() => rig.stop())
+  return rig
+}
+
+const PUBLIC = { method: "GET", path: "/public/a", host: "shop.example", scheme: "https" }
+/** As JSON writes the message. */
+type Attributes = JsonObject
+
+function clientOf(rig: Rig): Client {
+  const client = new Client(`127.0.0.1:${rig.port}`, credentials.createInsecure())
+  cleanups.push(() => client.close())
+  return client
+}
+
+function send(client: Client, message: Uint8Array): Promise<CheckResponse | ServiceError> {
+  return new Promise(resolve => {
+    client.makeUnaryRequest(
+      CHECK,
+      (bytes: Uint8Array) => Buffer.from(bytes),
+      (bytes: Buffer) => fromBinary(CheckResponseSchema, bytes),
+      message,
+      (error, value) => resolve(error ?? (value as CheckResponse)), // one of them is there
+    )
+  })
+}
+
+const check = (client: Client, attributes: Attributes) =>
+  send(client, toBinary(CheckRequestSchema, fromJson(CheckRequestSchema, { attributes })))
+
+async function verdict(client: Client, attributes: Attributes): Promise<"allow" | number> {
+  const answer = await check(client, attributes)
+  if (answer instanceof Error) return 403
+  const { httpResponse } = answer
+  if (httpResponse.case === "okResponse") return "allow"
+  return httpResponse.case === "deniedResponse" ? (httpResponse.value.status?.code ?? 0) : 0
+}
+
+const http = (more: JsonObject = {}): Attributes => ({ request: { http: { ...PUBLIC, ...more } } })
+const from = (address: string, principal = "") => ({
+  source: { principal, address: { socketAddress: { address } } },
+})
+
+describe("Envoy's question", () => {
+  it("is answered by the policies", async () => {
+    const client = clientOf(await start())
+    expect(await verdict(client, http())).toBe("allow")
+    const denied = await check(client, http({ path: "/private" }))
+    expect(denied).toMatchObject({
+      status: { code: 7 },
+      httpResponse: {
+        case: "deniedResponse",
+        value: {
+          status: { code: 403 },
+          body: "RBAC: access denied",
+          headers: [{ header: { key: "x-merlon-decision", value: expect.stringMatching(/^[0-9a-f]{20}$/) } }],
+        },
+      },
+    })
+  })
+
+  it.each<[string, Attributes]>([
+    ["no attributes", {}],
+    ["no request", { source: { principal: CART } }],
+    ["no method", http({ method: "" })],
+    ["no path", http({ path: "" })],
+    ["no host", http({ host: "" })],
+    ["a path that is none", http({ path: "public/a" })],
+    ["a URL for a path", http({ path: "http://shop.example/public/a" })],
+    ["a space in the path", http({ path: "/public/a b" })],
+    ["another authority in its headers", http({ headers: { ":authority": "other.example" } })],
+    ["a second Host", http({ headers: { host: "other.example" } })],
+    ["another path in its headers", http({ headers: { ":path": "/private" } })],
+    ["another method in its headers", http({ headers: { ":method": "POST" } })],
+    ["a path in another spelling", http({ path: "/public//a" })],
+    ["an escaped path in another spelling", http({ path: "/private/%2e%2e/public/a" })],
+  ])("with %s is denied", async (_, attributes) => {
+    expect(await verdict(clientOf(await start()), attributes)).toBe(403)
+  })
+
+  it("names no caller that nobody said to believe", async () => {
+    const asked = { ...http({ path: "/cart" }), ...from("192.0.2.1", CART) }
+    expect(await verdict(clientOf(await start()), asked)).toBe(403)
+    expect(await verdict(clientOf(await start({ ...LOOPBACK, peer: "attribute" })), asked)).toBe("allow")
+    const forged = http({ path: "/cart", headers: { "x-forwarded-client-cert": `URI=${CART}` } })
+    expect(await verdict(clientOf(await start({ ...LOOPBACK, peer: "attribute" })), forged)).toBe(403)
+    const believed = { ...LOOPBACK, peer: { header: "x-forwarded-client-cert" } }
+    expect(await verdict(clientOf(await start(believed)), forged)).toBe("allow")
+  })
+
+  it("has no address that nobody said to believe", async () => {
+    const asked = { ...http({ path: "/office" }), ...from("192.0.2.1") }
+    expect(await verdict(clientOf(await start()), asked)).toBe(403)
+    const believing = clientOf(await start({ ...LOOPBACK, address: "attribute" }))
+    expect(await verdict(believing, asked)).toBe("allow")
+    expect(await verdict(believing, http())).toBe(403)
+  })
+
+  it("is denied to whoever is not a gateway", async () => {
+    const rig = await start({ gateways: ["192.0.2.0/24"] })
+    expect(await check(clientOf(rig), http())).toMatchObject({ code: 7 })
+    await rig.meters.until(({ records }) => records.length === 1)
+    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", fault: "unknown-gateway" })
+  })
+
+  it("is denied or refused in whatever bytes it comes", async () => {
+    const client = clientOf(await start())
+    const whole = toBinary(CheckRequestSchema, fromJson(CheckRequestSchema, { attributes: http({ path: "/private" }) }))
+    const mutated = fc
+      .tuple(fc.nat(whole.length - 1), fc.nat(255), fc.nat(whole.length))
+      .map(([at, value, length]) => whole.map((byte, index) => (index === at ? value : byte)).slice(0, length))
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 200 }), mutated), async bytes => {
+        const answer = await send(client, bytes)
+        expect(answer instanceof Error ? "refused" : answer.httpResponse.case).not.toBe("okResponse")
+      }),
+      { numRuns: 50 },
+    )
+    expect(await send(client, new Uint8Array(200_000))).toMatchObject({ code: 7 })
+    expect(await verdict(client, http())).toBe("allow")
+  })
+})
+
+describe("an HTTP question", () => {
+  const forwarded = (more: Record<string, string> = {}) => ({
+    "x-forwarded-method": "GET",
+    "x-forwarded-uri": "/public/a",
+    "x-forwarded-host": "shop.example",
+    "x-forwarded-proto": "https",
+    ...more,
+  })
+  const status = async (rig: Rig, path: string, headers: Record<string, string> | Headers) =>
+    (await fetch(`http://127.0.0.1:${rig.port}${path}`, { headers })).status
+
+  it("describes the request in the headers of the kind of gateway that was named", async () => {
+    const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+    expect(await status(rig, "/forward-auth", forwarded())).toBe(200)
+    expect(await status(rig, "/forward-auth", forwarded({ "x-forwarded-uri": "/private" }))).toBe(403)
+    const nginx = await start({ ...LOOPBACK, forwardAuth: "nginx" })
+    expect(await status(nginx, "/forward-auth", forwarded())).toBe(403)
+    expect(await status(await start(), "/forward-auth", forwarded())).toBe(403)
+  })
+
+  it.each(["x-forwarded-method", "x-forwarded-uri", "x-forwarded-host", "x-forwarded-proto"])(
+    "is denied without %s, and with two of them",
+    async name => {
+      const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+      const without = new Headers(forwarded())
+      without.delete(name)
+      expect(await status(rig, "/forward-auth", without)).toBe(403)
+      const twice = new Headers(forwarded())
+      twice.append(name, "shop.example")
+      expect(await status(rig, "/forward-auth", twice)).toBe(403)
+    },
+  )
+
+  it("is about the gateway's caller, whatever mTLS mode the port has", async () => {
+    const cart = { "x-forwarded-uri": "/cart", "x-cert": `URI=${CART}` }
+    const believing = await start({ ...LOOPBACK, forwardAuth: "caddy", peer: { header: "x-cert" } })
+    believing.setMode("DISABLE")
+    expect(await status(believing, "/forward-auth", forwarded(cart))).toBe(200)
+  })
+
+  it("is denied on a path that asks nothing", async () => {
+    const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+    for (const path of ["/", "/ext-authz", "/ext-authzpublic/a", CHECK]) {
+      expect([path, await status(rig, path, forwarded())]).toEqual([path, 403])
+    }
+  })
+})

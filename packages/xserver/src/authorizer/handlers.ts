@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handlers of an authorizer's port: HTTP/1.1 and HTTP/2 carry questions, and nothing else is taken.
+
+import { serveHttp1 } from "../http1/serve.js"
+import { serveHttp2 } from "../http2/serve.js"
+import type { HandlerServices, Handling } from "../process/handlers.js"
+import type { GatewayTrust } from "./gateway-trust.js"
+import { answerQuestions } from "./question-exchange.js"
+
+export function questionHandlers(trust: GatewayTrust, services: HandlerServices): Handling {
+  const answered = answerQuestions(trust)
+  return {
+    handlers: {
+      http1: serveHttp1(services, answered),
+      http2: serveHttp2(services, answered),
+      tcp: ({ socket }) => void socket.destroy(),
+    },
+    replace: () => undefined,
+    close: () => undefined,
+  }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// One question of a gateway and its answer. The policies decide on the request that the gateway describes, as they would decide on
+// the request itself; nothing is forwarded. Whatever cannot be understood is denied.
+
+import { type BorrowedBytes, copyOf, FieldList, Http2Field } from "@merlon/wire"
+import {
+  type Beginning,
+  CHUNKED,
+  type HttpFault,
+  type LocalReply,
+  type RequestHead,
+  type Responder,
+  requestId,
+} from "@merlon/wire/http"
+import { CHECK_PATH, readCheck, writeCheck } from "@merlon/xds/authz"
+import type { Admission } from "../enforcement/gate.js"
+import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
+import type { Caller } from "../http/caller.js"
+import type { CallerExchange, NewExchange } from "../http/caller-connection.js"
+import { faultReply, TOO_SLOW } from "../http/local-reply.js"
+import { changesOf, checkAllowance, checkDenial, httpAllowance, type RequestChanges } from "./answer.js"
+import { Gateways, type GatewayTrust } from "./gateway-trust.js"
+import { ENVOY_HTTP_PREFIX, FORWARD_AUTH_PATH, ofCheck, ofEnvoyHttp, ofForwardAuth, type Question } from "./question.js"
+
+/** Envoy sends headers, never content, in at most twice what it takes of them by default. */
+const MAX_CHECK_BYTES = 128 * 1024
+/** gRPC puts a flag and a length before each message. */
+const GRPC_PREFIX = 5
+
+const DENIED_BODY = "access denied"
+const GRPC_HEAD = new FieldList([new Http2Field("content-type", "application/grpc", false)])
+const GRPC_OK = new FieldList([new Http2Field("grpc-status", "0", false)])
+
+export function answerQuestions(trust: GatewayTrust): NewExchange {
+  const gateways = new Gateways(trust.gateways)
+  return (caller, responder, head) => new QuestionExchange(caller, responder, head, trust, gateways)
+}
+
+class QuestionExchange implements CallerExchange {
+  readonly head: RequestHead
+  readonly full = false
+  readonly #caller: Caller
+  readonly #responder: Responder
+  readonly #trust: GatewayTrust
+  readonly #gateways: Gateways
+  readonly #startedAt = performance.now()
+  /** Of a question that is a message: what has come of it. */
+  readonly #parts: Buffer[] = []
+  #bytesReceived = 0
+  #question: Question | undefined
+  #admission: Admission<Judged> | undefined
+  #reply: LocalReply | undefined
+  #status = 0
+  #state: "asked" | "answered" | "over" = "asked"
+
+  constructor(caller: Caller, responder: Responder, head: RequestHead, trust: GatewayTrust, gateways: Gateways) {
+    this.head = head
+    this.#caller = caller
+    this.#responder = responder
+    this.#trust = trust
+    this.#gateways = gateways
+  }
+
+  get responseStarted(): boolean {
+    return this.#state !== "asked"
+  }
+
+  get over(): boolean {
+    return this.#state === "over"
+  }
+
+  begin(): Beginning {
+    const { connection } = this.#caller
+    const { target, method, version, framing } = this.head
+    if (!this.#gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
+    if (target === CHECK_PATH && method === "POST" && version === "h2" && framing.kind !== "none") return "forwarded"
+    const asked = pathOf(target) === FORWARD_AUTH_PATH ? ofForwardAuth(this.head, connection, this.#trust) : undefined
+    const question =
+      asked ??
+      (target.startsWith(`${ENVOY_HTTP_PREFIX}/`) ? ofEnvoyHttp(this.head, connection, this.#trust) : undefined)
+    if (question === undefined || typeof question === "string") return this.#deny(question ?? "unusable-question")
+    const verdict = this.#judge(question)
+    this.#reply = "setHeaders" in verdict ? httpAllowance(verdict) : verdict
+    return "refused"
+  }
+
+  /** Writes the answer that `begin` found, which may be an allowance. */
+  refuse(): void {
+    if (this.#reply !== undefined) this.#answer(this.#reply)
+  }
+
+  content(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#bytesReceived += to - from
+    if (this.#state !== "asked") return
+    if (this.#bytesReceived <= MAX_CHECK_BYTES) this.#parts.push(copyOf(bytes, from, to))
+    else this.#denyNow("unusable-question")
+  }
+
+  requestEnd(): void {
+    if (this.#state !== "asked") return
+    const question = this.#readCheck()
+    if (typeof question === "string") {
+      this.#denyNow(question)
+      return
+    }
+    const verdict = this.#judge(question)
+    const isAllowed = "setHeaders" in verdict
+    this.#answerCheck(
+      writeCheck(isAllowed ? checkAllowance(verdict) : checkDenial(verdict)),
+      isAllowed ? 200 : verdict.status,
+    )
+  }
+
+  flush(): void {}
+  drained(): void {}
+  judgeAgain(): void {
+    // A question is answered by the policies in force when it is complete.
+  }
+
+  endByChange(admission: Admission<Judged>): void {
+    this.#admission = admission
+    this.#answer({ ...REFUSED, fields: this.#caller.decisionField(admission.decisionId) })
+  }
+
+  refuseContent(fault: HttpFault): void {
+    const { decisionId } = this.#caller.services.gate.refuseProtocol("unusable-question")
+    this.#answer(faultReply(fault, this.#caller.decisionField(decisionId)))
+  }
+
+  timedOut(): void {
+    this.#answer(TOO_SLOW)
+  }
+
+  answeredAs(status: number): void {
+    this.#status = status
+  }
+
+  abort(): void {
+    this.finish()
+  }
+
+  finish(): void {
+    if (this.#state === "over") return
+    this.#state = "over"
+    this.#record()
+  }
+
+  /** What to change in a request that is allowed, else the denial. */
+  #judge(question: Question): RequestChanges | LocalReply {
+    const { gate } = this.#caller.services
+    this.#question = question
+    const admission = gate.admit(question.connection, question.request)
+    this.#admission = admission
+    const { judgement } = admission
+    if (judgement.verdict === "deny") return this.#caller.refusal(admission) ?? REFUSED
+    // The gateway forwards the path as it came, so a path that means another one may not pass.
+    if (pathOf(judgement.target) !== pathOf(question.request.target)) return this.#denial("respelled-path")
+    const { protectedHeaders } = gate.program
+    return changesOf(judgement, question, name => protectedHeaders.dropsHeader(name))
+  }
+
+  #readCheck(): Question | ProtocolFault {
+    const message = Buffer.concat(this.#parts)
+    const isWhole = message.length >= GRPC_PREFIX && message[0] === 0 && message.readUInt32BE(1) === message.length - 5
+    if (!isWhole) return "unusable-question"
+    try {
+      return ofCheck(readCheck(message.subarray(GRPC_PREFIX)), this.#caller.connection, this.#trust)
+    } catch {
+      return "unusable-question"
+    }
+  }
+
+  #deny(fault: ProtocolFault): Beginning {
+    this.#reply = this.#denial(fault)
+    return "refused"
+  }
+
+  #denyNow(fault: ProtocolFault): void {
+    this.#answer(this.#denial(fault))
+  }
+
+  #denial(fault: ProtocolFault): LocalReply {
+    const admission = this.#caller.services.gate.refuseProtocol(fault)
+    this.#admission = admission
+    return { ...REFUSED, fields: this.#caller.decisionField(admission.decisionId) }
+  }
+
+  #answer(reply: LocalReply): void {
+    if (this.#state !== "asked") return
+    this.#state = "answered"
+    this.#status = reply.status
+    this.#responder.reply(reply)
+  }
+
+  #answerCheck(message: Uint8Array, status: number): void {
+    this.#state = "answered"
+    this.#status = status
+    const framed = Buffer.alloc(GRPC_PREFIX + message.length)
+    framed.writeUInt32BE(message.length, 1)
+    framed.set(message, GRPC_PREFIX)
+    this.#responder.respond({ status: 200, reason: "OK", headers: GRPC_HEAD, framing: CHUNKED, trailers: true })
+    this.#responder.content(framed, 0, framed.length)
+    this.#responder.end(GRPC_OK)
+  }
+
+  #record(): void {
+    const { services, accepted } = this.#caller
+    const { request, connection } = this.#question ?? {}
+    const target = request?.target ?? this.head.target
+    services.meters.requestDone({
+      protocol: this.head.version,
+      judgement: this.#admission?.judgement,
+      decisionId: this.#admission?.decisionId,
+      requestId: requestId(this.head.headers),
+      method: request?.method ?? this.head.method,
+      host: request?.host ?? this.head.host ?? "",
+      path: pathOf(target),
+      status: this.#status,
+      bytesReceived: this.#bytesReceived,
+      bytesSent: 0,
+      durationMs: performance.now() - this.#startedAt,
+      peer: (connection ?? accepted.connection).peer?.uri,
+      source: (connection ?? accepted.connection).sourceIp.text,
+      port: accepted.port.port,
+      upstreamFailure: undefined,
+    })
+  }
+}
+
+const REFUSED: LocalReply = { status: 403, body: DENIED_BODY, fields: [] }
+
+function pathOf(target: string): string {
+  const query = target.indexOf("?")
+  return query < 0 ? target : target.slice(0, query)
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a gateway asks, in any of its protocols, as the request and the connection that the policies decide on. Pure. A question
+// that lacks something, or says something in two ways, has no answer but a denial.
+
+import type { Connection, HttpRequest } from "@merlon/policy/authorization"
+import type { HeaderLines, IpAddress } from "@merlon/policy/request"
+import { parseIp, parseSpiffeId } from "@merlon/policy/request"
+import type { RequestHead } from "@merlon/wire/http"
+import type { CheckQuestion } from "@merlon/xds/authz"
+import { FORWARD_AUTH, type GatewayTrust, lastAddress, lastClientIdentity } from "./gateway-trust.js"
+
+export interface Question {
+  readonly connection: Connection
+  readonly request: HttpRequest
+  /** Names of the headers that the gateway sent of the request, in lower case. */
+  readonly headerNames: () => readonly string[]
+}
+
+interface AskedHeaders extends HeaderLines {
+  names(): readonly string[]
+}
+
+/** `unusable`: something is missing, malformed or said twice. `no-forward-auth`: nobody said that such a gateway asks here. */
+export type QuestionFault = "unusable-question" | "no-forward-auth"
+
+/** Envoy is configured with this as `path_prefix`; the original path follows. */
+export const ENVOY_HTTP_PREFIX = "/ext-authz"
+export const FORWARD_AUTH_PATH = "/forward-auth"
+
+const HTTP_METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/
+/** RFC 9110 section 7.2; what an authority is made of, without user information. */
+const HOST = /^[A-Za-z0-9._~%!$&'()*+,;=:[\]-]{1,1024}$/
+const SCHEME = /^https?$/
+/** RFC 9112 section 3.2: visible characters, or bytes beyond ASCII. */
+const TARGET = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/
+
+/** Envoy's HTTP protocol: the original method and path, and the headers that Envoy was told to send. */
+export function ofEnvoyHttp(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+  const target = head.target.slice(ENVOY_HTTP_PREFIX.length)
+  return question({ method: head.method, target, host: head.host, scheme: "http" }, sentIn(head), gateway, trust)
+}
+
+/** Forward authentication: a fixed path, and the original request in headers that the gateway writes. */
+export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+  if (trust.forwardAuth === undefined) return "no-forward-auth"
+  const names = FORWARD_AUTH[trust.forwardAuth]
+  const [method, target, host, scheme] = [names.method, names.uri, names.host, names.scheme].map(name =>
+    single(head.headers.get(name)),
+  )
+  return question({ method, target, host, scheme }, sentIn(head), gateway, trust)
+}
+
+/** Envoy's gRPC protocol. */
+export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+  const { http, sni } = asked
+  if (http === undefined) return "unusable-question"
+  const headers = new Map<string, string[]>()
+  for (const [name, value] of http.headers) {
+    if (name.startsWith(":")) continue
+    const lines = headers.get(name)
+    if (lines === undefined) headers.set(name, [value])
+    else lines.push(value)
+  }
+  // The same thing said in two places must be the same thing.
+  const said = (name: string, value: string): boolean =>
+    http.headers.every(([other, line]) => other !== name || line === value)
+  const agrees =
+    said(":method", http.method) && said(":path", http.path) && said(":authority", http.host) && said("host", http.host)
+  if (!agrees) return "unusable-question"
+  const { method, path: target, host, scheme } = http
+  const lines: AskedHeaders = { get: name => headers.get(name), names: () => [...headers.keys()] }
+  return question({ method, target, host, scheme: scheme || "http" }, lines, { ...gateway, sni }, trust, asked)
+}
+
+interface Said {
+  readonly method: string | undefined
+  readonly target: string | undefined
+  readonly host: string | undefined
+  readonly scheme: string | undefined
+}
+
+function question(
+  { method, target, host, scheme }: Said,
+  headers: AskedHeaders,
+  gateway: Connection,
+  trust: GatewayTrust,
+  asked?: CheckQuestion,
+): Question | QuestionFault {
+  if (method === undefined || target === undefined || host === undefined || scheme === undefined)
+    return "unusable-question"
+  const readable = HTTP_METHOD.test(method) && TARGET.test(target) && HOST.test(host) && SCHEME.test(scheme)
+  if (!readable || (target === "*" && method !== "OPTIONS")) return "unusable-question"
+  const peer = peerOf(headers, trust, asked)
+  const sourceIp = addressOf(headers, gateway, trust, asked)
+  if (peer === "malformed" || sourceIp === undefined) return "unusable-question"
+  const seen: HeaderLines = { get: name => (name === "host" ? [host] : headers.get(name)) }
+  return {
+    connection: { ...gateway, peer, sourceIp, clientCertificate: undefined, behindGateway: true },
+    request: { method, scheme, host, target, headers: seen },
+    headerNames: () => headers.names(),
+  }
+}
+
+function sentIn({ headers }: RequestHead): AskedHeaders {
+  return {
+    get: name => headers.get(name),
+    names: () => Array.from({ length: headers.size }, (_, index) => headers.name(index)),
+  }
+}
+
+function peerOf(headers: HeaderLines, { peer }: GatewayTrust, asked: CheckQuestion | undefined) {
+  if (peer === undefined) return undefined
+  if (peer !== "attribute") return lastClientIdentity(headers.get(peer.header))
+  // Other names in a certificate are not identities of a mesh.
+  return asked?.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal)
+}
+
+/** Undefined where the address is to be believed and is not there. */
+function addressOf(
+  headers: HeaderLines,
+  gateway: Connection,
+  { address }: GatewayTrust,
+  asked: CheckQuestion | undefined,
+): IpAddress | undefined {
+  if (address === undefined) return gateway.sourceIp
+  if (address !== "attribute") return lastAddress(headers.get(address.header))
+  return asked?.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress)
+}
+
+function single(lines: readonly string[] | undefined): string | undefined {
+  return lines?.length === 1 ? lines[0] : undefined
+}

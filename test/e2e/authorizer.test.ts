@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real gateways ask a real `merlond authorizer`. What they let through, and how the application sees it, is what an xserver with the
+// same policies lets through.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import fc from "fast-check"
+import { exportJWK, generateKeyPair, SignJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { parse } from "yaml"
+import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { blocks } from "../../scripts/markdown-blocks.js"
+import { address, Envoy, type } from "./control/support/envoy.js"
+import { type Application, startApplication } from "./support/application.js"
+import { document, XserverProcess } from "./support/xserver.js"
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+interface Credentials {
+  readonly user: unknown
+  readonly lookalike: unknown
+  readonly token: unknown
+}
+
+interface Seen {
+  readonly status: number
+  /** What the application saw of the request, where it came so far. */
+  readonly application: ({ readonly url: string } & Credentials) | undefined
+}
+
+let application: Application
+let xserver: XserverProcess
+const tokens: Record<string, string | undefined> = {}
+const ended: (() => unknown)[] = []
+
+beforeAll(async () => {
+  application = await startApplication()
+  const { publicKey, privateKey } = await generateKeyPair("ES256")
+  const token = (issuer: string, subject: string) =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: "ES256", kid: "k" })
+      .setIssuer(issuer)
+      .setSubject(subject)
+      .sign(privateKey)
+  tokens.none = undefined
+  tokens.good = await token("https://issuer.example", "alice")
+  tokens.other = await token("https://issuer.example", "bob")
+  tokens.foreign = await token("https://other.example", "alice")
+  tokens.broken = `${tokens.good}x`
+  const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] })
+  policies = [
+    document("RequestAuthentication", "issuer", {
+      jwtRules: [
+        {
+          issuer: "https://issuer.example",
+          jwks,
+          outputClaimToHeaders: [{ header: "x-user", claim: "sub" }],
+        },
+      ],
+    }),
+    document("AuthorizationPolicy", "allowed", {
+      rules: [
+        { to: [{ operation: { methods: ["GET", "HEAD"], paths: ["/public/*"] } }] },
+        {
+          from: [{ source: { requestPrincipals: ["https://issuer.example/alice"] } }],
+          to: [{ operation: { paths: ["/private/*", "/admin"], hosts: ["shop.example"] } }],
+        },
+      ],
+    }),
+    document("AuthorizationPolicy", "denied", {
+      action: "DENY",
+      rules: [
+        {
+          to: [{ operation: { paths: ["/admin"] } }],
+          when: [{ key: "request.headers[x-role]", notValues: ["admin"] }],
+        },
+      ],
+    }),
+  ]
+  xserver = await XserverProcess.start({ upstream: application.port, policies })
+  ended.push(() => xserver.remove())
+})
+afterAll(async () => {
+  for (const end of ended.reverse()) await end()
+  await application?.close()
+})
+
+let policies: readonly object[] = []
+
+/** The block of the page that people copy and that has these words. */
+function documented(language: string, words: string): string {
+  const all = blocks(readFileSync("docs/authorizer.md", "utf8"))
+  const found = all.find(block => block.language === language && block.text.includes(words))
+  if (found === undefined) throw new Error(`docs/authorizer.md has no block \`${language}\` with \`${words}\``)
+  return found.text
+}
+
+async function startAuthorizer(args: readonly string[]): Promise<XserverProcess> {
+  const authorizer = await XserverProcess.start({ upstream: 1, policies, command: "authorizer", args })
+  ended.push(() => authorizer.remove())
+  return authorizer
+}
+
+function ask(port: number, { method, path, headers }: Asked): Promise<Seen> {
+  return new Promise((resolve, reject) => {
+    const before = application.requests.length
+    const call = request({ host: "127.0.0.1", port, method, path, headers: { host: "shop.example", ...headers } })
+    call.on("error", reject)
+    call.on("response", response => {
+      response.resume()
+      response.on("end", () => {
+        const arrived = application.requests.slice(before)[0]
+        resolve({
+          status: response.statusCode ?? 0,
+          application: arrived && { url: arrived.url, ...credentialsIn(arrived.headers) },
+        })
+      })
+    })
+    call.end()
+  })
+}
+
+/** Who the application would take the caller for. */
+function credentialsIn(headers: Readonly<Record<string, unknown>>): Credentials {
+  const { "x-user": user, x_user: lookalike, authorization: token } = headers
+  return { user, lookalike, token }
+}
+
+const asked = fc
+  .record({
+    method: fc.constantFrom("GET", "HEAD", "POST", "DELETE"),
+    path: fc.constantFrom("/public/a", "/public/a?x=1", "/private/a", "/admin", "/", "/publicity"),
+    token: fc.constantFrom("none", "none", "good", "other", "foreign", "broken"),
+    role: fc.constantFrom(undefined, "admin", "guest"),
+    user: fc.constantFrom(undefined, "mallory"),
+    xUser: fc.constantFrom(undefined, "mallory"),
+  })
+  .map(({ method, path, token, role, user, xUser }): Asked => {
+    const headers = {
+      authorization: tokens[token] === undefined ? undefined : `Bearer ${tokens[token]}`,
+      "x-role": role,
+      "x-user": user,
+      x_user: xUser,
+    }
+    const sent = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    return { method, path, headers: Object.fromEntries(sent) }
+  })
+
+/** `asGateway`: how the gateway reports a status of the authorizer that is neither 401 nor 403. */
+async function agreesWithXserver(gateway: number, asGateway: (status: number) => number = status => status) {
+  await fc.assert(
+    fc.asyncProperty(asked, async each => {
+      const expected = await ask(xserver.port, each)
+      const got = await ask(gateway, each)
+      expect(got).toEqual({ ...expected, status: asGateway(expected.status) })
+    }),
+    { numRuns: 60 },
+  )
+}
+
+async function deniesOtherSpellings(gateway: number): Promise<void> {
+  for (const path of ["/public//a", "/public/%2e%2e/private/a", "/public/./a", "/public/\\a"]) {
+    const { status, application: seen } = await ask(gateway, { method: "GET", path, headers: {} })
+    expect([path, seen, status >= 400], path).toEqual([path, undefined, true])
+  }
+}
+
+describe("Envoy", { tags: ["needs/envoy"] }, () => {
+  const http2 = {
+    typed_extension_protocol_options: {
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+        ...type("envoy.extensions.upstreams.http.v3.HttpProtocolOptions"),
+        explicit_http_config: { http2_protocol_options: {} },
+      },
+    },
+  }
+  const cluster = (name: string, port: number, more: object = {}) => ({
+    name,
+    type: "STATIC",
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: address(port) } }] }] },
+    ...more,
+  })
+
+  async function gateway(authorizer: XserverProcess, filter: string, more: object = {}): Promise<Envoy> {
+    // The page's timeout is a gateway's; a machine that runs tests may be slower.
+    const authz: unknown = parse(filter.replace("timeout: 1s", "timeout: 60s"))
+    const router = type("envoy.extensions.filters.http.router.v3.Router")
+    const manager = {
+      ...type("envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"),
+      stat_prefix: "gateway",
+      route_config: {
+        virtual_hosts: [
+          { name: "all", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "application" } }] },
+        ],
+      },
+      http_filters: [authz, { name: "envoy.filters.http.router", typed_config: router }],
+    }
+    const envoy = await Envoy.configured(port => ({
+      clusters: [cluster("application", application.port), cluster("authorizer", authorizer.port, more)],
+      listeners: [
+        {
+          name: "gateway",
+          address: address(port),
+          filter_chains: [
+            { filters: [{ name: "envoy.filters.network.http_connection_manager", typed_config: manager }] },
+          ],
+        },
+      ],
+    }))
+    ended.push(() => envoy.close())
+    await eventually(`Envoy answers: ${envoy.log}`, async () => {
+      const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
+      return answer?.status === 200
+    })
+    return envoy
+  }
+
+  it("decides as xserver does, asking by gRPC", async () => {
+    const authorizer = await startAuthorizer([])
+    const envoy = await gateway(authorizer, documented("envoy", "grpc_service"), http2)
+    await agreesWithXserver(envoy.port)
+    await deniesOtherSpellings(envoy.port)
+    await authorizer.kill()
+    expect(await ask(envoy.port, { method: "GET", path: "/public/a", headers: {} })).toMatchObject({
+      status: 403,
+      application: undefined,
+    })
+  })
+
+  it("decides as xserver does, asking by HTTP", async () => {
+    const authorizer = await startAuthorizer([])
+    const envoy = await gateway(authorizer, documented("envoy", "http_service"))
+    await agreesWithXserver(envoy.port)
+    await deniesOtherSpellings(envoy.port)
+  })
+})
+
+describe("nginx", { tags: ["needs/nginx"] }, () => {
+  async function gateway(authorizer: XserverProcess): Promise<number> {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-nginx-"))
+    const port = await freePort()
+    const server = documented("nginx", "auth_request")
+      .replace("listen 127.0.0.1:8081", `listen 127.0.0.1:${port}`)
+      .replace("127.0.0.1:8080", `127.0.0.1:${application.port}`)
+      .replace("127.0.0.1:9000", `127.0.0.1:${authorizer.port}`)
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+      name => `${name}_temp_path ${join(folder, name)};`,
+    )
+    const configuration = [
+      `daemon off; worker_processes 1; pid ${join(folder, "pid")}; error_log stderr error;`,
+      "events { worker_connections 64; }",
+      `http { access_log off; ${temporary.join(" ")}`,
+      server,
+      "}",
+    ].join("\n")
+    writeFileSync(join(folder, "nginx.conf"), configuration)
+    const child: ChildProcess = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "ignore" })
+    ended.push(async () => {
+      const gone = child.exitCode === null ? once(child, "exit") : undefined
+      child.kill("SIGKILL")
+      await gone
+      rmSync(folder, { recursive: true, force: true })
+    })
+    await eventually("nginx answers", async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+      return answer !== undefined
+    })
+    return port
+  }
+
+  it("decides as xserver does, asking by auth_request", async () => {
+    const authorizer = await startAuthorizer(["--forward-auth", "nginx"])
+    const port = await gateway(authorizer)
+    await agreesWithXserver(port)
+    await deniesOtherSpellings(port)
+    await authorizer.kill()
+    const { status, application: seen } = await ask(port, { method: "GET", path: "/public/a", headers: {} })
+    expect([status, seen]).toEqual([500, undefined])
+  })
+})
