@@ -50,10 +50,13 @@ describe("the caller in x-forwarded-client-cert", () => {
 
   it("reads any text without throwing, and never an identity that is not in it", () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: fc.constantFrom(...'URI=;,"\\ab', CART, BANK) })), lines => {
-        const found = lastClientIdentity(lines)
-        if (typeof found === "object") expect(lines.join(",")).toContain(found.uri)
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: fc.constantFrom("URI=", ";", ",", '"', "\\", "a", CART, BANK) })),
+        lines => {
+          const found = lastClientIdentity(lines)
+          if (typeof found === "object") expect(lines.join(",")).toContain(found.uri)
+        },
+      ),
     )
   })
 })

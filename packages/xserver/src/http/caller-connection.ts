@@ -15,10 +15,11 @@ import type {
   Responder,
 } from "@merlon/wire/http"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
+import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged } from "../enforcement/verdict.js"
+import { NO_REQUEST } from "../observe/meters.js"
 import type { Caller, HttpServices } from "./caller.js"
-import { unreadable } from "./exchange.js"
 
 /** A request of a caller, which a change of policies, mode or trust can end. */
 export interface CallerExchange extends Exchange {
@@ -135,4 +136,21 @@ export class CallerConnection implements DownstreamUser<CallerExchange>, LiveCon
 /** What all connections of a port have in common. */
 export function downstreamOptions({ limits, deadlines, connections }: HttpServices): DownstreamOptions {
   return { limits, deadlines, unread: connections.unjudged }
+}
+
+/** For what could not be read as a request: its record, and the answer with the id under which that is found. */
+function unreadable(caller: Caller, version: HttpVersion, status: number, body: string): LocalReply {
+  const { services, accepted } = caller
+  const decisionId = newDecisionId()
+  services.meters.requestDone({
+    ...NO_REQUEST,
+    protocol: version,
+    judgement: undefined,
+    decisionId,
+    status,
+    peer: accepted.connection.peer?.uri,
+    source: accepted.connection.sourceIp.text,
+    port: accepted.port.port,
+  })
+  return { status, body, fields: caller.decisionField(decisionId) }
 }

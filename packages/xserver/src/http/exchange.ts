@@ -29,7 +29,7 @@ import {
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged } from "../enforcement/verdict.js"
-import { NO_REQUEST, type RequestRecord } from "../observe/meters.js"
+import type { RequestRecord } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import type { CallerExchange, NewExchange } from "./caller-connection.js"
@@ -348,21 +348,4 @@ function withTrace(edits: HeaderEdits, trace: RequestTrace<RequestRecord> | unde
       ...told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
     ],
   }
-}
-
-/** For what could not be read as a request: its record, and the answer with the id under which that is found. */
-export function unreadable(caller: Caller, version: RequestHead["version"], status: number, body: string): LocalReply {
-  const { services, accepted } = caller
-  const decisionId = newDecisionId()
-  services.meters.requestDone({
-    ...NO_REQUEST,
-    protocol: version,
-    judgement: undefined,
-    decisionId,
-    status,
-    peer: accepted.connection.peer?.uri,
-    source: accepted.connection.sourceIp.text,
-    port: accepted.port.port,
-  })
-  return { status, body, fields: caller.decisionField(decisionId) }
 }
