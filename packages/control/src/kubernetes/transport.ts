@@ -3,10 +3,11 @@
 // warnings, and trying again where that can do no harm. Connections are kept; a change of certificate makes new ones and
 // lets the old ones finish.
 
+import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"
 import { createSecureContext } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"
-import { type Dispatcher, Pool } from "undici"
+import { ApiConnections, type Outgoing } from "./api-connections.js"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError } from "./client.js"
 import type { Connection, Credentials } from "./connection.js"
@@ -64,15 +65,13 @@ const PAGE = /^text\/html\b/
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 200
 const MAX_PAUSE_MS = 10_000
-/** Watches hold one each. More would not make the API faster, and each costs both sides a handshake. */
-const MAX_CONNECTIONS = 48
 
 export class Transport implements Api {
   readonly #connection: Connection
   readonly #options: TransportOptions
   readonly #base: URL
   readonly #warned = new Set<string>()
-  #pool: { readonly key: string; readonly pool: Pool } | undefined
+  #kept: { readonly identity: string; readonly connections: ApiConnections } | undefined
   #closed = false
 
   constructor(connection: Connection, options: TransportOptions) {
@@ -120,29 +119,28 @@ export class Transport implements Api {
         headers: { accept, ...(contentType === undefined ? {} : { "content-type": contentType }) },
       },
       signal,
-      0,
     )
     if (answer.statusCode === 401) this.#connection.refused()
     // Whoever lets go of the answer before its end is told so by an event, and one that nobody hears would end the process.
-    answer.body.on("error", () => undefined)
-    const { "content-type": type, warning } = answer.headers
+    answer.on("error", () => undefined)
     return {
-      status: answer.statusCode,
-      contentType: [type].flat()[0] ?? "",
-      warnings: warning === undefined ? [] : [warning].flat(),
-      body: answer.body,
+      status: statusOf(answer),
+      contentType: answer.headers["content-type"] ?? "",
+      warnings: answer.headersDistinct.warning ?? [],
+      body: answer,
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#pool?.pool.destroy()
+    this.#kept?.connections.destroy()
   }
 
-  async #stream(request: ApiRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData["body"]> {
-    const { statusCode, headers, body } = await this.#send(request, signal, 0)
-    if (statusCode === 200 && !PAGE.test(String(headers["content-type"]))) return body
-    const { value, text } = await readBody(body)
+  async #stream(request: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const answer = await this.#send(request, signal)
+    const statusCode = statusOf(answer)
+    if (statusCode === 200 && !PAGE.test(String(answer.headers["content-type"]))) return answer
+    const { value, text } = await readBody(answer)
     if (statusCode === 200) throw ApiError.unanswered("api-bad-response", statusError(statusCode, value, text).message)
     if (statusCode === 401) this.#connection.refused()
     throw statusError(statusCode, value, text)
@@ -150,8 +148,9 @@ export class Transport implements Api {
 
   async #attempt(request: ApiRequest, signal: AbortSignal): Promise<{ readonly value: unknown } | Failure> {
     try {
-      const { statusCode, headers, body } = await this.#send(request, signal, this.#options.timeoutMs)
-      const { value, text } = await readBody(body)
+      const answer = await this.#send(request, signal)
+      const statusCode = statusOf(answer)
+      const { value, text } = await readBody(answer)
       if (statusCode >= 200 && statusCode < 300) {
         // Whatever the API says is an object; who says something else is another server.
         return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -164,7 +163,7 @@ export class Transport implements Api {
             )
       }
       if (statusCode === 401) this.#connection.refused()
-      return new Failure(statusError(statusCode, value, text), headers["retry-after"])
+      return new Failure(statusError(statusCode, value, text), answer.headers["retry-after"])
     } catch (error) {
       return new Failure(unreachable(this.#connection.server, error))
     }
@@ -181,7 +180,7 @@ export class Transport implements Api {
     if (error.reason === "api-no-credentials" || this.#closed) return undefined
     if (!again && !renewed) return undefined
     if (renewed) return 0
-    const asked = Number(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter)
+    const asked = Number(retryAfter)
     if (asked >= 0) return Math.min(asked * 1000, MAX_PAUSE_MS)
     return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + random())
   }
@@ -189,16 +188,11 @@ export class Transport implements Api {
   async #send(
     { method, path, body, contentType = "application/json", accept = "application/json" }: ApiRequest,
     signal: AbortSignal,
-    bodyTimeout: number,
-  ): Promise<Dispatcher.ResponseData> {
+  ): Promise<IncomingMessage> {
     const headers = { accept, ...(body === undefined ? {} : { "content-type": contentType }) }
-    const answer = await this.#request(
-      { method, path, headers, body: body === undefined ? null : JSON.stringify(body) },
-      signal,
-      bodyTimeout,
-    )
-    const { warning } = answer.headers
-    if (warning !== undefined) this.#tell([warning].flat())
+    const sent = { method, path, headers, body: body === undefined ? null : JSON.stringify(body) }
+    const answer = await this.#request(sent, signal)
+    this.#tell(answer.headersDistinct.warning ?? [])
     return answer
   }
 
@@ -211,13 +205,9 @@ export class Transport implements Api {
     }
   }
 
-  async #request(
-    { path, headers, ...rest }: Outgoing,
-    signal: AbortSignal,
-    bodyTimeout: number,
-  ): Promise<Dispatcher.ResponseData> {
+  async #request({ path, headers, ...rest }: Outgoing, signal: AbortSignal): Promise<IncomingMessage> {
     const credentials = await this.#connection.credentials()
-    return this.#poolFor(credentials).request({
+    const sent = {
       ...rest,
       path: `${this.#base.pathname.replace(/\/$/, "")}${path}`,
       headers: {
@@ -225,50 +215,41 @@ export class Transport implements Api {
         "user-agent": this.#options.userAgent,
         ...(credentials.token === undefined ? {} : { authorization: `Bearer ${credentials.token}` }),
       },
-      signal,
-      headersTimeout: this.#options.timeoutMs,
-      bodyTimeout,
-    })
+    }
+    return this.#connectionsFor(credentials).send(sent, signal, this.#options.timeoutMs)
   }
 
-  #poolFor({ ca, certificate, key }: Credentials): Pool {
+  #connectionsFor({ ca, certificate, key }: Credentials): ApiConnections {
     if (this.#closed) throw ApiError.unanswered("api-client-closed", "the client is closed")
     const identity = JSON.stringify([ca, certificate, key])
-    if (this.#pool?.key === identity) return this.#pool.pool
+    if (this.#kept?.identity === identity) return this.#kept.connections
     const { serverName, insecure } = this.#connection
-    const pool = new Pool(this.#base.origin, {
-      connections: MAX_CONNECTIONS,
-      keepAliveTimeout: 30_000,
-      connect: {
-        timeout: 10_000,
-        rejectUnauthorized: !insecure,
-        ...(serverName === undefined ? {} : { servername: serverName }),
-        // Made once: reading roots and keys costs more than the rest of a connection.
-        secureContext: createSecureContext({
-          ...TLS_FLOOR,
-          ...(ca === undefined ? {} : { ca }),
-          ...(certificate === undefined ? {} : { cert: certificate }),
-          ...(key === undefined ? {} : { key }),
-        }),
-      },
+    const connections = new ApiConnections(this.#base, {
+      rejectUnauthorized: !insecure,
+      ...(serverName === undefined ? {} : { servername: serverName }),
+      // Made once: reading roots and keys costs more than the rest of a connection.
+      secureContext: createSecureContext({
+        ...TLS_FLOOR,
+        ...(ca === undefined ? {} : { ca }),
+        ...(certificate === undefined ? {} : { cert: certificate }),
+        ...(key === undefined ? {} : { key }),
+      }),
     })
     // Watches on the old connections go on until they end by themselves.
-    void this.#pool?.pool.close().catch(() => {})
-    this.#pool = { key: identity, pool }
-    return pool
+    this.#kept?.connections.retire()
+    this.#kept = { identity, connections }
+    return connections
   }
 }
 
-interface Outgoing {
-  readonly method: Dispatcher.HttpMethod
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Buffer | null
+/** Node's type is that of requests too, which have none. */
+function statusOf({ statusCode = 0 }: IncomingMessage): number {
+  return statusCode
 }
 
 class Failure {
   constructor(
     readonly error: ApiError,
-    readonly retryAfter?: string | string[],
+    readonly retryAfter?: string,
   ) {}
 }
