@@ -256,7 +256,7 @@ describe("nginx", { tags: ["needs/nginx"] }, () => {
       name => `${name}_temp_path ${join(folder, name)};`,
     )
     const configuration = [
-      `daemon off; worker_processes 1; pid ${join(folder, "pid")}; error_log stderr error;`,
+      `daemon off; master_process off; pid ${join(folder, "pid")}; error_log stderr error;`,
       "events { worker_connections 64; }",
       `http { access_log off; ${temporary.join(" ")}`,
       server,
