@@ -333,6 +333,13 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(err).toContain(message)
   })
 
+  it("is not decided on headers, which Istio reads before tokens", async () => {
+    const when = [{ key: "request.headers[x-user]", values: ["alice"] }]
+    const spec = { ...custom().spec, rules: [{ when }] }
+    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, policy("ext", spec), POD))).toBe(4)
+    expect(`${out}${err}`).toContain("a CUSTOM rule on headers sees them before tokens are read")
+  })
+
   it("stays rejected in Merlon's own dialect", async () => {
     const ours = { ...custom(), apiVersion: "security.merlon.dev/v1alpha3" }
     expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ours, POD))).toBe(1)

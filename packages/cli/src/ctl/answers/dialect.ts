@@ -95,10 +95,17 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
     const effect = matters ? "it can change" : "it does not change"
     return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters }
   }
-  const { targetRef, targetRefs } = fieldsOf(spec)
+  const { targetRef, targetRefs, action, rules } = fieldsOf(spec)
+  // Istio asks the provider before it reads tokens, and our rules see headers after: those that tokens write may differ.
+  if (action === "CUSTOM" && listOf(rules).some(readsHeaders))
+    return { why: "not modelled: a CUSTOM rule on headers sees them before tokens are read", matters: true }
   const other = [targetRef, ...listOf(targetRefs)].map(one => fieldsOf(one).kind).find(one => one && one !== "Service")
   if (other === undefined) return undefined
   return { why: `not modelled: it applies to a ${textOf(other) ?? "target"} and not to workloads`, matters: true }
+}
+
+function readsHeaders(rule: unknown): boolean {
+  return listOf(fieldsOf(rule).when).some(one => textOf(fieldsOf(one).key)?.startsWith("request.headers[") === true)
 }
 
 /** Documents of any kind; a text that is not YAML has none, and is reported where policies are read from it. */
