@@ -5,6 +5,7 @@ import { type OutgoingHttpHeaders, request } from "node:http"
 import { fromBinary, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf"
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js"
 import { Deadlines } from "@merlon/wire/http"
+import * as messages from "@merlon/xds/authz"
 import fc from "fast-check"
 import { afterEach, describe, expect, it } from "vitest"
 import {
@@ -40,7 +41,8 @@ const POLICIES = [
 async function start(trust: GatewayTrust = LOOPBACK): Promise<Rig> {
   const rig = await startRig({
     policies: POLICIES,
-    handlers: ({ parts }) => questionHandlers(trust, { ...parts, deadlines: new Deadlines(parts.limits) }).handlers,
+    handlers: ({ parts }) =>
+      questionHandlers(trust, { ...parts, deadlines: new Deadlines(parts.limits) }, messages).handlers,
   })
   cleanups.push(() => rig.stop())
   return rig

@@ -70,8 +70,8 @@ describe.each(readdirSync(FOLDER).filter(name => !name.endsWith(".test.yaml")))(
     expect(read.flatMap(({ faults, warnings }) => [...faults, ...warnings].map(({ message }) => message))).toEqual([])
   })
 
-  it("says in its first line what it does", () => {
-    expect(text(name)).toMatch(/^# [^\n]{20,}\.\napiVersion:/)
+  it("says what it does, below the line for editors", () => {
+    expect(text(name)).toMatch(/^# yaml-language-server: [^\n]+\n# [^\n]{20,}\.\napiVersion:/)
   })
 })
 

@@ -17,8 +17,6 @@ import {
 import { HttpStatusSchema, type StatusCode } from "../generated/envoy/type/v3/http_status_pb.js"
 import { StatusSchema } from "../generated/google/rpc/status_pb.js"
 
-export const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
-
 export interface CheckQuestion {
   /** Absent where the gateway asks about a TCP connection. Empty texts are attributes that the gateway did not send. */
   readonly http:

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 // Envoy's external authorization protocol (`envoy.service.auth.v3.Authorization/Check`) as plain values.
 
-export { CHECK_PATH, type CheckAnswer, type CheckQuestion, readCheck, writeCheck } from "./check.js"
+export { type CheckAnswer, type CheckQuestion, readCheck, writeCheck } from "./check.js"

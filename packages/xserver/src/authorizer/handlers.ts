@@ -5,10 +5,10 @@ import { serveHttp1 } from "../http1/serve.js"
 import { serveHttp2 } from "../http2/serve.js"
 import type { HandlerServices, Handling } from "../process/handlers.js"
 import type { GatewayTrust } from "./gateway-trust.js"
-import { answerQuestions } from "./question-exchange.js"
+import { answerQuestions, type CheckMessages } from "./question-exchange.js"
 
-export function questionHandlers(trust: GatewayTrust, services: HandlerServices): Handling {
-  const answered = answerQuestions(trust)
+export function questionHandlers(trust: GatewayTrust, services: HandlerServices, messages: CheckMessages): Handling {
+  const answered = answerQuestions(trust, messages)
   return {
     handlers: {
       http1: serveHttp1(services, answered),

@@ -12,7 +12,7 @@ import {
   type Responder,
   requestId,
 } from "@merlon/wire/http"
-import { CHECK_PATH, readCheck, writeCheck } from "@merlon/xds/authz"
+import type { readCheck, writeCheck } from "@merlon/xds/authz"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
 import type { Caller } from "../http/caller.js"
@@ -27,13 +27,27 @@ const MAX_CHECK_BYTES = 128 * 1024
 /** gRPC puts a flag and a length before each message. */
 const GRPC_PREFIX = 5
 
+const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
 const DENIED_BODY = "access denied"
 const GRPC_HEAD = new FieldList([new Http2Field("content-type", "application/grpc", false)])
 const GRPC_OK = new FieldList([new Http2Field("grpc-status", "0", false)])
 
-export function answerQuestions(trust: GatewayTrust): NewExchange {
-  const gateways = new Gateways(trust.gateways)
-  return (caller, responder, head) => new QuestionExchange(caller, responder, head, trust, gateways)
+/** How Envoy's questions are read and answers to them written. */
+export interface CheckMessages {
+  readonly readCheck: typeof readCheck
+  readonly writeCheck: typeof writeCheck
+}
+
+/** What all questions of a port have in common. */
+interface Asking {
+  readonly trust: GatewayTrust
+  readonly gateways: Gateways
+  readonly messages: CheckMessages
+}
+
+export function answerQuestions(trust: GatewayTrust, messages: CheckMessages): NewExchange {
+  const asking = { trust, gateways: new Gateways(trust.gateways), messages }
+  return (caller, responder, head) => new QuestionExchange(caller, responder, head, asking)
 }
 
 class QuestionExchange implements CallerExchange {
@@ -41,8 +55,7 @@ class QuestionExchange implements CallerExchange {
   readonly full = false
   readonly #caller: Caller
   readonly #responder: Responder
-  readonly #trust: GatewayTrust
-  readonly #gateways: Gateways
+  readonly #asking: Asking
   readonly #startedAt = performance.now()
   /** Of a question that is a message: what has come of it. */
   readonly #parts: Buffer[] = []
@@ -53,12 +66,11 @@ class QuestionExchange implements CallerExchange {
   #status = 0
   #state: "asked" | "answered" | "over" = "asked"
 
-  constructor(caller: Caller, responder: Responder, head: RequestHead, trust: GatewayTrust, gateways: Gateways) {
+  constructor(caller: Caller, responder: Responder, head: RequestHead, asking: Asking) {
     this.head = head
     this.#caller = caller
     this.#responder = responder
-    this.#trust = trust
-    this.#gateways = gateways
+    this.#asking = asking
   }
 
   get responseStarted(): boolean {
@@ -72,12 +84,13 @@ class QuestionExchange implements CallerExchange {
   begin(): Beginning {
     const { connection } = this.#caller
     const { target, method, version, framing } = this.head
-    if (!this.#gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
+    if (!this.#asking.gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
     if (target === CHECK_PATH && method === "POST" && version === "h2" && framing.kind !== "none") return "forwarded"
-    const asked = pathOf(target) === FORWARD_AUTH_PATH ? ofForwardAuth(this.head, connection, this.#trust) : undefined
+    const asked =
+      pathOf(target) === FORWARD_AUTH_PATH ? ofForwardAuth(this.head, connection, this.#asking.trust) : undefined
     const question =
       asked ??
-      (target.startsWith(`${ENVOY_HTTP_PREFIX}/`) ? ofEnvoyHttp(this.head, connection, this.#trust) : undefined)
+      (target.startsWith(`${ENVOY_HTTP_PREFIX}/`) ? ofEnvoyHttp(this.head, connection, this.#asking.trust) : undefined)
     if (question === undefined || typeof question === "string") return this.#deny(question ?? "unusable-question")
     const verdict = this.#judge(question)
     this.#reply = "setHeaders" in verdict ? httpAllowance(verdict) : verdict
@@ -106,7 +119,7 @@ class QuestionExchange implements CallerExchange {
     const verdict = this.#judge(question)
     const isAllowed = "setHeaders" in verdict
     this.#answerCheck(
-      writeCheck(isAllowed ? checkAllowance(verdict) : checkDenial(verdict)),
+      this.#asking.messages.writeCheck(isAllowed ? checkAllowance(verdict) : checkDenial(verdict)),
       isAllowed ? 200 : verdict.status,
     )
   }
@@ -164,7 +177,11 @@ class QuestionExchange implements CallerExchange {
     const isWhole = message.length >= GRPC_PREFIX && message[0] === 0 && message.readUInt32BE(1) === message.length - 5
     if (!isWhole) return "unusable-question"
     try {
-      return ofCheck(readCheck(message.subarray(GRPC_PREFIX)), this.#caller.connection, this.#trust)
+      return ofCheck(
+        this.#asking.messages.readCheck(message.subarray(GRPC_PREFIX)),
+        this.#caller.connection,
+        this.#asking.trust,
+      )
     } catch {
       return "unusable-question"
     }

@@ -12,6 +12,7 @@ import { Listener } from "../accept/listener.js"
 import { isOfMesh } from "../accept/peer-identity.js"
 import { TransportSecurity } from "../accept/transport-security.js"
 import type { GatewayTrust } from "../authorizer/gateway-trust.js"
+import { questionHandlers } from "../authorizer/handlers.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import { type Configuration, compileConfiguration } from "../config/configuration.js"
 import { Gate } from "../enforcement/gate.js"
@@ -248,8 +249,7 @@ function expiryOf(certificateChain: string): number {
   return Date.parse(new X509Certificate(certificateChain).validTo) / 1_000
 }
 
-/** Loaded by authorizers alone: proxies have no use for the messages of gateways. */
+/** Envoy's messages are loaded by authorizers alone: proxies have no use for them. */
 async function answersFor(trust: GatewayTrust, services: HandlerServices): Promise<Handling> {
-  const { questionHandlers } = await import("../authorizer/handlers.js")
-  return questionHandlers(trust, services)
+  return questionHandlers(trust, services, await import("@merlon/xds/authz"))
 }
