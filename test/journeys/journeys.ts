@@ -22,7 +22,7 @@ export function journeys(mesh: Merlonctl): void {
       mkdirSync(bin)
       for (const program of ["merlonctl", "merlond"]) {
         const path = join(bin, program)
-        writeFileSync(path, `#!/bin/sh\nexec node ${resolve(`packages/cli/bin/${program}.js`)} "$@"\n`)
+        writeFileSync(path, `#!/bin/sh\nexec node "${resolve(`packages/cli/bin/${program}.js`)}" "$@"\n`)
         chmodSync(path, 0o755)
       }
       env = {

@@ -30,7 +30,7 @@ beforeAll(() => {
   for (const name of ["bin", "good", "bad", "hooks"]) mkdirSync(at(name))
   writeFileSync(
     at("bin", "merlonctl"),
-    `#!/bin/sh\nexec ${process.execPath} ${resolve("packages/cli/bin/merlonctl.js")} "$@"\n`,
+    `#!/bin/sh\nexec "${process.execPath}" "${resolve("packages/cli/bin/merlonctl.js")}" "$@"\n`,
   )
   chmodSync(at("bin", "merlonctl"), 0o755)
   env = { ...process.env, PATH: `${at("bin")}:${process.env.PATH ?? ""}`, PRE_COMMIT_HOME: at("cache") }
