@@ -141,7 +141,7 @@ describe("Envoy's question", () => {
     expect(await verdict(believing, http())).toBe(403)
   })
 
-  it("is denied to whoever is not a gateway", async () => {
+  it("is denied to a caller that is not a gateway", async () => {
     const rig = await start({ gateways: ["192.0.2.0/24"] })
     expect(await check(clientOf(rig), http())).toMatchObject({ code: 7 })
     await rig.meters.until(({ records }) => records.length === 1)
@@ -206,6 +206,12 @@ describe("an HTTP question", () => {
     const believing = await start({ ...LOOPBACK, forwardAuth: "caddy", peer: { header: "x-cert" } })
     believing.setMode("DISABLE")
     expect(await status(believing, "/forward-auth", forwarded(cart))).toBe(200)
+  })
+
+  it("is denied with a forged header, which such a gateway cannot remove", async () => {
+    const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+    expect(await status(rig, "/forward-auth", forwarded({ "x-merlon-decision": "1" }))).toBe(403)
+    expect(await status(rig, "/ext-authz/public/a", { host: "shop.example", "x-merlon-decision": "1" })).toBe(200)
   })
 
   it("is denied on a path that asks nothing", async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real gateways ask a real `merlond authorizer`. What they let through, and how the application sees it, is what an xserver with the
-// same policies lets through.
+// Real gateways ask a real `merlond authorizer`. What they allow, and how the application sees it, is what an xserver with the
+// same policies allows.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -54,6 +54,7 @@ beforeAll(async () => {
   tokens.none = undefined
   tokens.good = await token("https://issuer.example", "alice")
   tokens.other = await token("https://issuer.example", "bob")
+  tokens.umlaut = await token("https://issuer.example", "zoë")
   tokens.foreign = await token("https://other.example", "alice")
   tokens.broken = `${tokens.good}x`
   const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] })
@@ -139,7 +140,7 @@ const asked = fc
   .record({
     method: fc.constantFrom("GET", "HEAD", "POST", "DELETE"),
     path: fc.constantFrom("/public/a", "/public/a?x=1", "/private/a", "/admin", "/", "/publicity"),
-    token: fc.constantFrom("none", "none", "good", "other", "foreign", "broken"),
+    token: fc.constantFrom("none", "none", "good", "other", "umlaut", "foreign", "broken"),
     role: fc.constantFrom(undefined, "admin", "guest"),
     user: fc.constantFrom(undefined, "mallory"),
     xUser: fc.constantFrom(undefined, "mallory"),

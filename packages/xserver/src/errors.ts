@@ -80,6 +80,11 @@ export const XSERVER_ERRORS = {
     cause: "the path has another normal form than its spelling, and the gateway would forward it as it was sent",
     fix: "have the gateway normalize paths before it asks (Envoy: `normalize_path`, `merge_slashes`)",
   },
+  "forged-header": {
+    cause:
+      "the request has a header whose name resembles a protected one, and a gateway that asks this way cannot remove it",
+    fix: "have the gateway drop headers with underscores and dots in their names",
+  },
   "not-forwarded": {
     cause: "the request did not reach the application: it accepted no connection, or too many requests were waiting",
     fix: "check that the application runs and listens on its port; callers in the mesh retry another endpoint",

@@ -115,7 +115,8 @@ function denied({ status, body, headers }: Extract<CheckAnswer, { verdict: "deny
 
 function replacing([key, value]: readonly [string, string]): HeaderValueOption {
   return create(HeaderValueOptionSchema, {
-    header: { key, value },
+    // One character per byte here, and a text in the message.
+    header: { key, value: Buffer.from(value, "latin1").toString("utf8") },
     appendAction: HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD,
   })
 }

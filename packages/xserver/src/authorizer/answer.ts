@@ -11,6 +11,8 @@ export interface RequestChanges {
   readonly setHeaders: readonly (readonly [name: string, value: string])[]
   readonly removeHeaders: readonly string[]
   readonly removeParameters: readonly string[]
+  /** Those of `removeHeaders` whose names only resemble one that callers may not write. */
+  readonly forged: readonly string[]
 }
 
 /** `isForged`: a header whose name only resembles one that callers may not write. */
@@ -27,6 +29,7 @@ export function changesOf(
     setHeaders: cookie === undefined || cookie === "" ? setHeaders : [...setHeaders, ["cookie", cookie]],
     removeHeaders: [...removed].filter(name => !written.has(name)),
     removeParameters: parametersGone(request.target, target),
+    forged,
   }
 }
 
@@ -37,8 +40,8 @@ export function httpAllowance({ setHeaders, removeHeaders }: RequestChanges): Lo
   return { status: 200, body: "", fields: [...setHeaders, ...removal] }
 }
 
-export function checkAllowance(changes: RequestChanges): CheckAnswer {
-  return { verdict: "allow", ...changes }
+export function checkAllowance({ setHeaders, removeHeaders, removeParameters }: RequestChanges): CheckAnswer {
+  return { verdict: "allow", setHeaders, removeHeaders, removeParameters }
 }
 
 export function checkDenial({ status, body, fields }: LocalReply): CheckAnswer {

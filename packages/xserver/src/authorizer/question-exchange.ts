@@ -86,14 +86,14 @@ class QuestionExchange implements CallerExchange {
     const { target, method, version, framing } = this.head
     if (!this.#asking.gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
     if (target === CHECK_PATH && method === "POST" && version === "h2" && framing.kind !== "none") return "forwarded"
-    const asked =
-      pathOf(target) === FORWARD_AUTH_PATH ? ofForwardAuth(this.head, connection, this.#asking.trust) : undefined
-    const question =
-      asked ??
-      (target.startsWith(`${ENVOY_HTTP_PREFIX}/`) ? ofEnvoyHttp(this.head, connection, this.#asking.trust) : undefined)
-    if (question === undefined || typeof question === "string") return this.#deny(question ?? "unusable-question")
+    const isForwardAuth = pathOf(target) === FORWARD_AUTH_PATH
+    const question = this.#httpQuestion(isForwardAuth)
+    if (typeof question === "string") return this.#deny(question)
     const verdict = this.#judge(question)
-    this.#reply = "setHeaders" in verdict ? httpAllowance(verdict) : verdict
+    if (!("setHeaders" in verdict)) this.#reply = verdict
+    // Such gateways copy headers from the answer and cannot remove others, so a forged one would reach the application.
+    else if (isForwardAuth && verdict.forged.length > 0) return this.#deny("forged-header")
+    else this.#reply = httpAllowance(verdict)
     return "refused"
   }
 
@@ -136,8 +136,7 @@ class QuestionExchange implements CallerExchange {
   }
 
   refuseContent(fault: HttpFault): void {
-    const { decisionId } = this.#caller.services.gate.refuseProtocol("unusable-question")
-    this.#answer(faultReply(fault, this.#caller.decisionField(decisionId)))
+    this.#answer(faultReply(fault, this.#denial("unusable-question").fields))
   }
 
   timedOut(): void {
@@ -170,6 +169,14 @@ class QuestionExchange implements CallerExchange {
     if (pathOf(judgement.target) !== pathOf(question.request.target)) return this.#denial("respelled-path")
     const { protectedHeaders } = gate.program
     return changesOf(judgement, question, name => protectedHeaders.dropsHeader(name))
+  }
+
+  #httpQuestion(isForwardAuth: boolean): Question | ProtocolFault {
+    const { connection } = this.#caller
+    const { trust } = this.#asking
+    if (isForwardAuth) return ofForwardAuth(this.head, connection, trust)
+    if (!this.head.target.startsWith(`${ENVOY_HTTP_PREFIX}/`)) return "unusable-question"
+    return ofEnvoyHttp(this.head, connection, trust)
   }
 
   #readCheck(): Question | ProtocolFault {

@@ -45,3 +45,4 @@ export type ProtocolFault =
   | "unusable-question"
   | "no-forward-auth"
   | "respelled-path"
+  | "forged-header"
