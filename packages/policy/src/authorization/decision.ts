@@ -6,7 +6,7 @@ import type { NearMiss } from "./nearest.js"
 import type { PolicyRef, RuleRef } from "./rule.js"
 
 /**
- * `default`: no ALLOW policy applies, so whatever no DENY rule refused is let through. `custom`: everything else would allow
+ * `default`: no ALLOW policy applies, so everything that no DENY rule denies is allowed. `custom`: everything else would allow
  * the request, and an external authorizer that we do not ask may deny it. The verdict is then `deny`, to fail closed.
  */
 export type AuthorizationStage = "custom" | "deny" | "allow" | "default"

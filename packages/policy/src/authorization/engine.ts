@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Authorization over one pool of policies: AUDIT marks, any DENY match refuses, and once an ALLOW policy is in the pool
-// only what an ALLOW rule matches is let through; what a CUSTOM rule matches of that depends on its provider. Rules stand in the order of their ids, so the rule reported is the
+// only what an ALLOW rule matches is allowed; what a CUSTOM rule matches of that depends on its provider. Rules stand in the order of their ids, so the rule reported is the
 // first by id, whatever the order in which policies arrived.
 
 import type { Attributes } from "../request/attributes.js"

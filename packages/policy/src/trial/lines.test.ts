@@ -164,7 +164,7 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
     expect(() => readLogLine(line)).toThrow(message)
   })
 
-  it("is read or refused, whatever stands in a field", () => {
+  it("is read or rejected, whatever a field contains", () => {
     const fields = fc.dictionary(fc.constantFrom(...Object.keys(JSON_LINE)), fc.oneof(fc.string(), fc.jsonValue()))
     fc.assert(
       fc.property(fields, fc.string(), (some, rest) => {

@@ -70,7 +70,7 @@ export class Caller {
     return id === undefined ? [] : [[this.services.gate.program.mesh.names.decisionHeader, id]]
   }
 
-  /** What the caller is answered; undefined where it is told nothing. */
+  /** The response to the caller; undefined where it gets none. */
   refusal({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
     if (!("reply" in judgement) || judgement.reply === undefined) return undefined
     const { status, body, challenge } = judgement.reply

@@ -24,10 +24,10 @@ async function commandOf({ command: [name = "", sub] }: Tool): Promise<Command> 
 /** Options that a tool does not offer, each for a reason. */
 const NOT_OFFERED: Readonly<Record<string, string>> = {
   "--output": "`format`",
-  "--kubeconfig": "whoever starts the server chooses the cluster",
+  "--kubeconfig": "the user who starts the server chooses the cluster",
   "--context": "the same",
   "--request-timeout": "the same",
-  "--mesh": "whoever starts the server chooses the mesh",
+  "--mesh": "the user who starts the server chooses the mesh",
   "--domain": "the same",
   "--fail-on": "for exit codes of pipelines",
   "--junit": "it writes",
@@ -59,7 +59,7 @@ describe("the command line", () => {
     })
   })
 
-  it("takes the options of whoever started the server before those of the question", () => {
+  it("takes the options of the user who started the server before those of the question", () => {
     expect(commandLine(named("describe", CLUSTER), { workload: "a/b" })).toEqual({
       words: ["describe", "workload", "--mesh=m", "--context=c", "--output=json", "--", "a/b"],
     })

@@ -81,7 +81,7 @@ function tool(name: string, description: string, args: Arguments, more: Partial<
   return { name, description, command: [name], formats: TEXT_OR_JSON, arguments: args, ...more }
 }
 
-/** Options of every command, from whoever starts the server. */
+/** Options of every command, from the user who starts the server. */
 export interface ToolOptions {
   /** Of those that can ask a cluster; undefined if none is to be asked. */
   readonly cluster: readonly string[] | undefined

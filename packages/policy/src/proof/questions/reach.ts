@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who can reach a workload with a request of some kind, or what somebody can reach: every way in which such a request is
-// let through, by the rule that does it, with the providers that may deny it all the same. What is not listed is refused,
-// by proof, whatever a provider answers.
+// allowed, by the rule that allows it, with the providers that may still deny it. What is not listed is denied, by proof,
+// whatever a provider answers.
 
 import { attributeTable } from "../../authorization/attributes.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
