@@ -344,6 +344,14 @@ it("compares PeerAuthentications with their neighbours only", () => {
   expect(analyze(spread, mesh)).toEqual([])
 })
 
+it.each([
+  [["iss"], ["iss/", "*"]],
+  [["i/*"], ["i/a/b"]],
+])("does not call principals %j and %j apart: a token can match both", (some, others) => {
+  const both = [some, others].map(values => ({ key: "request.auth.principal", values }))
+  expect(analyze([allow({ when: both })], mesh).map(({ code }) => code)).not.toContain("rule-never-matches")
+})
+
 it("never calls a rule dead whose removal changes a verdict", () => {
   const workload = { namespace: "foo", name: "w", labels: {} }
   const dead = new Map<string, number>()

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a value of a policy takes in, read once and compared with others of its attribute as often as one likes. Like the
-// patterns it is built on, `covers` may miss a case and never claims one that is not so.
+// patterns it is built on, `covers` and `isApartFrom` may miss a case and never claim one that is not so.
 
 import { type Cidr, cidrCovers } from "../request/ip.js"
 import type { Pattern } from "./pattern.js"
-import { patternCovers } from "./pattern-covers.js"
-import { principalCovers } from "./request-principal.js"
+import { patternCovers, patternsApart } from "./pattern-covers.js"
+import { principalCovers, principalsApart } from "./request-principal.js"
 
 export interface Extent {
   /** Whether all that `narrow` matches is certain to be matched by this one. */
   covers(narrow: Extent): boolean
+  /** Whether this one and `other` are certain to match nothing in common. */
+  isApartFrom(other: Extent): boolean
 }
 
 export class PatternExtent implements Extent {
@@ -17,6 +19,10 @@ export class PatternExtent implements Extent {
 
   covers(narrow: Extent): boolean {
     return narrow instanceof PatternExtent && patternCovers(this.pattern, narrow.pattern)
+  }
+
+  isApartFrom(other: Extent): boolean {
+    return other instanceof PatternExtent && patternsApart(this.pattern, other.pattern)
   }
 }
 
@@ -26,6 +32,11 @@ export class AddressExtent implements Extent {
   covers(narrow: Extent): boolean {
     return narrow instanceof AddressExtent && cidrCovers(this.block, narrow.block)
   }
+
+  isApartFrom(other: Extent): boolean {
+    if (!(other instanceof AddressExtent)) return false
+    return !cidrCovers(this.block, other.block) && !cidrCovers(other.block, this.block)
+  }
 }
 
 export class PrincipalExtent implements Extent {
@@ -33,5 +44,9 @@ export class PrincipalExtent implements Extent {
 
   covers(narrow: Extent): boolean {
     return narrow instanceof PrincipalExtent && principalCovers(this.value, narrow.value)
+  }
+
+  isApartFrom(other: Extent): boolean {
+    return other instanceof PrincipalExtent && principalsApart(this.value, other.value)
   }
 }

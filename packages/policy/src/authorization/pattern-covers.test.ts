@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, inject, it, test } from "vitest"
 import { PatternIndex } from "./index/pattern-index.js"
 import { type PatternSyntax, parsePattern } from "./pattern.js"
-import { patternCovers } from "./pattern-covers.js"
+import { patternCovers, patternsApart } from "./pattern-covers.js"
 
 const covers = (wide: string, narrow: string, syntax: PatternSyntax) =>
   patternCovers(parsePattern(wide, syntax), parsePattern(narrow, syntax))
@@ -46,9 +46,47 @@ describe("patternCovers", () => {
   })
 })
 
-function matches(pattern: string, text: string): boolean {
+describe("patternsApart", () => {
+  it.each<[string, string, PatternSyntax, boolean]>([
+    ["/a*", "/b*", "path", true],
+    ["/a*", "/a/b*", "path", false],
+    ["*.txt", "*.png", "path", true],
+    ["/a*", "*b", "path", false],
+    ["/a/{*}", "/a/b/c", "path", true],
+    ["/a/{*}", "/a/b", "path", false],
+    ["a*c", "abd", "stars", true],
+    ["a*c", "b*c", "stars", true],
+    ["a*b", "a*c", "wildcard", true],
+    ["*", "", "wildcard", false],
+  ])("%s and %s (%s): %s", (a, b, syntax, expected) => {
+    expect(patternsApart(parsePattern(a, syntax), parsePattern(b, syntax))).toBe(expected)
+    expect(patternsApart(parsePattern(b, syntax), parsePattern(a, syntax))).toBe(expected)
+  })
+
+  it.each<PatternSyntax>(["literal", "wildcard", "path", "target", "stars"])(
+    "never holds of patterns that have a text in common (%s)",
+    syntax => {
+      const pattern = fc
+        .array(fc.constantFrom("/", "a", "b", "*", "{*}", "{**}", "/a", "/b"), { minLength: 1, maxLength: 5 })
+        .map(pieces => pieces.join(""))
+        .filter(value => attempt(() => parsePattern(value, syntax)))
+      const text = fc.array(fc.constantFrom("/", "a", "b", "*", "{*}"), { maxLength: 6 }).map(pieces => pieces.join(""))
+      fc.assert(
+        fc.property(pattern, pattern, fc.array(text, { minLength: 30, maxLength: 30 }), (a, b, texts) => {
+          if (!patternsApart(parsePattern(a, syntax), parsePattern(b, syntax))) return
+          for (const sample of [...texts, a, b]) {
+            expect(matches(a, sample, syntax) && matches(b, sample, syntax)).toBe(false)
+          }
+        }),
+        { numRuns: 200 * inject("effort") },
+      )
+    },
+  )
+})
+
+function matches(pattern: string, text: string, syntax: PatternSyntax = "path"): boolean {
   const index = new PatternIndex<true>(false)
-  index.file(parsePattern(pattern, "path"), () => true)
+  index.file(parsePattern(pattern, syntax), () => true)
   return index.match(text, () => true)
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether one pattern is certain to match everything another matches. Where that is not plain to see the answer is no:
-// an analysis built on it may miss a finding, never invent one.
+// Whether one pattern is certain to match everything another matches, and whether two are certain to have no text in
+// common. Where that is not plain to see the answer is no: an analysis built on it may miss a finding, never invent one.
 
 import type { PathTemplate } from "./path-template.js"
 import { matchesStars, type Pattern } from "./pattern.js"
@@ -22,6 +22,22 @@ export function patternCovers(wide: Pattern, narrow: Pattern): boolean {
       if (narrow.kind === "exact") return matchesStars(wide.pieces, narrow.text)
       return narrow.kind === "stars" && wide.pieces.join("*") === narrow.pieces.join("*")
   }
+}
+
+/** Whether no text matches both. */
+export function patternsApart(a: Pattern, b: Pattern): boolean {
+  // Whether `*` takes an empty text is the attribute's to say.
+  if (a.kind === "present" || b.kind === "present") return false
+  if (a.kind === "exact") return !patternCovers(b, a)
+  if (b.kind === "exact") return !patternCovers(a, b)
+  return (
+    neitherFits(beginning(a), beginning(b), (long, short) => long.startsWith(short)) ||
+    neitherFits(ending(a), ending(b), (long, short) => long.endsWith(short))
+  )
+}
+
+function neitherFits(a: string, b: string, fits: (long: string, short: string) => boolean): boolean {
+  return !fits(a, b) && !fits(b, a)
 }
 
 /** What every text the pattern matches begins with. */

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { compile, decide, explain } from "../program.js"
 import { PrincipalIndex } from "./index/principal-index.js"
-import { principalCovers, readPrincipal } from "./request-principal.js"
+import { principalCovers, principalsApart, readPrincipal } from "./request-principal.js"
 import { allow, deny, httpRequest, mesh, naming, policy, workload } from "./testing/requests.js"
 
 const text = fc
@@ -56,6 +56,37 @@ describe("what one entry covers of another", () => {
     expect(principalCovers("i/*", "i/a")).toBe(true)
     expect(principalCovers("i/*", "i/a/b")).toBe(false)
     expect(principalCovers("*", "i/a/b")).toBe(true)
+  })
+})
+
+describe("two entries that are apart", () => {
+  it("have no token in common, whichever issuers are named", () => {
+    let apart = 0
+    let together = 0
+    fc.assert(
+      fc.property(entry, entry, fc.array(text), text, text, (a, b, issuers, issuer, subject) => {
+        const both = holds(a, issuers, issuer, subject) && holds(b, issuers, issuer, subject)
+        if (both) together++
+        if (!principalsApart(a, b)) return
+        apart++
+        expect(both).toBe(false)
+      }),
+      { numRuns: 20_000 * inject("effort") },
+    )
+    expect(apart).toBeGreaterThan(1_000)
+    expect(together).toBeGreaterThan(20)
+  })
+
+  it.each([
+    ["iss", "iss/", false],
+    ["i/*", "i/a/b", false],
+    ["i/*", "j/a/b", true],
+    ["i/a/b", "i/a/c", true],
+    ["i/*", "j/*", true],
+    ["*/a", "i/*", false],
+  ])("%s and %s: %s", (a, b, expected) => {
+    expect(principalsApart(a, b)).toBe(expected)
+    expect(principalsApart(b, a)).toBe(expected)
   })
 })
 

@@ -4,7 +4,7 @@
 // issuers that fit only the longest counts, so that a subject with a slash never passes for another issuer's.
 
 import { type Pattern, parsePattern } from "./pattern.js"
-import { patternCovers } from "./pattern-covers.js"
+import { patternCovers, patternsApart } from "./pattern-covers.js"
 
 /** The issuers that the RequestAuthentications of a workload name. */
 export type Issuers = ReadonlySet<string>
@@ -60,13 +60,25 @@ function readWildcard(value: string): PrincipalPattern {
 
 /** Whether `wide` matches all that `narrow` does whichever issuers are named: an analysis may not know the workload. */
 export function principalCovers(wide: string, narrow: string): boolean {
-  // Two entries without wildcard are each one pair of issuer and subject, which joined give their text.
-  if (!hasWildcard(wide)) return wide === narrow
+  if (!hasWildcard(wide)) return !hasWildcard(narrow) && joined(wide) === joined(narrow)
   const outer = readWildcard(wide)
   return possibleReadings(narrow).every(
     inner => patternCovers(outer.issuer, inner.issuer) && patternCovers(outer.subject, inner.subject),
   )
 }
+
+/** Whether no token can match both, whichever issuers are named. */
+export function principalsApart(a: string, b: string): boolean {
+  if (!hasWildcard(a) && !hasWildcard(b)) return joined(a) !== joined(b)
+  return possibleReadings(a).every(one =>
+    possibleReadings(b).every(
+      other => patternsApart(one.issuer, other.issuer) || patternsApart(one.subject, other.subject),
+    ),
+  )
+}
+
+/** An entry without wildcard is one pair of issuer and subject, of which the subject may be empty. */
+const joined = (value: string): string => (value.includes("/") ? value : `${value}/`)
 
 function possibleReadings(value: string): readonly PrincipalPattern[] {
   if (hasWildcard(value)) return [readWildcard(value)]

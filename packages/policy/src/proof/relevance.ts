@@ -5,13 +5,13 @@
 
 import { EVERY_RULE, type RuleChoice } from "../authorization/authorization.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
+import { patternsApart } from "../authorization/pattern-covers.js"
 import { ruleJson } from "../authorization/rule-json.js"
 import { expandPrincipal } from "../authorization/trust-domains.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
 import type { Budget } from "./budget.js"
-import { textsApart } from "./classes/mark.js"
 import type { Witness } from "./witness.js"
 
 // With more changes than this hardly a rule is left out, and looking costs more than it saves.
@@ -83,7 +83,7 @@ class Reach {
     return this.#limits.every(({ attribute, patterns }) => {
       if (as === "connection" && attribute.ofHttp) return true
       const own = attribute.read(rule, this.#mesh)
-      return own === undefined || own.some(one => patterns.some(other => !textsApart(one, other)))
+      return own === undefined || own.some(one => patterns.some(other => !patternsApart(one, other)))
     })
   }
 }

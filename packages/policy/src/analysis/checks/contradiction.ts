@@ -95,17 +95,13 @@ function* takenAway(wanted: Criterion, excluded: Criterion, work: Work): Steps<b
 }
 
 function* apart(a: Criterion, b: Criterion, work: Work): Steps<boolean> {
-  const plain = b.values.map(isPlain)
-  for (const [at, x] of a.extents.entries()) {
+  for (const one of a.extents) {
     if (work.due) yield
-    const wild = !isPlain(a.values[at] ?? "")
     // Used up counts as met: two fields that were not compared are not called apart.
-    if (b.extents.some((y, i) => !work.spend(1) || x.covers(y) || y.covers(x) || (wild && !plain[i]))) return false
+    if (!b.extents.every(other => work.spend(1) && one.isApartFrom(other))) return false
   }
   return true
 }
-
-const isPlain = (value: string): boolean => !value.includes("*") && !value.includes("{")
 
 /** Headers and claims may carry several values at once, and then satisfy two fields that want different ones. */
 function isSingle({ attribute: { name } }: Criterion): boolean {

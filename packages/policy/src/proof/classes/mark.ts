@@ -4,6 +4,7 @@
 
 import type { PathTemplate } from "../../authorization/path-template.js"
 import type { Pattern } from "../../authorization/pattern.js"
+import { patternsApart } from "../../authorization/pattern-covers.js"
 import { type Cidr, cidrCovers } from "../../request/ip.js"
 import type { Step } from "./steps.js"
 
@@ -41,32 +42,17 @@ export type Mark = TextMark | BlockMark | ChoiceMark | SubjectMark
 
 /** Whether no value can bear both marks. Never wrongly true; where it is hard to see, false. */
 export function areApart(a: Mark, b: Mark): boolean {
-  if (a.kind === "text" && b.kind === "text") return textsApart(a.pattern, b.pattern)
+  if (a.kind === "text" && b.kind === "text") return textsApart(a, b)
   if (a.kind === "choice" && b.kind === "choice") return a.key !== b.key
   if (a.kind === "block" && b.kind === "block") return !cidrCovers(a.block, b.block) && !cidrCovers(b.block, a.block)
   if (a.kind === "subject" && b.kind === "subject") {
-    return textsApart(a.issuer?.pattern, b.issuer?.pattern) || textsApart(a.subject?.pattern, b.subject?.pattern)
+    return textsApart(a.issuer, b.issuer) || textsApart(a.subject, b.subject)
   }
   return false
 }
 
-/** The same for patterns of one text. */
-export function textsApart(a: Pattern | undefined, b: Pattern | undefined): boolean {
-  if (a === undefined || b === undefined) return false
-  if (a.kind === "exact") {
-    if (b.kind === "exact") return a.text !== b.text
-    if (b.kind === "prefix") return !a.text.startsWith(b.text)
-    if (b.kind === "template") return !a.text.startsWith(patternHead(b))
-    return b.kind === "suffix" && !a.text.endsWith(b.text)
-  }
-  if (b.kind === "exact") return textsApart(b, a)
-  if (a.kind === "template" || b.kind === "template") return headsApart(patternHead(a), patternHead(b))
-  if (a.kind === "prefix" && b.kind === "prefix") return !a.text.startsWith(b.text) && !b.text.startsWith(a.text)
-  return a.kind === "suffix" && b.kind === "suffix" && !a.text.endsWith(b.text) && !b.text.endsWith(a.text)
-}
-
-function headsApart(a: string, b: string): boolean {
-  return !a.startsWith(b) && !b.startsWith(a)
+function textsApart(a: TextMark | undefined, b: TextMark | undefined): boolean {
+  return a?.pattern !== undefined && b?.pattern !== undefined && patternsApart(a.pattern, b.pattern)
 }
 
 /** What every value of the mark begins with; of two marks that have a value in common one head begins with the other. */
