@@ -19,7 +19,7 @@ export interface Defaults {
 }
 
 const DRAIN_MS = 10_000
-const ANYWHERE: Defaults = { host: "0.0.0.0", port: "8080" }
+export const ANYWHERE: Defaults = { host: "0.0.0.0", port: "8080" }
 
 /** A flag wins over the environment, the environment over the default. */
 export function settingsOf(
@@ -61,9 +61,10 @@ export async function serve(
   name: string,
   makeListener: (settings: Settings) => RequestListener,
   defaults: Defaults = ANYWHERE,
+  args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   try {
-    const settings = settingsOf(process.argv.slice(2), process.env, defaults)
+    const settings = settingsOf(args, process.env, defaults)
     const server = await listen(makeListener(settings), settings)
     process.stdout.write(`${name} ${settings.version} listens on ${addressOf(server)}\n`)
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => drain(server))

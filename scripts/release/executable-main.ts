@@ -19,6 +19,7 @@ async function main(): Promise<void> {
       return
     case "httpbin":
     case "web":
+    case "shop":
       return sample(basename(process.argv0))
     default:
       await import("../../packages/cli/src/merlond.js")
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
 }
 
 async function sample(name: string): Promise<void> {
+  if (name === "shop") return void (await import("../../samples/src/shop.js"))
   const { serve } = await import("../../samples/src/serve.js")
   if (name === "httpbin") {
     const { echo } = await import("../../samples/src/echo.js")

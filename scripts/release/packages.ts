@@ -21,7 +21,7 @@ export const LEGAL = ["LICENSE", "NOTICE"] as const
 
 /** The samples without their sources: everything the pages name, and the programs where Node runs them. Their schemas lie beside them. */
 export function sampleEntries(prefix: string, withPrograms: boolean): readonly Entry[] {
-  const kinds = ["manifests", "policies", "keys", "answers", ...(withPrograms ? ["dist"] : [])]
+  const kinds = ["manifests", "policies", "keys", "answers", "shop", ...(withPrograms ? ["dist"] : [])]
   const samples = kinds
     .flatMap(kind => entriesOf(`samples/${kind}`, `${prefix}samples/${kind}/`))
     .filter(({ path }) => !/\.(map|d\.ts|tsbuildinfo)$|\.test\.js$/.test(path))

@@ -16,7 +16,7 @@ import { lookAtPort } from "./layout/free-port.js"
 import { IngressPort } from "./layout/ingress-port.js"
 import { chooseLayout, type Layout, LOOPBACK } from "./layout/layout.js"
 import { sampleDocuments } from "./layout/sample-documents.js"
-import { SERVICES } from "./layout/samples.js"
+import { SERVICES, SHOP_ENTRY } from "./layout/samples.js"
 import type { LocalMeshOptions } from "./local-mesh-options.js"
 import { withLocalSession } from "./local-session.js"
 import { until } from "./poll.js"
@@ -24,7 +24,7 @@ import { GRACE_MS } from "./processes/grace.js"
 import { httpGet } from "./processes/http-get.js"
 import { endLeftovers } from "./processes/leftovers.js"
 import { rotateLog, tailOf } from "./processes/log-file.js"
-import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan } from "./processes/process-plans.js"
+import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan, visitorPlan } from "./processes/process-plans.js"
 import { type ProcessPlan, ProcessSet } from "./processes/process-set.js"
 import { Readiness, type WatchedTarget } from "./processes/readiness.js"
 import {
@@ -128,13 +128,17 @@ export class MeshAttempt {
     if (programs.samples === undefined || !this.#options.samples) return
 
     const { samples } = programs
+    const { shop } = this.#options
     progress({ kind: "begin", text: "declaring the samples" })
     const members = this.#members
     const folders = await withLocalSession(this.#options, async session => {
-      await declareSamples(session, sampleDocuments(samples, session.names))
+      await declareSamples(session, sampleDocuments(samples, session.names, shop))
       return Promise.all(members.map(member => joinWorkload(session, member, layout.ports.mesh)))
     })
-    progress({ kind: "done", text: `${members.length} workloads declared in foo and app` })
+    progress({
+      kind: "done",
+      text: `${members.length} workloads declared in ${shop ? "foo, app and shop" : "foo and app"}`,
+    })
 
     progress({ kind: "begin", text: "starting the samples and their proxies" })
     const planned = members.map((member, index) => ({
@@ -148,6 +152,8 @@ export class MeshAttempt {
     this.#launch(planned.map(proxyPlan))
     for (const member of members) await this.#memberReady(member)
     await this.#openIngressPorts(layout)
+    const entry = shop ? planned.find(({ instance }) => instance.name === SHOP_ENTRY) : undefined
+    if (entry !== undefined) this.#launch([visitorPlan(entry)])
     progress({ kind: "done", text: `${members.length} workloads ready, each behind its proxy` })
   }
 

@@ -5,6 +5,7 @@ import { upArguments } from "./up-arguments.js"
 
 test.each([
   [[]],
+  [["--shop"]],
   [["--no-samples", "--mesh", "dubbo", "--domain", "dubbo.apache.org"]],
   [
     [

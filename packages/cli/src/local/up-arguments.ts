@@ -9,8 +9,20 @@ export interface UpRequest extends LayoutRequest {
 }
 
 export function upArguments(request: UpRequest, data: string): readonly string[] {
-  const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, consolePort, block, expose } =
-    request
+  const {
+    mesh,
+    domain,
+    samples,
+    shop,
+    apiPort,
+    meshPort,
+    meshListen,
+    webhookPort,
+    healthPort,
+    consolePort,
+    block,
+    expose,
+  } = request
   const numbers = {
     "--api-port": apiPort,
     "--mesh-port": meshPort,
@@ -22,6 +34,7 @@ export function upArguments(request: UpRequest, data: string): readonly string[]
   return [
     ...["--data", data, "--mesh", mesh, "--domain", domain],
     ...(samples ? [] : ["--no-samples"]),
+    ...(shop ? ["--shop"] : []),
     ...(meshListen === undefined ? [] : ["--mesh-listen", meshListen]),
     ...Object.entries(numbers).flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
     ...[...expose].flatMap(([service, port]) => ["--expose", `${service}=${port}`]),

@@ -54,6 +54,8 @@ export function upCommand(): Command {
         .description("Start a mesh on this machine: cluster, control plane, and samples behind a proxy each")
         .option("-d, --detach", "run in the background; stop with `merlonctl down`", false)
         .option("--no-samples", "start without sample workloads")
+        .option("--shop", "add a sample shop with steady traffic, one denied edge and one plaintext caller", false)
+        .option("--no-shop", "start without the sample shop (default)")
         .option("-f, --file <file>", "YAML file with the workloads to run; also updates a running mesh"),
     ),
   )
@@ -81,6 +83,7 @@ export function upCommand(): Command {
 const EXAMPLES = `
 Examples:
   merlonctl up
+  merlonctl up --shop
   merlonctl up --no-samples --detach
   merlonctl up -f mesh.yaml --detach
 

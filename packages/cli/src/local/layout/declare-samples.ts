@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples' namespaces, service accounts and Services in the cluster. What is there already stays as somebody has made
-// it.
+// Declares the samples in the cluster. An object that exists already stays as it is.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../../ctl/api/path.js"
@@ -9,7 +8,7 @@ import type { Session } from "../../ctl/session.js"
 
 export async function declareSamples(session: Session, documents: readonly AnyObject[]): Promise<void> {
   for (const body of documents) {
-    const path = pathOf(resourceOf(body.kind), { namespace: body.metadata.namespace }, { fieldManager: "merlonctl" })
+    const path = pathOf(resourceOf(body), { namespace: body.metadata.namespace }, { fieldManager: "merlonctl" })
     try {
       await session.api.request({ method: "POST", path, body })
     } catch (error) {
@@ -18,12 +17,13 @@ export async function declareSamples(session: Session, documents: readonly AnyOb
   }
 }
 
-function resourceOf(kind: string): Resource {
+function resourceOf({ apiVersion, kind }: AnyObject): Resource {
   const singular = kind.toLowerCase()
+  const [version = "", group = ""] = apiVersion.split("/").reverse()
   return {
-    group: "",
-    version: "v1",
-    plural: `${singular}s`,
+    group,
+    version,
+    plural: singular.replace(/y?$/, end => (end === "y" ? "ies" : "s")),
     singular,
     kind,
     namespaced: kind !== "Namespace",

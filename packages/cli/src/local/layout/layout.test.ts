@@ -4,7 +4,7 @@ import { type MeshRecord, newRecord } from "../record/mesh-record.js"
 import type { Look, Vacancy } from "./free-port.js"
 import { chooseLayout, type Layout, type LayoutRequest } from "./layout.js"
 
-const REQUEST: LayoutRequest = { samples: true, expose: new Map() }
+const REQUEST: LayoutRequest = { samples: true, shop: false, expose: new Map() }
 const USUAL = { api: 7_443, mesh: 15_012, webhook: 15_017, health: 15_014, console: 7_080 }
 
 const lookAt =

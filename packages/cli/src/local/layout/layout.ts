@@ -5,12 +5,14 @@ import type { ControlPlanePorts, IngressPortRecord, MeshRecord, WorkloadRecord }
 import { choosePlaces } from "./choose-places.js"
 import { choosePort, type PortRequest } from "./choose-port.js"
 import type { Look } from "./free-port.js"
-import { INSTANCES, type SampleInstance, SERVICES } from "./samples.js"
+import { type SampleInstance, SERVICES, sampleInstances } from "./samples.js"
 
 export const LOOPBACK = "127.0.0.1"
 
 export interface LayoutRequest {
   readonly samples: boolean
+  /** Whether the samples include the shop. */
+  readonly shop: boolean
   readonly apiPort?: number
   readonly meshPort?: number
   /** Where proxies are heard; the loopback address where absent. */
@@ -67,9 +69,10 @@ export async function chooseLayout(
   }
   if (!request.samples) return { ports, instances: [], workloads: [], waysIn: [], fallbackPorts, notes }
   const remembered = (before?.workloads ?? []).map(({ place }) => place)
-  const { places, note } = await choosePlaces({ count: INSTANCES.length, block: request.block, remembered }, look)
+  const instances = sampleInstances(request)
+  const { places, note } = await choosePlaces({ count: instances.length, block: request.block, remembered }, look)
   if (note !== undefined) notes.push(note)
-  const workloads = INSTANCES.flatMap(({ namespace, name, serviceAccount, application }, index) => {
+  const workloads = instances.flatMap(({ namespace, name, serviceAccount, application }, index) => {
     const place = places[index]
     return place === undefined
       ? []
@@ -87,5 +90,5 @@ export async function chooseLayout(
     })
     waysIn.push({ service, port })
   }
-  return { ports, instances: INSTANCES, workloads, waysIn, fallbackPorts, notes }
+  return { ports, instances, workloads, waysIn, fallbackPorts, notes }
 }

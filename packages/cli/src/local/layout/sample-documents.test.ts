@@ -3,13 +3,13 @@ import { fileURLToPath } from "node:url"
 import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"
 import { documentsOf, sampleDocuments } from "./sample-documents.js"
-import { INSTANCES, SERVICES } from "./samples.js"
+import { SERVICES, sampleInstances } from "./samples.js"
 
 const samples = fileURLToPath(new URL("../../../../../samples", import.meta.url))
 const dubbo = meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" })
 
 it("declares each namespace, service account and Service once, namespaces first", () => {
-  const found = sampleDocuments(samples, meshNames()).map(({ kind, metadata: { namespace, name } }) =>
+  const found = sampleDocuments(samples, meshNames(), false).map(({ kind, metadata: { namespace, name } }) =>
     [kind, namespace, name].filter(Boolean).join(" "),
   )
   expect(found).toEqual([
@@ -24,7 +24,7 @@ it("declares each namespace, service account and Service once, namespaces first"
 })
 
 it("lets the mesh in by its own label, whatever it is called", () => {
-  const labels = sampleDocuments(samples, dubbo)
+  const labels = sampleDocuments(samples, dubbo, false)
     .filter(({ kind }) => kind === "Namespace")
     .map(({ metadata }) => metadata.labels)
   expect(labels).toEqual([{ "dubbo-injection": "enabled" }, { "dubbo-injection": "enabled" }])
@@ -37,14 +37,26 @@ it("leads Services to ports by name, so that an instance may have another number
 })
 
 it("runs instances under accounts and behind Services that the manifests declare", () => {
-  const declared = sampleDocuments(samples, meshNames()).map(
+  const declared = sampleDocuments(samples, meshNames(), true).map(
     ({ kind, metadata: { namespace, name } }) => `${kind} ${namespace}/${name}`,
   )
-  for (const { namespace, serviceAccount } of INSTANCES) {
+  const instances = sampleInstances({ shop: true })
+  for (const { namespace, serviceAccount } of instances) {
     expect(declared).toContain(`ServiceAccount ${namespace}/${serviceAccount}`)
   }
   for (const service of SERVICES) {
     expect(declared).toContain(`Service ${service.namespace}/${service.name}`)
-    expect(INSTANCES.some(service.selects)).toBe(true)
+    expect(instances.some(service.selects)).toBe(true)
   }
+})
+
+it("declares the shop and its policies in the group of the mesh where it is asked for", () => {
+  const found = sampleDocuments(samples, dubbo, true).filter(({ metadata: { namespace } }) => namespace === "shop")
+  const policies = found.filter(({ apiVersion }) => apiVersion !== "v1")
+  expect(policies.map(({ apiVersion, kind, metadata: { name } }) => `${apiVersion} ${kind} ${name}`)).toEqual([
+    "security.dubbo.apache.org/v1alpha3 AuthorizationPolicy payment-callers",
+    "security.dubbo.apache.org/v1alpha3 AuthorizationPolicy ledger-callers",
+    "security.dubbo.apache.org/v1alpha3 PeerAuthentication ledger",
+    "security.dubbo.apache.org/v1alpha3 PolicyInvariant only-payment-reaches-ledger",
+  ])
 })

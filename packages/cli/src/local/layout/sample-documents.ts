@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the samples' manifests a local mesh declares: namespaces, service accounts and Services. Deployments would wait
-// for an orchestrator; their instances are declared workloads here.
+// What of the samples' manifests a local mesh declares: namespaces, service accounts, Services and the policies of the shop.
+// Deployments would wait for an orchestrator; their instances are declared workloads here.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,15 +8,16 @@ import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { parseAllDocuments } from "yaml"
 import type { AnyObject } from "../../ctl/catalog/resource.js"
 import { fieldsOf, listOf, textsOf } from "../../ctl/foreign.js"
-import { MANIFESTS } from "./samples.js"
+import { sampleManifests } from "./samples.js"
 
-const KINDS = ["Namespace", "ServiceAccount", "Service"]
+const POLICIES = ["AuthorizationPolicy", "PeerAuthentication", "PolicyInvariant"]
+const KINDS = ["Namespace", "ServiceAccount", "Service", ...POLICIES]
 /** The manifests are written for a mesh of this name. */
 const WRITTEN_FOR = meshNames({ mesh: "merlon", domain: "merlon.dev" })
 
 /** Each once, namespaces first. */
-export function sampleDocuments(samples: string, names: MeshNames): readonly AnyObject[] {
-  const texts = MANIFESTS.map(file => readFileSync(join(samples, "manifests", file), "utf8"))
+export function sampleDocuments(samples: string, names: MeshNames, shop: boolean): readonly AnyObject[] {
+  const texts = sampleManifests({ shop }).map(file => readFileSync(join(samples, file), "utf8"))
   const found = new Map<string, AnyObject>()
   for (const object of texts.flatMap(text => documentsOf(text, names))) {
     const { name, namespace = "" } = object.metadata
@@ -33,6 +34,7 @@ export function documentsOf(text: string, names: MeshNames): readonly AnyObject[
 }
 
 function ofMesh(object: AnyObject, names: MeshNames): AnyObject {
+  if (POLICIES.includes(object.kind)) return { ...object, apiVersion: `${names.securityGroup}/${names.version}` }
   if (object.kind !== "Namespace") return object
   const { [WRITTEN_FOR.injectionLabel]: injection, ...labels } = textsOf(object.metadata.labels)
   const label = injection === undefined ? {} : { [names.injectionLabel]: injection }

@@ -10,7 +10,7 @@ export interface SampleInstance {
   readonly labels: { readonly [name: string]: string }
   /** What runs behind its proxy: a program of the samples, or one that calls others. */
   readonly application:
-    | { readonly kind: "server"; readonly program: string; readonly version: string }
+    | { readonly kind: "server"; readonly program: string; readonly version: string; readonly args?: readonly string[] }
     | { readonly kind: "caller"; readonly args: readonly string[] }
     | { readonly kind: "command"; readonly spec: RunSpec; readonly port: number; readonly protocol: string }
 }
@@ -32,7 +32,7 @@ const web = (version: string): SampleInstance => ({
   application: { kind: "server", program: "web", version },
 })
 
-export const INSTANCES: readonly SampleInstance[] = [
+const INSTANCES: readonly SampleInstance[] = [
   {
     namespace: "foo",
     name: "httpbin-1",
@@ -51,6 +51,24 @@ export const INSTANCES: readonly SampleInstance[] = [
   },
 ]
 
+const shop = (name: string): SampleInstance => ({
+  namespace: "shop",
+  name: `${name}-1`,
+  serviceAccount: name,
+  labels: { app: name, version: "v1" },
+  application: { kind: "server", program: "shop", version: "v1", args: [name] },
+})
+
+/** A shop with steady traffic, one denied edge and one plaintext caller, of `--shop`. */
+const SHOP_INSTANCES = ["frontend", "cart", "checkout", "payment", "ledger"].map(shop)
+
+/** The instance that the visitor outside the mesh calls. */
+export const SHOP_ENTRY = "frontend-1"
+
+export function sampleInstances({ shop }: { readonly shop: boolean }): readonly SampleInstance[] {
+  return shop ? [...INSTANCES, ...SHOP_INSTANCES] : INSTANCES
+}
+
 const service = (namespace: string, name: string, port: number, otherwise: number): SampleService => ({
   namespace,
   name,
@@ -64,4 +82,8 @@ export const SERVICES: readonly SampleService[] = [
   service("app", "web", 80, 8_080),
 ]
 
-export const MANIFESTS: readonly string[] = ["httpbin.yaml", "web.yaml", "consumer.yaml"]
+const MANIFESTS = ["manifests/httpbin.yaml", "manifests/web.yaml", "manifests/consumer.yaml"]
+
+export function sampleManifests({ shop }: { readonly shop: boolean }): readonly string[] {
+  return shop ? [...MANIFESTS, "shop/shop.yaml"] : MANIFESTS
+}

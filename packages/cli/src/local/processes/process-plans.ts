@@ -78,10 +78,22 @@ export function applicationPlan(member: MemberParts): ProcessPlan {
     const launch = programs.merlond(["hold", "--folder", spec.cwd, "--", ...withPlace(spec.command, host, spec.port)])
     return { ...common, launch, env: withProxyEnvironment(env, place) }
   }
-  const { program, version } = application
-  const args = ["--host", place.address, "--port", String(place.application), "--version", version]
+  const { program, version, args: own = [] } = application
+  const args = [...own, "--host", place.address, "--port", String(place.application), "--version", version]
   const env = withProxyEnvironment(childEnvironment(process.env), place)
   return { ...common, launch: programs.sample(program, args), env }
+}
+
+/** The visitor of the shop. It has no proxy: it calls from outside the mesh, in plaintext. */
+export function visitorPlan({ place, data, programs }: Pick<MemberParts, "place" | "data" | "programs">): ProcessPlan {
+  const name = "shop.visitor"
+  const target = `http://${place.address}:${place.xserver}`
+  return {
+    name,
+    launch: programs.sample("shop", ["visitor", target]),
+    env: childEnvironment(process.env),
+    log: logPath(data, name),
+  }
 }
 
 export function proxyPlan({ instance, place, bootstrap, data, programs }: MemberParts): ProcessPlan {
