@@ -6,6 +6,7 @@ import { Authorization, type KnownRules, type RuleChoice } from "./authorization
 import type { Decision } from "./authorization/decision.js"
 import { explainAuthorization, type Trace } from "./authorization/explain.js"
 import { headersRead } from "./authorization/headers-read.js"
+import type { Issuers } from "./authorization/request-principal.js"
 import type { MeshConfig } from "./mesh/config.js"
 import { PeerModes } from "./peer/mode.js"
 import type { Attributes } from "./request/attributes.js"
@@ -13,7 +14,13 @@ import { ProtectedHeaders } from "./request/protected-headers.js"
 import type { PolicyDocument } from "./resources/document.js"
 import { select } from "./selection/select.js"
 import type { Workload } from "./selection/workload.js"
-import { compileTokenRules, issuersOf, type KeySetLookup, type TokenProgram } from "./tokens/program.js"
+import {
+  compileTokenRules,
+  issuersOf,
+  type KeySetLookup,
+  type TokenProgram,
+  type TokenRules,
+} from "./tokens/program.js"
 
 export interface Program {
   readonly workload: Workload
@@ -37,7 +44,9 @@ export function compile(
   known?: KnownRules,
 ): Program {
   const tokens = compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets)
-  const issuers = { enforced: issuersOf(tokens), promoted: issuersOf(tokens.shadow ?? tokens) }
+  // Istio separates issuer and subject at the last slash, whichever issuers are named.
+  const named = (rules: TokenRules): Issuers => (mesh.dialect === "istio" ? new Set() : issuersOf(rules))
+  const issuers = { enforced: named(tokens), promoted: named(tokens.shadow ?? tokens) }
   const policies = select("AuthorizationPolicy", documents, workload, mesh)
   const authorization = new Authorization(policies, mesh, issuers, choice, known)
   return {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The set under analysis, laid out once for all checks: documents by kind, rules compiled, and the reach of each policy.
 
-import { attributeTable } from "../authorization/attributes.js"
+import { type AttributeTable, attributeTable } from "../authorization/attributes.js"
 import { type CompiledRule, compileRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type {
@@ -36,7 +36,7 @@ export interface AnalysedRule {
 }
 
 /** A rule is laid out once for all workloads it reaches; what is compared of it does not depend on their issuers. */
-const ANY_WORKLOAD = attributeTable(new Set())
+export const anyWorkload = ({ dialect }: MeshConfig): AttributeTable => attributeTable(new Set(), dialect)
 
 /** What a policy reaches: one namespace or all, and the labels or the Services it insists on. */
 export interface Scope {
@@ -141,8 +141,11 @@ function compiledRules(policy: AuthorizationPolicy, mesh: MeshConfig): readonly 
   const known = COMPILED.get(mesh) ?? new WeakMap<AuthorizationPolicy, readonly CompiledRule[]>()
   COMPILED.set(mesh, known)
   const ref = { namespace: policy.metadata.namespace, name: policy.metadata.name }
-  const rules =
-    known.get(policy) ?? (policy.spec.rules ?? []).map((rule, i) => compileRule(ref, i, rule, mesh, ANY_WORKLOAD))
+  const compiled = (): readonly CompiledRule[] => {
+    const attributes = anyWorkload(mesh)
+    return (policy.spec.rules ?? []).map((rule, i) => compileRule(ref, i, rule, mesh, attributes))
+  }
+  const rules = known.get(policy) ?? compiled()
   known.set(policy, rules)
   return rules
 }

@@ -3,8 +3,9 @@
 // same parser as in validation, and the compiler insists on an attribute for each, so neither knows one the other does
 // not. One table serves one workload: how a request principal is read depends on the issuers named there.
 
+import type { Dialect } from "../mesh/config.js"
 import type { Attributes, Claim } from "../request/attributes.js"
-import { claimTexts } from "../request/claim-text.js"
+import { claimStrings, claimTexts } from "../request/claim-text.js"
 import { withoutTrailingDot } from "../request/host.js"
 import { type PlainAttribute, parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import {
@@ -14,6 +15,7 @@ import {
   type TextOptions,
   textAttribute,
 } from "./attribute.js"
+import { type Comparison, comparisonOf } from "./comparison.js"
 import type { Issuers } from "./request-principal.js"
 
 export interface AttributeTable {
@@ -29,10 +31,8 @@ const wildcard = { syntax: "wildcard" } as const
 const claimText = { syntax: "wildcard", httpOnly: true } as const
 const headerText = { syntax: "wildcard", httpOnly: true, emptyIsPresent: true } as const
 const fieldValue = { ...headerText, bytes: true } as const
-const hostText = { ...headerText, host: true } as const
 
 const principal = textAttribute("source.principal", wildcard, ({ peer }) => peer?.principal)
-const namespace = textAttribute("source.namespace", { syntax: "stars" }, ({ peer }) => peer?.namespace)
 const trustDomain = textAttribute("source.trustDomain", wildcard, ({ peer }) => peer?.trustDomain)
 const serviceAccount = textAttribute("source.serviceAccount", { syntax: "literal" }, ({ peer }) =>
   peer === undefined ? undefined : `${peer.namespace}/${peer.serviceAccount}`,
@@ -44,16 +44,17 @@ const destinationPort = textAttribute("destination.port", { syntax: "literal" },
   String(destinationPort),
 )
 const sni = textAttribute("connection.sni", wildcard, ({ sni }) => sni)
-const host = textAttribute("host", { ...hostText, ignoreCase: true }, attributes => hostOf(attributes)?.toLowerCase())
 const method = textAttribute("method", headerText, ({ http }) => http?.method)
-const path = textAttribute("path", { syntax: "path", httpOnly: true }, ({ http }) => http?.path)
-const audiences = claim("request.auth.audiences", ["aud"])
-const presenter = claim("request.auth.presenter", ["azp"])
 
-const operation = { hosts: host, ports: destinationPort, methods: method, paths: path } as const
-
-export function attributeTable(issuers: Issuers): AttributeTable {
+export function attributeTable(issuers: Issuers, dialect?: Dialect): AttributeTable {
   const requestPrincipal = requestPrincipalAttribute(issuers)
+  const comparison = comparisonOf(dialect)
+  const { pathSyntax, ignoresTrailingDot } = comparison
+  const namespace = namespaceAttribute(comparison)
+  const host = textAttribute("host", { ...headerText, host: ignoresTrailingDot, ignoreCase: true }, attributes =>
+    hostOf(attributes, comparison)?.toLowerCase(),
+  )
+  const path = textAttribute("path", { syntax: pathSyntax, httpOnly: true }, ({ http }) => http?.path)
   const plain: Readonly<Record<PlainAttribute, Attribute>> = {
     "source.ip": sourceIp,
     "remote.ip": remoteIp,
@@ -62,8 +63,8 @@ export function attributeTable(issuers: Issuers): AttributeTable {
     "source.serviceAccount": serviceAccount,
     "source.trustDomain": trustDomain,
     "request.auth.principal": requestPrincipal,
-    "request.auth.audiences": audiences,
-    "request.auth.presenter": presenter,
+    "request.auth.audiences": claim("request.auth.audiences", ["aud"], comparison),
+    "request.auth.presenter": claim("request.auth.presenter", ["azp"], comparison),
     "destination.ip": destinationIp,
     "destination.port": destinationPort,
     "connection.sni": sni,
@@ -78,15 +79,15 @@ export function attributeTable(issuers: Issuers): AttributeTable {
       ipBlocks: sourceIp,
       remoteIpBlocks: remoteIp,
     },
-    operation,
+    operation: { hosts: host, ports: destinationPort, methods: method, paths: path },
     condition(key) {
       const parsed = parseConditionKey(key)
       if ("problem" in parsed) return undefined
       switch (parsed.attribute) {
         case "request.headers":
-          return header(parsed.name)
+          return header(parsed.name, comparison)
         case "request.auth.claims":
-          return claim(key, parsed.path)
+          return claim(key, parsed.path, comparison)
         default:
           return plain[parsed.attribute]
       }
@@ -94,31 +95,43 @@ export function attributeTable(issuers: Issuers): AttributeTable {
   }
 }
 
-function hostOf({ http }: Attributes): string | undefined {
-  return http?.host === undefined ? undefined : withoutTrailingDot(http.host)
+function namespaceAttribute({ namespaceReachesAccount }: Comparison): Attribute {
+  const read = ({ peer }: Attributes) => peer?.namespace
+  const ours = textAttribute("source.namespace", { syntax: "stars" }, read)
+  if (!namespaceReachesAccount) return ours
+  // Whatever follows `/ns/` and ends before a slash; in the namespace `ns` also what follows the second one.
+  const reached = textAttribute("source.namespace", { syntax: "stars" }, ({ peer }) => {
+    if (peer?.namespace === undefined) return undefined
+    return [peer.namespace, `${peer.namespace}/sa`, ...(peer.namespace === "ns" ? ["sa"] : [])]
+  })
+  return { ...reached, show: attributes => ours.show(attributes) }
 }
 
-function headerOptions(name: string): TextOptions {
+function hostOf({ http }: Attributes, { ignoresTrailingDot }: Comparison): string | undefined {
+  return http?.host === undefined || !ignoresTrailingDot ? http?.host : withoutTrailingDot(http.host)
+}
+
+function headerOptions(name: string, { ignoresTrailingDot, pathSyntax }: Comparison): TextOptions {
   switch (name) {
     case ":path":
-      return { ...headerText, syntax: "target" }
+      return { ...headerText, syntax: pathSyntax === "path" ? "target" : "wildcard" }
     case ":authority":
     case "host":
-      return { ...fieldValue, host: true }
+      return { ...fieldValue, host: ignoresTrailingDot }
     default:
       return fieldValue
   }
 }
 
-function header(name: string): Attribute {
-  return textAttribute(`request.headers[${name}]`, headerOptions(name), attributes => {
+function header(name: string, comparison: Comparison): Attribute {
+  return textAttribute(`request.headers[${name}]`, headerOptions(name, comparison), attributes => {
     const { http } = attributes
     if (http === undefined) return undefined
     switch (name) {
       case ":authority":
       // HTTP/2 has `:authority` in place of `Host`; a rule must not hold or fail by the version a caller speaks.
       case "host":
-        return hostOf(attributes)
+        return hostOf(attributes, comparison)
       case ":method":
         return http.method
       case ":path":
@@ -131,14 +144,14 @@ function header(name: string): Attribute {
   })
 }
 
-function claim(name: string, claimSegments: readonly string[]): Attribute {
+function claim(name: string, claimSegments: readonly string[], { comparesNumbers }: Comparison): Attribute {
   return textAttribute(name, claimText, ({ token }: Attributes) => {
     let value: Claim | undefined = token?.claims
     for (const segment of claimSegments) {
       if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
       value = own(value as ClaimObject, segment) // not an array, as just tested
     }
-    return claimTexts(value)
+    return comparesNumbers ? claimTexts(value) : claimStrings(value)
   })
 }
 

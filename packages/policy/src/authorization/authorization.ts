@@ -194,7 +194,7 @@ function compilePolicies(
   choice: RuleChoice,
   known?: KnownRules,
 ): readonly CompiledPolicy[] {
-  const attributes = attributeTable(issuers)
+  const attributes = attributeTable(issuers, mesh.dialect)
   return policies.map(policy => compilePolicy(policy, mesh, attributes, choice, known))
 }
 

@@ -7,7 +7,8 @@ import { issuers, policies, requests } from "./testing/arbitraries.js"
 import { naiveAudit, naiveDecide } from "./testing/oracle.js"
 import { naming, workload } from "./testing/requests.js"
 
-const mesh = meshConfig({ trustDomainAliases: ["old.td"] })
+const ours = meshConfig({ trustDomainAliases: ["old.td"] })
+const meshes = fc.constantFrom(ours, { ...ours, dialect: "istio" as const })
 /** On a busy machine fewer runs rather than a timeout. */
 const runs = { numRuns: 400 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 
@@ -15,7 +16,7 @@ it("decides as the naive evaluator does", () => {
   const seen = new Map<string, number>()
   const asked = fc.array(requests, { minLength: 1, maxLength: 5 })
   fc.assert(
-    fc.property(policies, issuers, issuers, asked, (documents, named, shadowed, attributes) => {
+    fc.property(meshes, policies, issuers, issuers, asked, (mesh, documents, named, shadowed, attributes) => {
       const program = compile([...documents, naming(named), naming(shadowed, "Shadow")], workload, mesh)
       const enforced = documents.filter(({ spec }) => spec.enforcement !== "Shadow")
       for (const request of attributes) {
@@ -43,7 +44,7 @@ it("decides as the naive evaluator does", () => {
 
 it("explains what it decides", () => {
   fc.assert(
-    fc.property(policies, issuers, issuers, requests, (documents, named, shadowed, request) => {
+    fc.property(meshes, policies, issuers, issuers, requests, (mesh, documents, named, shadowed, request) => {
       const program = compile([...documents, naming(named), naming(shadowed, "Shadow")], workload, mesh)
       const { verdict, stage, policy, rule, audit, shadow, nearest } = decide(program, request)
       const { policies: traced, protocol, ...explained } = explain(program, request)
@@ -57,7 +58,7 @@ it("explains what it decides", () => {
 
 it("names for every ALLOW miss a field that really fails", () => {
   fc.assert(
-    fc.property(policies, requests, (documents, request) => {
+    fc.property(meshes, policies, requests, (mesh, documents, request) => {
       const program = compile(documents, workload, mesh)
       const { nearest } = decide(program, request)
       if (nearest === undefined) return

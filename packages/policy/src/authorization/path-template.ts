@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path templates: `{*}` stands for exactly one non-empty segment, `{**}` for any text including `/` and nothing at all.
-// Both take every character: a path that a template overlooks for its spelling would escape a DENY. The same reading
-// serves validation, the index and the explanation.
+// Both take every character: a path that a template overlooks for its spelling would escape a DENY. In Istio they take
+// only those that URIs allow. The same reading serves validation, the index and the explanation.
 
 export type TemplateSegment = { readonly literal: string } | "one"
 
@@ -19,6 +19,11 @@ export type TemplateFault =
   | `Contains segment ${string} with invalid string literal`
 
 export const isTemplate = (path: string): boolean => path.includes("{*}") || path.includes("{**}")
+
+const URI = /^[A-Za-z0-9\-._~%!$&'()+,;:@=*/]*$/
+
+/** Whether a template of Istio can match the path: its literals have no other characters, and its operators take none. */
+export const isUriPath = (path: string): boolean => URI.test(path)
 
 /** RFC 3986 section 3.3 `pchar` without `*`: what a literal segment may be written with. */
 const LITERAL = /^[A-Za-z0-9\-._~%!$&'()+,;:@=]+$/

@@ -2,7 +2,7 @@
 // Whether one pattern is certain to match everything another matches, and whether two are certain to have no text in
 // common. Where that is not plain to see the answer is no: an analysis built on it may miss a finding, never invent one.
 
-import type { PathTemplate } from "./path-template.js"
+import { isUriPath, type PathTemplate } from "./path-template.js"
 import { matchesStars, type Pattern } from "./pattern.js"
 
 export function patternCovers(wide: Pattern, narrow: Pattern): boolean {
@@ -16,7 +16,9 @@ export function patternCovers(wide: Pattern, narrow: Pattern): boolean {
     case "suffix":
       return ending(narrow).endsWith(wide.text)
     case "template":
-      if (narrow.kind === "exact") return matchesTemplate(wide.template, narrow.text)
+      if (narrow.kind === "exact") {
+        return matchesTemplate(wide.template, narrow.text) && (!wide.ofUri || isUriPath(narrow.text))
+      }
       return narrow.kind === "template" && wide.text === narrow.text
     case "stars":
       if (narrow.kind === "exact") return matchesStars(wide.pieces, narrow.text)

@@ -7,11 +7,17 @@ import { isTemplate, type PathTemplate, parseTemplate } from "./path-template.js
 export type Pattern =
   | { readonly kind: "exact" | "prefix" | "suffix"; readonly text: string }
   | { readonly kind: "present" }
-  | { readonly kind: "template"; readonly text: string; readonly template: PathTemplate }
+  | {
+      readonly kind: "template"
+      readonly text: string
+      readonly template: PathTemplate
+      /** Whether it matches only what `isUriPath` does. */
+      readonly ofUri: boolean
+    }
   | { readonly kind: "stars"; readonly pieces: readonly string[] }
 
 /** How the values of one attribute are read. */
-export type PatternSyntax = "literal" | "wildcard" | "path" | "target" | "stars"
+export type PatternSyntax = "literal" | "wildcard" | "path" | "istio-path" | "target" | "stars"
 
 export function parsePattern(value: string, syntax: PatternSyntax): Pattern {
   switch (syntax) {
@@ -19,7 +25,9 @@ export function parsePattern(value: string, syntax: PatternSyntax): Pattern {
       return { kind: "exact", text: value }
     case "path":
       if (EVERY_PATH.includes(value)) return { kind: "present" }
-      return isTemplate(value) ? templatePattern(value) : wildcardPattern(value)
+      return isTemplate(value) ? templatePattern(value, false) : wildcardPattern(value)
+    case "istio-path":
+      return isTemplate(value) ? templatePattern(value, true) : wildcardPattern(value)
     case "target":
       return value === "/*" ? { kind: "present" } : wildcardPattern(value)
     case "wildcard":
@@ -40,11 +48,11 @@ function wildcardPattern(value: string): Pattern {
   return { kind: "exact", text: value }
 }
 
-function templatePattern(value: string): Pattern {
+function templatePattern(value: string, ofUri: boolean): Pattern {
   const template = parseTemplate(value)
   // Validation refuses such a path. Should one get here all the same, refusing to compile keeps the last good program.
   if (typeof template === "string") throw new RangeError(`invalid path template \`${value}\`: ${template}`)
-  return { kind: "template", text: value, template }
+  return { kind: "template", text: value, template, ofUri }
 }
 
 function starsPattern(value: string): Pattern {

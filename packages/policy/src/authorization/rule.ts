@@ -21,7 +21,7 @@ export interface RuleRef {
   readonly rule: number
   /** `ns[…]-policy[…]-rule[…]`, as logs and dashboards of other meshes know it. */
   readonly id: string
-  /** What people call it in a mesh whose rules have names of their own: `MeshConfig.ruleNames`. */
+  /** What people call it in a mesh whose rules have names of their own: `MeshConfig.dialect`. */
   readonly alias?: string
   /** The external authorizer that a CUSTOM rule asks. */
   readonly provider?: string
@@ -137,7 +137,7 @@ export function compileRule(
     policy,
     rule: index,
     id,
-    ...(mesh.ruleNames === "istio" && { alias: id }),
+    ...(mesh.dialect === "istio" && { alias: id }),
     ...(provider !== undefined && { provider }),
   }
   const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]

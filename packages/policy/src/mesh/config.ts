@@ -6,6 +6,8 @@ import { type MeshNames, meshNames } from "./names.js"
 export const PATH_NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"] as const
 export type PathNormalization = (typeof PATH_NORMALIZATIONS)[number]
 
+export type Dialect = "istio"
+
 export interface MeshConfig {
   readonly names: MeshNames
   readonly trustDomain: string
@@ -14,8 +16,11 @@ export interface MeshConfig {
   readonly pathNormalization: PathNormalization
   /** How many proxies in front of us append to `X-Forwarded-For` and are believed. */
   readonly numTrustedProxies: number
-  /** Rules are told by the names that Istio's logs have; absent, by their policy and position. */
-  readonly ruleNames?: "istio"
+  /**
+   * Where Istio decides otherwise than Merlon, policies mean what they mean there, and rules have the names of its logs. For
+   * analysis alone: our proxies decide as Merlon does.
+   */
+  readonly dialect?: Dialect
 }
 
 type MeshSettings = Partial<Omit<MeshConfig, "pathNormalization">> & {

@@ -86,7 +86,7 @@ function policyRegions(policy: AuthorizationPolicy, trial: Trial, mesh: MeshConf
   const { namespace, name } = policy.metadata
   const ref = { namespace, name }
   const action = actionOf(policy)
-  const table = attributeTable(trial.program.authorization.issuers.enforced)
+  const table = attributeTable(trial.program.authorization.issuers.enforced, trial.program.mesh.dialect)
   const words = (rule: Rule): string => describeRule(compileRule(ref, 0, rule, mesh, table))
   return (policy.spec.rules ?? []).flatMap((rule, index) => {
     const own: RuleRef = { policy: ref, rule: index, id: `ns[${namespace}]-policy[${name}]-rule[${index}]` }

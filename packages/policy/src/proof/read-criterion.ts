@@ -2,6 +2,7 @@
 // A field of a compiled rule as a condition of the search. What the frame settles (a claim where there is no token) is a
 // plain yes or no; what depends on something the search does not follow is `opaque`.
 
+import type { Comparison } from "../authorization/comparison.js"
 import type { Criterion } from "../authorization/criterion.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
 import { type Issuers, readPrincipal } from "../authorization/request-principal.js"
@@ -63,7 +64,7 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
     case "source.principal":
       return frame.identity ? on(space.peer, value => textMark(value, "wildcard")) : absent
     case "source.namespace":
-      return frame.identity ? on(space.peer, namespaceMark) : absent
+      return frame.identity ? on(space.peer, value => namespaceMark(value, space.comparison)) : absent
     case "source.trustDomain":
       return frame.identity ? on(space.peer, trustDomainMark) : absent
     case "source.serviceAccount":
@@ -81,11 +82,11 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
       if (!frame.identity && frame.protocol === "http") return absent
       return on(space.sni, value => textMark(value, "wildcard"))
     case "host":
-      return on(space.host, value => hostMark(value, true))
+      return on(space.host, value => hostMark(value, true, space.comparison))
     case "method":
       return on(space.method, headerMark)
     case "path":
-      return on(space.path, value => textMark(value, "path"))
+      return on(space.path, value => textMark(value, space.comparison.pathSyntax))
     case "request.auth.principal":
       if (!hasToken(frame)) return absent
       return { dimension: space.subject, negated, marks: values.map(value => principalMark(value, context.issuers)) }
@@ -118,7 +119,7 @@ function readKeyed(
   switch (parsed.name) {
     case ":authority":
     case "host":
-      return on(space.host, value => hostMark(value, false))
+      return on(space.host, value => hostMark(value, false, space.comparison))
     case ":method":
       return on(space.method, headerMark)
     case ":scheme":
@@ -182,8 +183,10 @@ const claimMark = (value: string): TextMark => textMark(value, "wildcard")
 
 const headerMark = (value: string): TextMark => textMark(value, "wildcard", { emptyIsPresent: true })
 
-const hostMark = (value: string, ignoreCase: boolean): TextMark =>
-  textMark(hostPatternWithoutDot(value), "wildcard", { emptyIsPresent: true, ignoreCase })
+function hostMark(value: string, ignoreCase: boolean, { ignoresTrailingDot }: Comparison): TextMark {
+  const compared = ignoresTrailingDot ? hostPatternWithoutDot(value) : value
+  return textMark(compared, "wildcard", { emptyIsPresent: true, ignoreCase })
+}
 
 function blockMark(value: string): Mark {
   const block = parseCidr(value)
@@ -200,9 +203,12 @@ function identityMark(what: string, value: string, steps: () => readonly Step[])
   return { kind: "text", key: JSON.stringify([what, value]), steps, pattern: undefined }
 }
 
-function namespaceMark(value: string): TextMark {
-  const name = () => stepsOf(parsePattern(value, "stars"), { star: SEGMENT_REST })
-  const steps = () => [...ANY_SEGMENT, ...literal("/ns/"), ...name(), ...literal("/sa/"), REST]
+function namespaceMark(value: string, { namespaceReachesAccount }: Comparison): TextMark {
+  const name = (star: Step) => stepsOf(parsePattern(value, "stars"), { star })
+  const steps = () =>
+    namespaceReachesAccount
+      ? [REST, ...literal("/ns/"), ...name(REST), ...literal("/"), REST]
+      : [...ANY_SEGMENT, ...literal("/ns/"), ...name(SEGMENT_REST), ...literal("/sa/"), REST]
   return identityMark("namespace", value, steps)
 }
 

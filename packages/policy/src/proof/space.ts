@@ -2,6 +2,7 @@
 // The dimensions of all requests to one workload. Both sides of a comparison share a space, so that the same attribute is
 // the same dimension on both.
 
+import { type Comparison, comparisonOf } from "../authorization/comparison.js"
 import type { MeshConfig } from "../mesh/config.js"
 import {
   addressDimension,
@@ -95,6 +96,10 @@ export class Space {
       this.#marks.set(id, mark)
     }
     return mark
+  }
+
+  get comparison(): Comparison {
+    return comparisonOf(this.#options.mesh.dialect)
   }
 
   get trustDomain(): string {

@@ -63,7 +63,7 @@ export function witnessOf(assignment: Assignment, frame: Frame, space: Space, wo
     ...connection,
     method: text(space.method, "GET"),
     scheme: text(space.scheme, "http"),
-    ...(typeof host === "string" ? { host: hostComparedAs(host) } : {}),
+    ...(typeof host === "string" ? { host: space.comparison.ignoresTrailingDot ? hostComparedAs(host) : host } : {}),
     path: text(space.path, "/"),
     headers: { ...headersOf(assignment, space), ...(frame.token === "preflight" ? PREFLIGHT : {}) },
     ...(typeof frame.token === "string" ? {} : { token: tokenOf(assignment, frame.token.at, space) }),

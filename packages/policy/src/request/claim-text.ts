@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a claim is compared with what a policy writes: as its text. A boolean or number has the text that JSON gives it, so
-// that a DENY on `banned: true` denies; lists are compared element by element, objects and null never.
+// that a DENY on `banned: true` denies; lists are compared element by element, objects and null never. Istio compares
+// strings alone.
 
 import type { Claim } from "./attributes.js"
 
@@ -24,4 +25,10 @@ export function claimTexts(claim: Claim | undefined): string | readonly string[]
   // Most lists are of strings, and are asked with every request.
   if (claim.every(item => typeof item === "string")) return claim
   return claim.flatMap(item => claimText(item) ?? [])
+}
+
+/** Of these the strings alone. */
+export function claimStrings(claim: Claim | undefined): string | readonly string[] | undefined {
+  if (Array.isArray(claim)) return claim.filter(item => typeof item === "string")
+  return typeof claim === "string" ? claim : undefined
 }

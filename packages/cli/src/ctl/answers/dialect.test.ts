@@ -88,6 +88,14 @@ describe("a set of policies for Istio", () => {
     expect(out).toMatch(/read: 1 policy, 1 workload|ns\[shop\]-policy\[cart\]-rule\[0\] matches/)
   })
 
+  it("is decided as Istio decides: a template matches only characters that URIs allow", async () => {
+    const file = put("a.yaml", policy("no", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/{**}"] } }] }] }))
+    await explain(file, "/x")
+    expect(out).toMatch(/^denied/m)
+    await explain(file, "/[x")
+    expect(out).toMatch(/^allowed/m)
+  })
+
   it("may stand beside invariants in Merlon's group", async () => {
     const spec = { never: [{ name: "no deletes", to: [{ operation: { methods: ["DELETE"] } }] }] }
     const invariant = policy("limits", spec, "security.merlon.dev/v1alpha3", "PolicyInvariant")
@@ -150,7 +158,6 @@ describe("the configuration of the mesh", () => {
     ["an unknown normalization", { pathNormalization: { normalization: "ALL" } }, "known are DEFAULT"],
     ["a trust domain that is no text", { trustDomain: 5 }, "no valid `trustDomain`"],
     ["aliases that are no list", { trustDomainAliases: "a" }, "no valid `trustDomainAliases`"],
-    ["a number of proxies below 0", { defaultConfig: { gatewayTopology: { numTrustedProxies: -1 } } }, "numTrusted"],
     ["a ConfigMap that cannot be parsed", { ...CONFIG_MAP, data: { mesh: "a: [" } }, "not one YAML document"],
   ])("is refused if it is %s", async (_, config, message) => {
     expect(await explain(put("p.yaml", ALLOW_GET), "/", "--mesh-config", put("mesh.yaml", config))).toBe(1)

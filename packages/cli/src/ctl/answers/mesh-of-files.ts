@@ -23,11 +23,12 @@ export async function meshOfFiles(
     if (path !== undefined) throw usageError("`--mesh-config` is Istio's; these policies are not")
     return meshConfig({ names, ...givenSettings(flags) })
   }
-  note("these are Istio's policies, decided by Merlon's rules; docs/semantics.md lists where Istio decides otherwise")
+  note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
   const written = path === undefined ? writtenIn(texts) : namedConfig({ name: path, text: await readText(path) })
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
-  const dialect = { names: { ...names, rootNamespace }, ruleNames: "istio" } as const
-  return meshConfig({ ...dialect, ...settings, ...givenSettings(flags) })
+  // A sidecar of Istio believes the last address of `X-Forwarded-For`, whoever sent it.
+  const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
+  return meshConfig({ ...istio, ...settings, ...givenSettings(flags) })
 }
 
 function namedConfig({ name, text }: SourceText): Fields {
@@ -67,17 +68,14 @@ interface IstioSettings extends Partial<Omit<MeshConfig, "names">> {
 
 function settingsIn(config: Fields): IstioSettings {
   const { normalization } = fieldsOf(config.pathNormalization)
-  const { numTrustedProxies: proxies } = fieldsOf(fieldsOf(config.defaultConfig).gatewayTopology)
   const trustDomain = setting("trustDomain", config.trustDomain, isText)
   const rootNamespace = setting("rootNamespace", config.rootNamespace, isText)
   const trustDomainAliases = setting("trustDomainAliases", config.trustDomainAliases, isTexts)
-  const numTrustedProxies = setting("numTrustedProxies", proxies, isCount)
   return {
     ...(trustDomain !== undefined && { trustDomain }),
     ...(rootNamespace !== undefined && { rootNamespace }),
     ...(trustDomainAliases !== undefined && { trustDomainAliases }),
     ...(normalization !== undefined && { pathNormalization: normalizationOf(normalization) }),
-    ...(numTrustedProxies !== undefined && { numTrustedProxies }),
   }
 }
 
@@ -89,7 +87,6 @@ function setting<T>(name: string, value: unknown, isRight: (value: unknown) => v
 
 const isText = (value: unknown): value is string => typeof value === "string"
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText)
-const isCount = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
 
 function normalizationOf(value: unknown): PathNormalization {
   // Istio's word for its own default.

@@ -11,7 +11,7 @@ import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
-type Settings = Omit<MeshConfig, "names" | "ruleNames">
+type Settings = Omit<MeshConfig, "names" | "dialect">
 
 const FLAGS: Readonly<Record<keyof Settings, string>> = {
   trustDomain: "--trust-domain",

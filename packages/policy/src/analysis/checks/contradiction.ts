@@ -3,7 +3,6 @@
 // that want different values of one attribute, a path that normalisation never leaves behind. Of an invariant's `never` such
 // an alternative holds vacuously.
 
-import { attributeTable } from "../../authorization/attributes.js"
 import type { Clause, Criterion } from "../../authorization/criterion.js"
 import { isTemplate } from "../../authorization/path-template.js"
 import { type CompiledRule, compileRule } from "../../authorization/rule.js"
@@ -11,7 +10,7 @@ import type { MeshConfig } from "../../mesh/config.js"
 import { normalizePath } from "../../request/path.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
-import type { PolicySet, Scope } from "../policy-set.js"
+import { anyWorkload, type PolicySet, type Scope } from "../policy-set.js"
 import { limited, type Steps, type Work } from "../work.js"
 
 interface Stated {
@@ -21,9 +20,6 @@ interface Stated {
   /** Undefined of an invariant: it is asked of workloads that it names itself. */
   readonly scope?: Scope
 }
-
-/** What is compared does not depend on a workload's issuers. */
-const ANY_WORKLOAD = attributeTable(new Set())
 
 export function* contradictions(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
@@ -35,9 +31,10 @@ export function* contradictions(set: PolicySet, work: Work): Steps<readonly Anal
 }
 
 function* nevers({ invariants, mesh }: PolicySet): Generator<Stated> {
+  const attributes = anyWorkload(mesh)
   for (const policy of invariants) {
     for (const [index, { name: _, ...rule }] of (policy.spec.never ?? []).entries()) {
-      const compiled = compileRule(policy.metadata, index, rule, mesh, ANY_WORKLOAD)
+      const compiled = compileRule(policy.metadata, index, rule, mesh, attributes)
       yield { policy, at: `spec.never[${index}]`, compiled }
     }
   }

@@ -2,22 +2,19 @@
 // Statements that something is never let in, under one spelling of it alone: `never` on `/admin` is proved to hold while
 // `/admin/` is open to everybody.
 
-import { attributeTable } from "../../authorization/attributes.js"
 import { compileRule } from "../../authorization/rule.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
-import type { PolicySet } from "../policy-set.js"
+import { anyWorkload, type PolicySet } from "../policy-set.js"
 import { ruleCovers } from "../rule-covers.js"
 import { limited, type Steps, type Work } from "../work.js"
 import { closedIn, firstPassed, othersWords, requestWords } from "./first-passed.js"
 
-/** What is compared does not depend on a workload's issuers. */
-const ANY_WORKLOAD = attributeTable(new Set())
-
 export function* statedSpellings(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
+  const attributes = anyWorkload(set.mesh)
   for (const invariant of set.invariants) {
     for (const [index, { name: _, ...rule }] of (invariant.spec.never ?? []).entries()) {
-      const statement = compileRule(invariant.metadata, index, rule, set.mesh, ANY_WORKLOAD)
+      const statement = compileRule(invariant.metadata, index, rule, set.mesh, attributes)
       // Compiling is the dear part, and no comparison.
       yield
       for (const place of closedIn(statement, false)) {

@@ -89,7 +89,7 @@ export function unknownIssuers(set: PolicySet, work: Work): Steps<readonly Analy
       if (issuers === undefined) return []
       return principals.flatMap(({ field, values }) =>
         values.flatMap(value => {
-          const { issuer } = readPrincipal(value, issuers)
+          const { issuer } = readPrincipal(value, set.mesh.dialect === "istio" ? new Set() : issuers)
           if (issuer.kind !== "exact" || issuers.has(issuer.text)) return []
           const why = `no RequestAuthentication in scope has the issuer \`${issuer.text}\` of \`${value}\``
           const near = fixes.size < MAX_COMPARED ? [...issuers].slice(0, MAX_COMPARED) : []

@@ -36,7 +36,7 @@ export class PatternIndex<V> {
         this.#suffixes ??= new RadixTree("suffixes")
         return this.#suffixes.entry(pattern.text, create)
       case "template":
-        this.#templates ??= new TemplateTrie()
+        this.#templates ??= new TemplateTrie(pattern.ofUri)
         return this.#templates.entry(pattern.template, create)
       case "stars": {
         this.#stars ??= new RadixTree("prefixes")

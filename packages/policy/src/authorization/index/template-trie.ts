@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path templates by segment, so that templates which share a beginning are walked once and a path is cut once.
 
-import type { PathTemplate } from "../path-template.js"
+import { isUriPath, type PathTemplate } from "../path-template.js"
 import { RadixTree } from "./radix-tree.js"
 
 interface Node<V> {
@@ -32,6 +32,12 @@ const node = <V>(): Node<V> => ({
 
 export class TemplateTrie<V> {
   readonly #root = node<V>()
+  readonly #ofUri: boolean
+
+  /** `ofUri`: of all its templates, see `Pattern`. */
+  constructor(ofUri: boolean) {
+    this.#ofUri = ofUri
+  }
 
   entry({ head, tail }: PathTemplate, create: () => V): V {
     let at = this.#root
@@ -55,7 +61,7 @@ export class TemplateTrie<V> {
 
   /** Visits the value of every template that the whole path matches until one visit says true. */
   some(path: string, visit: (value: V) => boolean): boolean {
-    return path.charCodeAt(0) === SLASH && walk(this.#root, path, 1, visit)
+    return path.charCodeAt(0) === SLASH && (!this.#ofUri || isUriPath(path)) && walk(this.#root, path, 1, visit)
   }
 }
 

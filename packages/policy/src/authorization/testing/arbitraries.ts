@@ -19,7 +19,7 @@ const principals = pick(
   "old.td/ns/bar/sa/b",
   "*b",
 )
-const namespaces = pick("foo", "bar", "*", "f*", "*r", "b*r", "*o*", "prod-*-eu", "prod-*")
+const namespaces = pick("foo", "bar", "*", "f*", "*r", "b*r", "*o*", "prod-*-eu", "prod-*", "*sa")
 const serviceAccounts = pick("a", "b", "foo/a", "bar/b", "bar/a")
 const trustDomains = pick("cluster.local", "old.td", "*.td", "other*", "*")
 const requestPrincipals = pick(

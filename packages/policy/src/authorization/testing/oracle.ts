@@ -86,14 +86,14 @@ function usesHttp({ from = [], to = [], when = [] }: Rule): boolean {
 
 function ruleMatches({ from = [], to = [], when = [] }: Rule, namespace: string, a: Attributes, known: Known): boolean {
   const fromOk = from.length === 0 || from.some(({ source }) => sourceMatches(source ?? {}, namespace, a, known))
-  const toOk = to.length === 0 || to.some(({ operation }) => operationMatches(operation ?? {}, a))
+  const toOk = to.length === 0 || to.some(({ operation }) => operationMatches(operation ?? {}, a, known))
   return fromOk && toOk && when.every(condition => conditionMatches(condition, namespace, a, known))
 }
 
 function sourceMatches(s: Source, namespace: string, a: Attributes, known: Known): boolean {
   return (
     both(s.principals, s.notPrincipals, value => principal(value, a, known)) &&
-    both(s.namespaces, s.notNamespaces, value => peerNamespace(value, a)) &&
+    both(s.namespaces, s.notNamespaces, value => peerNamespace(value, a, known)) &&
     both(s.serviceAccounts, s.notServiceAccounts, value => serviceAccount(value, namespace, a)) &&
     both(s.trustDomains, s.notTrustDomains, value => trustDomain(value, a, known)) &&
     both(s.ipBlocks, s.notIpBlocks, value => inBlock(value, a.sourceIp)) &&
@@ -103,18 +103,15 @@ function sourceMatches(s: Source, namespace: string, a: Attributes, known: Known
   )
 }
 
-function operationMatches(o: Operation, a: Attributes): boolean {
+function operationMatches(o: Operation, a: Attributes, known: Known): boolean {
   const { http } = a
+  const named = (host: string): string => (isIstio(known) ? host : undotted(host)).toLowerCase()
   if (!both(o.ports, o.notPorts, value => Number(value) === a.destinationPort)) return false
   if (http === undefined) return true
   return (
-    both(
-      o.hosts,
-      o.notHosts,
-      value => http.host !== undefined && text(undotted(value.toLowerCase()), undotted(http.host.toLowerCase()), true),
-    ) &&
+    both(o.hosts, o.notHosts, value => http.host !== undefined && text(named(value), named(http.host), true)) &&
     both(o.methods, o.notMethods, value => text(value, http.method, true)) &&
-    both(o.paths, o.notPaths, value => path(value, http.path))
+    both(o.paths, o.notPaths, value => (isIstio(known) ? istioPath : path)(value, http.path))
   )
 }
 
@@ -126,7 +123,9 @@ function conditionMatches(c: Condition, namespace: string, a: Attributes, known:
 function conditionValue(key: string, value: string, namespace: string, a: Attributes, known: Known): boolean {
   const anyOf = (found: Claim | undefined): boolean =>
     (Array.isArray(found) ? found : [found]).some(
-      item => ["string", "number", "boolean"].includes(typeof item) && text(value, `${item}`, false),
+      item =>
+        (isIstio(known) ? ["string"] : ["string", "number", "boolean"]).includes(typeof item) &&
+        text(value, `${item}`, false),
     )
   switch (key) {
     case "source.ip":
@@ -142,7 +141,7 @@ function conditionValue(key: string, value: string, namespace: string, a: Attrib
     case "source.principal":
       return principal(value, a, known)
     case "source.namespace":
-      return peerNamespace(value, a)
+      return peerNamespace(value, a, known)
     case "source.serviceAccount":
       return serviceAccount(value, namespace, a)
     case "source.trustDomain":
@@ -155,8 +154,8 @@ function conditionValue(key: string, value: string, namespace: string, a: Attrib
       return anyOf(a.token?.claims.azp)
   }
   const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1]?.toLowerCase()
-  if (header === ":path" && value === "/*") return a.http !== undefined
-  if (header === "host" || header === ":authority")
+  if (header === ":path" && value === "/*" && !isIstio(known)) return a.http !== undefined
+  if (!isIstio(known) && (header === "host" || header === ":authority"))
     return headerLines(header, a).some(line => text(undotted(value), undotted(line), true))
   if (header !== undefined) return headerLines(header, a).some(line => text(value, line, true))
   const inner = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1] ?? ""
@@ -210,6 +209,17 @@ function path(pattern: string, value: string): boolean {
   return new RegExp(`^${expression}$`, "s").test(value)
 }
 
+/** As Istio's control plane writes a template for Envoy. */
+function istioPath(pattern: string, value: string): boolean {
+  if (!pattern.includes("{*}") && !pattern.includes("{**}")) return text(pattern, value, false)
+  const expression = escaped(pattern)
+    .replaceAll("\\{\\*\\*\\}", "[a-zA-Z0-9-._~%!$&'()+,;:@=/*]*")
+    .replaceAll("\\{\\*\\}", "[a-zA-Z0-9-._~%!$&'()+,;:@=*]+")
+  return new RegExp(`^${expression}$`, "s").test(value)
+}
+
+const isIstio = ({ mesh }: Known): boolean => mesh.dialect === "istio"
+
 function principal(value: string, { peer }: Attributes, known: Known): boolean {
   if (peer === undefined) return false
   const domains = [known.mesh.trustDomain, ...known.mesh.trustDomainAliases]
@@ -219,8 +229,10 @@ function principal(value: string, { peer }: Attributes, known: Known): boolean {
   return written.some(pattern => text(pattern, peer.uri.replace("spiffe://", ""), false))
 }
 
-function peerNamespace(value: string, { peer }: Attributes): boolean {
-  return peer !== undefined && new RegExp(`^${value.split("*").map(escaped).join(".*")}$`).test(peer.namespace)
+function peerNamespace(value: string, { peer }: Attributes, known: Known): boolean {
+  if (peer === undefined) return false
+  const name = value.split("*").map(escaped).join(".*")
+  return isIstio(known) ? new RegExp(`^.*/ns/${name}/.*$`).test(peer.uri) : new RegExp(`^${name}$`).test(peer.namespace)
 }
 
 function serviceAccount(value: string, namespace: string, { peer }: Attributes): boolean {
@@ -245,7 +257,8 @@ function inBlock(value: string, address: IpAddress): boolean {
   return bits(block.address).slice(0, block.bits) === bits(address).slice(0, block.bits)
 }
 
-function requestPrincipal(value: string, { token }: Attributes, { issuers }: Known): boolean {
+function requestPrincipal(value: string, { token }: Attributes, known: Known): boolean {
+  const issuers = isIstio(known) ? [] : known.issuers
   const { issuer, subject } = token ?? {}
   if (issuer === undefined || subject === undefined) return false
   const slash = value.lastIndexOf("/")

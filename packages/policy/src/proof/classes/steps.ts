@@ -2,11 +2,11 @@
 // A pattern as the steps of a small automaton: each takes one character of a set, once or any number of times. Every
 // kind of pattern that a policy can write is such a row, so one machine finds the classes of them all.
 
-import type { PathTemplate } from "../../authorization/path-template.js"
+import { isUriPath, type PathTemplate } from "../../authorization/path-template.js"
 import type { Pattern } from "../../authorization/pattern.js"
 
-/** The characters that fit: some, any, or any but the slash. */
-export type Fitting = { readonly of: string } | "any" | "segment"
+/** The characters that fit: some, any, any but the slash, or of these those that a template of Istio takes. */
+export type Fitting = { readonly of: string } | "any" | "segment" | "uri" | "uri segment"
 
 export interface Step {
   readonly fits: Fitting
@@ -14,7 +14,6 @@ export interface Step {
 }
 
 export const REST: Step = { fits: "any", many: true }
-const IN_SEGMENT: Step = { fits: "segment", many: false }
 export const SEGMENT_REST: Step = { fits: "segment", many: true }
 
 export function literal(text: string, ignoreCase = false): readonly Step[] {
@@ -46,26 +45,37 @@ export function stepsOf(pattern: Pattern, { emptyIsPresent, ignoreCase, star = R
     case "present":
       return emptyIsPresent ? [star] : [{ ...star, many: false }, star]
     case "template":
-      return templateSteps(pattern.template)
+      return templateSteps(pattern.template, pattern.ofUri)
     case "stars":
       return pattern.pieces.flatMap((piece, at) => [...(at === 0 ? [] : [star]), ...literal(piece)])
   }
 }
 
-function templateSteps({ head, tail }: PathTemplate): readonly Step[] {
+function templateSteps({ head, tail }: PathTemplate, ofUri: boolean): readonly Step[] {
   const steps: Step[] = []
+  const inSegment = ofUri ? "uri segment" : "segment"
   for (const segment of head) {
     steps.push(...literal("/"))
-    if (segment === "one") steps.push(IN_SEGMENT, SEGMENT_REST)
+    if (segment === "one") steps.push({ fits: inSegment, many: false }, { fits: inSegment, many: true })
     else steps.push(...literal(segment.literal))
   }
-  if (tail !== undefined) steps.push(...literal("/"), REST, ...literal(tail))
+  if (tail !== undefined) steps.push(...literal("/"), { fits: ofUri ? "uri" : "any", many: true }, ...literal(tail))
   return steps
 }
 
 export function fits(fitting: Fitting, unit: string): boolean {
-  if (fitting === "any") return true
-  return fitting === "segment" ? unit !== "/" : fitting.of.includes(unit)
+  switch (fitting) {
+    case "any":
+      return true
+    case "segment":
+      return unit !== "/"
+    case "uri":
+      return isUriPath(unit)
+    case "uri segment":
+      return unit !== "/" && isUriPath(unit)
+    default:
+      return fitting.of.includes(unit)
+  }
 }
 
 /** Whether the steps take the whole text. */

@@ -3,6 +3,7 @@
 // every text of a language, and states that have been seen are not walked twice. Exact by construction, since a text's
 // class is the set of patterns in whose last state it ends.
 
+import { isUriPath } from "../../authorization/path-template.js"
 import type { Budget } from "../budget.js"
 import type { Language } from "./language.js"
 import { type Fitting, fits, type Step } from "./steps.js"
@@ -128,14 +129,15 @@ class Machine {
   /** Every character that something here tells from others, and one that nothing does. */
   units(positions: readonly number[], state: number, language: Language): Iterable<string> {
     const named = new Set<string>(unitsOf(language.units(state)))
-    for (const position of positions) {
-      const fitting: Fitting | undefined = this.#steps[position]?.fits
-      if (fitting === "segment") named.add("/")
-      else if (fitting !== undefined && fitting !== "any") for (const unit of unitsOf(fitting.of)) named.add(unit)
+    const fittings = positions.map(position => this.#steps[position]?.fits)
+    for (const fitting of fittings) {
+      if (fitting === "segment" || fitting === "uri segment") named.add("/")
+      else if (typeof fitting === "object") for (const unit of unitsOf(fitting.of)) named.add(unit)
     }
     // A text beyond all patterns is a class like any other, so also where no pattern would take the filler.
-    const filler = fillerOf(named, state, language)
-    if (filler !== undefined) named.add(filler)
+    const kinds = fittings.some(isOfUri) ? [isUriPath, (unit: string) => !isUriPath(unit)] : [() => true]
+    const fillers = kinds.map(isOfKind => fillerOf(named, state, language, isOfKind))
+    for (const filler of fillers) if (filler !== undefined) named.add(filler)
     return named
   }
 
@@ -148,9 +150,16 @@ class Machine {
   }
 }
 
-function fillerOf(named: ReadonlySet<string>, state: number, language: Language): string | undefined {
+const isOfUri = (fitting: Fitting | undefined): boolean => fitting === "uri" || fitting === "uri segment"
+
+function fillerOf(
+  named: ReadonlySet<string>,
+  state: number,
+  language: Language,
+  isOfKind: (unit: string) => boolean,
+): string | undefined {
   for (const unit of language.fillers) {
-    if (unit !== "/" && !named.has(unit) && language.step(state, unit) !== undefined) return unit
+    if (unit !== "/" && !named.has(unit) && isOfKind(unit) && language.step(state, unit) !== undefined) return unit
   }
   return undefined
 }

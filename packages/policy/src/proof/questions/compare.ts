@@ -84,6 +84,7 @@ export function compareSets(
 function otherSettings(before: MeshConfig, after: MeshConfig): string | undefined {
   if (before.pathNormalization !== after.pathNormalization) return "the meshes normalize paths differently"
   if (before.numTrustedProxies !== after.numTrustedProxies) return "the meshes trust different numbers of proxies"
+  if (before.dialect !== after.dialect) return "the policies are written for different meshes"
   return undefined
 }
 

@@ -137,7 +137,7 @@ class Check {
   }
 
   run(ref: StatementRef, statement: Statement): StatementVerdict {
-    const table = attributeTable(this.#side.program.authorization.issuers.enforced)
+    const table = attributeTable(this.#side.program.authorization.issuers.enforced, this.#side.program.mesh.dialect)
     const { name: _, ...rule } = statement
     const compiled = compileRule(ref.invariant, 0, rule, this.mesh, table)
     try {

@@ -63,7 +63,7 @@ export function reachOf(
   options: ReachOptions,
 ): Reach {
   const side = policySide(documents, workload, mesh)
-  const table = attributeTable(side.program.authorization.issuers.enforced)
+  const table = attributeTable(side.program.authorization.issuers.enforced, side.program.mesh.dialect)
   const question = compileRule(
     { namespace: workload.namespace, name: "question" },
     0,

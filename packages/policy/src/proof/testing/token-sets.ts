@@ -270,4 +270,9 @@ export function judged(
   }
 }
 
-export const meshes: fc.Arbitrary<Partial<MeshConfig>> = pick<Partial<MeshConfig>>({}, {}, { numTrustedProxies: 1 })
+export const meshes: fc.Arbitrary<Partial<MeshConfig>> = pick<Partial<MeshConfig>>(
+  {},
+  {},
+  { numTrustedProxies: 1 },
+  { dialect: "istio" },
+)
