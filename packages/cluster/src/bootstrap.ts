@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What every cluster has from its first start: the system namespaces, the default roles and bindings. Objects that are
-// already there are left as they are.
+// Creates what every cluster has from its first start: the system namespaces, the default roles and bindings. Existing
+// objects are left unchanged.
 
 import { randomUUID } from "node:crypto"
 import { table } from "./kinds/data.js"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Puts the cluster together: store, registry, controllers and server, started in order and stopped in reverse. This is
-// the only place where the parts meet.
+// Wires the cluster: store, registry, controllers and server, started in order and stopped in reverse.
 
 import { mkdir } from "node:fs/promises"
 import type { AddressInfo } from "node:net"

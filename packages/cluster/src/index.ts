@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A Kubernetes-compatible API server for one machine, or for several on a shared store. What is offered: starting one,
-// what limits it, what can go wrong, and the stores it stands on. README.md is the tour.
+// A Kubernetes-compatible API server for one machine, or for several on a shared store. Exports how to start one, its
+// limits, its errors and its stores. README.md is the tour.
 
 /** An issuer's ID tokens besides tokens of our own, from command line flags or from options. */
 export type { OidcOptions } from "./auth/oidc.js"

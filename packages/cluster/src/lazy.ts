@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A value that is made when it is first asked for, and kept.
+// A value computed on first use and cached.
 
 export function once<T extends object>(make: () => T): () => T {
   let value: T | undefined

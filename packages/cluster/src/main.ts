@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The cluster as a program of its own: `node main.js --data DIR [--listen HOST] [--port N] [--name NAME]...`, with
-// `--etcd URL...` on an etcd that several may share (copy DIR/pki to each of them), with kube-apiserver's
-// `--oidc-...` flags for an issuer's ID tokens. Prints one line of JSON when it serves; SIGTERM and SIGINT stop it cleanly.
+// The cluster as a program: `node main.js --data DIR [--listen HOST] [--port N] [--name NAME]...`, with `--etcd URL...`
+// to use an etcd that several servers may share (copy DIR/pki to each of them), and with kube-apiserver's `--oidc-...`
+// flags to accept ID tokens. Prints one line of JSON when it is ready; SIGTERM and SIGINT stop it cleanly.
 
 import { parseArgs } from "node:util"
 import { clusterOidcOptions, oidcFlags } from "./auth/oidc-flags.js"

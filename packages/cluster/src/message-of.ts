@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was thrown, in words.
+// The message of a thrown value.
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

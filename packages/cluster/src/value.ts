@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// JSON values as the API server holds them: integers beyond 2^53 are bigints, so that 64-bit fields survive.
-// Stored objects are shared between requests and treated as immutable; whoever changes one clones it first.
+// JSON values in the API server: integers beyond 2^53 are bigints, so that 64-bit fields survive. Stored objects are
+// shared between requests and treated as immutable; clone an object before changing it.
 
 export type Json = null | boolean | number | bigint | string | Json[] | JsonObject
 export interface JsonObject {

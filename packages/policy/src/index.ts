@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library: everything of it, for programs of others. docs/policy-library.md shows it by example, in the order of use:
-// documents are read and validated (`readDocuments`, `validate`), compiled for a workload (`compile`), a request is judged
-// (`judge`) and explained (`explain`); a set is looked through (`analyze`), proven (`checkInvariants`, `diffSets`, `reachOf`)
-// and tested (`runTests`). Our own packages import its parts, `@merlon/policy/proof` for example, so that a command loads
-// only what it uses.
+// The whole library, for other programs. docs/policy-library.md shows it by example, in the order of use: read and
+// validate documents (`readDocuments`, `validate`), compile them for a workload (`compile`), judge a request (`judge`)
+// and explain the decision (`explain`); analyze a set (`analyze`), prove facts about it (`checkInvariants`, `diffSets`,
+// `reachOf`) and test it (`runTests`). Our own packages import parts such as `@merlon/policy/proof`, so that a command
+// loads only what it uses.
 
 export * from "./analysis/public.js"
 export * from "./authorization/public.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP request through every stage, in the order that is fixed: transport, path, token, authorization. Whoever
-// answers for a request (the proxy, a policy test, an explanation) calls this, so that none of them can leave a stage
-// out or ask them in another order.
+// Judges one HTTP request through every stage in the fixed order: transport, path, token, authorization. The proxy,
+// policy tests and explanations all call this function, so none of them can skip a stage or change the order.
 
 import type { AuthorizationStage, Decision } from "./authorization/decision.js"
 import type { EffectiveMode } from "./peer/mode.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three functions everything else calls: `compile` the documents for one workload, `decide` a request, `explain` it
-// in full. The proxy, the admission webhook, the command line and the console share them, so an explanation is true.
+// The three functions that everything else calls: `compile` the documents for one workload, `decide` a request, `explain`
+// it in full. The proxy, the admission webhook, the command line and the console share them, so explanations match
+// decisions.
 
 import { Authorization, type KnownRules, type RuleChoice } from "./authorization/authorization.js"
 import type { Decision } from "./authorization/decision.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Everything that may change or refuse a write between decoding and storing: what the server itself adds, mutating
+// Everything that may change or reject a write between decoding and storing: the server's own additions, mutating
 // webhooks in order, then RBAC escalation, policies and validating webhooks. One pass, no network unless configured.
 
 import { checkEscalation } from "../auth/escalation.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the server's own admission adds to new objects, before any webhook sees them.
+// What the server's own admission adds to new objects before any webhook is called.
 
 import type { AdmissionRequest, RequestContext } from "../registry/context.js"
 import type { Kind } from "../registry/kind.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Calls one admission webhook over HTTPS and reads its verdict. Everything that goes wrong on the way is a
-// WebhookFailure with the words kube-apiserver uses; what the webhook itself says is a verdict.
+// Calls one admission webhook over HTTPS and reads its verdict. A failed call is a WebhookFailure with kube-apiserver's
+// wording; the webhook's own answer is a verdict.
 
 import { rootCertificates } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"

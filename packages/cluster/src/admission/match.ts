@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Whether a webhook or policy wants to see a request: by rule (group, version, resource, operation, scope), by the
-// labels of the namespace and of the object, and by CEL conditions.
+// Whether a webhook or policy applies to a request: by rule (group, version, resource, operation, scope), by the labels
+// of the namespace and of the object, and by CEL conditions.
 
 import type { AdmissionRequest, RequestContext } from "../registry/context.js"
 import { isNamespace, type Kind } from "../registry/kind.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// ValidatingAdmissionPolicies: CEL rules on requests, in force where a binding says so. Parameters are not supported;
-// a binding that asks for them denies, because its rules cannot be judged.
+// ValidatingAdmissionPolicies: CEL rules on requests, active where a binding says so. Parameters are not supported; a
+// binding that needs them denies, because its rules cannot be evaluated.
 
 import { ApiError, qualified } from "../meta/status.js"
 import type { Catalog } from "../registry/catalog.js"

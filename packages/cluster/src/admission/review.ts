@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What webhooks and policies are told of a request: the `request` of an AdmissionReview.
+// The `request` of an AdmissionReview, as webhooks and policies get it.
 
 import { randomUUID } from "node:crypto"
 import { userInfo } from "../registry/context.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Another API server that answers for a group and version, as an APIService says it.
+// Another API server that serves a group and version, as an APIService declares it.
 
 export interface ApiService {
   readonly group: string

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The API servers behind this one: APIServices as they are stored, and what each says it serves. What they serve is
-// asked now and then, for discovery; whether they answer is found out by asking.
+// The aggregated API servers: stored APIServices, and the resources that each serves. These are polled for discovery;
+// availability is only found out by sending a request.
 
 import { request as httpsRequest } from "node:https"
 import { TLS_FLOOR } from "@merlon/wire/tls"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Where an API server behind this one is reached. No network of Services is here, so that one is found by the name or
-// the endpoints of its Service; it is known by its certificate, whatever the address.
+// Finds the address of an aggregated API server. There is no Service network here, so it is found by the name or the
+// endpoints of its Service. Its certificate proves its identity, whatever the address.
 
 import { Agent } from "node:https"
 import { TLS_FLOOR } from "@merlon/wire/tls"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Passes a request on to the API server that answers for its group, in the name of the user who asks, and its answer
-// back as it comes. INVARIANT: no credential of the caller's and no header about users that is not ours goes along.
+// Forwards a request to the API server that serves its group, on behalf of the user, and streams the response back.
+// INVARIANT: no credential of the caller and no foreign header about users is forwarded.
 
 import type { IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// How this server is known to those behind it: a client certificate of an authority made for this alone, and headers
-// that say for whom it asks. Where they read both is a ConfigMap in kube-system, as in Kubernetes.
+// How this server proves itself to aggregated API servers: a client certificate of a dedicated authority, and headers
+// that name the user. They read both settings from a ConfigMap in kube-system, as in Kubernetes.
 
 import { randomUUID } from "node:crypto"
 import { ClusterError } from "../errors.js"

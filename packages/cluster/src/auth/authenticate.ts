@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Who sends a request: a client certificate of our authority, a bearer token, or nobody (anonymous). A
-// credential that is sent but does not hold is refused, never treated as anonymous.
+// Authenticates a request: a client certificate of our authority, a bearer token, or anonymous. An invalid credential is
+// rejected, never treated as anonymous.
 
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"

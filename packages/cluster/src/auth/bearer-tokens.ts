@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Every kind of bearer token: an issuer's where one is configured and the token says it is of it, else the cluster's own.
-// Each is looked at by one alone, so a fault in one cannot be made good by the other.
+// Authenticates bearer tokens: tokens whose `iss` is the configured issuer by that issuer, all others as the cluster's
+// own. Each token is checked by exactly one authenticator, so one cannot accept what the other rejects.
 
 import type { OidcTokens } from "./oidc.js"
 import type { TokenChecker, TokenResult } from "./tokens.js"

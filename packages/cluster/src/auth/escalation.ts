@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Nobody grants through RBAC objects what they do not hold themselves, unless they may `escalate` the role or `bind`
+// Users cannot grant through RBAC objects what they do not have themselves, unless they may `escalate` the role or `bind`
 // to it. Checked whenever a role or binding is written.
 
 import { forbiddenError, notFound } from "../meta/status.js"

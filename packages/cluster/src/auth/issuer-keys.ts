@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The public keys of an OpenID Connect issuer, found by its discovery document and kept. They are asked for anew when a
-// token was signed by none of them, so often that a rotation is noticed at once and strangers cannot make us ask on and on.
+// The public keys of an OpenID Connect issuer, found by its discovery document and cached. They are fetched again when a
+// token was signed by none of them, at a limited rate: a rotation is noticed at once, and invalid tokens cannot cause
+// endless fetches.
 
 import { rootCertificates } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The command line's way of naming an issuer, with the names, defaults and meanings of kube-apiserver's flags.
+// Command-line flags for an OIDC issuer, with the names, defaults and meanings of kube-apiserver's flags.
 
 import { readFileSync } from "node:fs"
 import { ClusterError } from "../errors.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// ID tokens of one OpenID Connect issuer, as kube-apiserver takes them: who a token means is said by its claims, with
-// prefixes, so that nobody there can be somebody here by name alone.
+// ID tokens of one OpenID Connect issuer, as kube-apiserver accepts them: claims name the user, with prefixes, so that a
+// name of the issuer never equals a name of the cluster.
 
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose"
 import type { User } from "../registry/context.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The review resources: questions about who somebody is and what they may do, answered and never stored, and the
-// token subresource of service accounts.
+// The review resources: queries about identities and permissions that are answered and never stored, and the token
+// subresource of service accounts.
 
 import { type FieldError, invalid } from "../meta/field-error.js"
 import { badRequest, conflict, invalidError, notFound } from "../meta/status.js"

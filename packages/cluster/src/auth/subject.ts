@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Whom a client certificate names: CN is the user, every O a group. Read from the certificate's bytes, never from how a
-// subject prints, where a comma or a line break in one name could pass for another. What is odd names nobody.
+// The user and groups of a client certificate: CN is the user, every O a group. Parsed from the certificate's bytes,
+// never from the printed subject, where a comma or line break in one name could look like another. A malformed subject
+// names no user.
 
 import "reflect-metadata"
 import * as x509 from "@peculiar/x509"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Service-account tokens: signed JWTs with audience, expiry and the object they are bound to. A token is good
-// only while its account, and the Pod or Secret it is bound to, still exist with the same uid.
+// Service-account tokens: signed JWTs with audience, expiry and the object they are bound to. A token is valid only while
+// its account, and the Pod or Secret it is bound to, still exist with the same uid.
 
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto"
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Deletes an object on behalf of the server itself, with the marks and the grace that a client's deletion gives: gone
-// at once when nothing holds it, otherwise marked.
+// Deletes an object on behalf of the server, with the same marks and grace period as a client's deletion: removed at once
+// if it has no finalizers, otherwise marked.
 
 import { plain } from "../kinds/behaviours/by-kind.js"
 import { finished, marked } from "../registry/marking.js"

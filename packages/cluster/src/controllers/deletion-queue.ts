@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Works on every object of a kind that is being deleted: those that already are, then each as its deletion begins or it
-// changes, until the work says that nothing is left to do.
+// Processes every object of a kind that is being deleted: first existing ones, then each as its deletion begins or it
+// changes, until the handler reports that nothing is left to do.
 
 import { isDeleting } from "../meta/object-meta.js"
 import type { Entry, Store, Watch } from "../store/store.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Garbage collection by ownerReferences: dependents of a deleted owner go when no other owner is left, a foreground
-// deletion waits for its dependents, an orphaning one cuts them loose. An index of owners follows the store.
+// Garbage collection by ownerReferences: dependents of a deleted owner are deleted when no other owner is left, a
+// foreground deletion waits for its dependents, an orphaning one detaches them. An index of owners follows the store.
 
 import { plain } from "../kinds/behaviours/by-kind.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"

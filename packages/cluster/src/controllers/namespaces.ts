@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Empties namespaces that are being deleted, Pods first, and lets them go once nothing is left inside. While a Pod is
-// there it may still serve, so what governs it (policies, keys, roles) stays until the last one has gone.
+// Empties namespaces that are being deleted, Pods first, and removes them once they are empty. A Pod may still serve, so
+// its policies, keys and roles stay until the last Pod is gone.
 
 import { withCondition } from "../meta/conditions.js"
 import { metaOf } from "../meta/object-meta.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Removes Pods whose grace is over and that nobody else will remove: those without a node, and those on a node that this
-// cluster does not know. A kubelet removes its own Pods; without this, the Pods of nobody would hold their namespace for ever.
+// Removes Pods whose grace period is over and that no kubelet removes: those without a node, and those on an unknown
+// node. Without this, such Pods would block the deletion of their namespace forever.
 
 import { metaOf } from "../meta/object-meta.js"
 import type { Registry } from "../registry/registry.js"

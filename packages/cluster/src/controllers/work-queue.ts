@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Keys that want attention: each is worked on by one worker at a time, repeated additions count once, and a failure is
-// tried again a little later.
+// A work queue of keys: one worker at a time per key, repeated additions count once, and failures are retried a little
+// later.
 
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 30_000

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// All bytes that wait to be read by clients. When they are too many, the owner of the most loses its largest outbox: a stream
-// that is dropped costs its reader a new list, and memory that runs out costs everyone.
+// All bytes that wait to be read by clients. When there are too many, the owner of the most loses its largest outbox: a
+// dropped stream costs its reader a new list, while running out of memory affects everyone.
 
 import { FairPool, type Holdings } from "@merlon/wire/limits"
 import type { Share } from "./share.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Request bodies: read within a limit, decoded from JSON, YAML or protobuf, and turned into an object of the expected
-// kind with the complaints Kubernetes makes. Strictness decides whether unknown and repeated fields refuse or warn.
+// kind with Kubernetes' error messages. The field validation mode decides whether unknown and repeated fields are
+// rejected or only warned about.
 
 import type { IncomingMessage } from "node:http"
 import { DecodeError } from "../kinds/codec.js"

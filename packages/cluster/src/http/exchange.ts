@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// One HTTP request and the answer that is being prepared for it: who asks, what was negotiated, which warnings go
-// along. Handlers write through here, so that every answer has the same headers.
+// One HTTP request and its response in preparation: the user, the negotiated format, and warnings. Handlers write through
+// here, so that every response has the same headers.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { ApiError, notAcceptable, tooManyRequests } from "../meta/status.js"

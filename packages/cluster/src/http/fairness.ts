@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// One server among many users: the places, bytes, watches and connections they share, and the refusals of those who
-// want more than their share. A place is held only while the server itself works on a request: a body that trickles in
-// and an answer that nobody reads cost their owner's bytes, not everybody's places.
+// Shares one server among many users: slots, bytes, watches and connections, and the rejections of users that exceed
+// their share. A slot is taken only while the server itself works on a request: a slow body or an unread response counts
+// against its owner's bytes, not against the shared slots.
 
 import { Quota } from "@merlon/wire/limits"
 import { type ApiError, tooManyRequests } from "../meta/status.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Work on large documents, a step at a time: owners take turns, and after each step the server rests for as long as the
-// step took. One caller's megabytes then cost others at most one step of waiting, never the sum of all of them.
+// Processes large documents step by step: owners take turns, and after each step the server pauses for as long as the
+// step took. One caller's megabytes then delay others by at most one step.
 
 import { FairQueue } from "@merlon/wire/limits"
 import type { Share } from "./share.js"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the server lets its users take at once: requests, bodies on their way in, answers on their way out, watches and
-// connections. `…PerUser` is one user's share, `…Kept` are the last ones, which only the system may take; a limit
-// without a share would let one client, malicious or merely broken, keep everybody else out.
+// Limits on what users take at once: requests, request bodies, responses, watches and connections. `…PerUser` is one
+// user's share; `…Kept` is reserved for the system. Without shares, one client, malicious or broken, could lock out all
+// others.
 
 export interface Limits {
   readonly readsInFlight: number

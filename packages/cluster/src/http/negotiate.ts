@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Content negotiation: which of JSON, YAML and protobuf the client takes, and whether it wants the object itself, a
-// Table or only metadata. Clauses are tried in the client's order.
+// Content negotiation: which of JSON, YAML and protobuf the client accepts, and whether it wants the object, a Table or
+// only metadata. Clauses are tried in the client's order.
 
 export type Media = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf"
 

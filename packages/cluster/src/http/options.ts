@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Options of writes from the query: dry run, field manager, field validation, force. Each verb has its own options
-// kind, and the complaints name it.
+// Options of writes from the query: dry run, field manager, field validation, force. Each verb has its own options kind,
+// which error messages name.
 
 import type { IncomingMessage } from "node:http"
 import type { DeleteOptions } from "../kinds/behaviour.js"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What waits for one reader. Bytes are handed to the socket a slice at a time, once it has taken the last: TLS encrypts
-// whatever it is given at once, so anything more would be held twice, and events that many watchers share would be
-// copied for each. A reader that takes nothing for a while loses the connection.
+// The output queue of one client. Bytes are written to the socket in slices, each after the previous one was taken: TLS
+// encrypts everything at once, so larger writes would be in memory twice, and events that many watchers share would be
+// copied for each. A client that reads nothing for a while loses the connection.
 
 import type { ServerResponse } from "node:http"
 import type { Backlog, Waiting } from "./backlog.js"

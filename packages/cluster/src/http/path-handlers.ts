@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Everything that is no resource: health, version, discovery, OpenAPI, the signing keys, metrics and compaction.
-// Documents that clients cache carry an ETag and answer 304.
+// Handlers of paths that are not resources: health, version, discovery, OpenAPI, the signing keys, metrics and
+// compaction. Documents that clients cache have an ETag and support 304.
 
 import { createHash } from "node:crypto"
 import { ISSUER, type Tokens } from "../auth/tokens.js"

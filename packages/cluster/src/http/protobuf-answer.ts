@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Answers in protobuf for clients that take nothing else: the k8s envelope around a built-in object, encoded by the
+// Responses in protobuf for clients that accept nothing else: the k8s envelope around a built-in object, encoded by the
 // generated field numbers.
 
 import { builtinResources } from "../kinds/resource-table.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Routes a resource request to its handler. Built-in resources and custom resources refuse wrong methods and unknown
-// places in different words, as they do in Kubernetes, where different servers answer for them.
+// Routes a resource request to its handler. Built-in and custom resources reject wrong methods and unknown paths with
+// different messages, as in Kubernetes, where different servers handle them.
 
 import { answerReview, type ReviewServices } from "../auth/reviews.js"
 import { DecodeError, decode } from "../kinds/codec.js"

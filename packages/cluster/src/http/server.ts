@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The HTTPS server: one readable way from the socket to the handler. Who asks, for whom, whether they may; then the body
-// within their share of bytes, a place within their share of places, and only then what is asked for. TLS only.
+// The HTTPS server, from the socket to the handler: authenticate, impersonate, authorize, then read the body within the
+// user's share of bytes, take a slot within the user's share, and only then handle the request. TLS only.
 
 import { constants } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Whose share of the server a request counts against. Service accounts of a namespace share one: whoever may make one
-// account there may make a thousand. Impersonation changes what a caller may do, never whose share it uses.
+// Whose share a request counts against. Service accounts of a namespace share one, because a user who can create one
+// account there can create a thousand. Impersonation changes permissions, never the share.
 
 import type { User } from "../registry/context.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Subresources with a meaning of their own: scale, binding, eviction, log, finalize and token. `status` is an ordinary
-// update that only sees the status.
+// Subresources with their own semantics: scale, binding, eviction, log, finalize and token. `status` is an ordinary
+// update that only changes the status.
 
 import { type ReviewServices, tokenRequest } from "../auth/reviews.js"
 import { noExec, noLogs } from "../kinds/advice.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// managedFields of documents that are answered but never stored, such as access reviews and token requests.
+// managedFields of documents that are returned but never stored, such as access reviews and token requests.
 
 import { decode } from "../kinds/codec.js"
 import type { StructNode } from "../kinds/type-table.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Streams a watch: one JSON document per line until the time is up, the client leaves or the server stops. What a client
-// does not read waits in its outbox, within its share; beyond that it is dropped and has to list again.
+// Streams a watch: one JSON document per line until the timeout, the client disconnects or the server stops. Unread data
+// waits in the client's outbox, within its share; beyond that the watch is dropped and the client has to list again.
 
 import { metaOf } from "../meta/object-meta.js"
 import type { Kind } from "../registry/kind.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What users are told who expect of this cluster what only nodes and controllers do. It goes out as warnings beside the
-// answers that kube-apiserver gives, so that clients which compare those see no difference.
+// Warnings for users who expect this cluster to do what only nodes and controllers do. They accompany the same answers
+// that kube-apiserver gives, so that clients which compare answers see no difference.
 
 /** In every piece of advice, so that it can be told from the warnings of a real kube-apiserver. */
 export const IN_THIS_CLUSTER = "in this cluster"

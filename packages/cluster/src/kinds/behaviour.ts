@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// How a kind differs from a plain document, beyond its types: what it is brought into before validation, what is
-// allocated for it, what holds it while it goes, who may change which part of it. The registry asks the kind and never
-// its name, so that a custom kind that is called like a built-in one stays a plain document.
+// How a kind differs from a plain document, beyond its types: normalisation before validation, allocation, what blocks
+// its deletion, and who may change which part. The registry asks the kind's behaviour and never its name, so that a
+// custom kind with the name of a built-in one stays a plain document.
 
 import type { FieldError } from "../meta/field-error.js"
 import type { RequestContext, User } from "../registry/context.js"

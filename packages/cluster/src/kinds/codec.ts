@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Decodes a document into the shape of a built-in type as Go would: types are checked with Go's words, unknown fields
-// are collected, empty optional values vanish and required ones appear, fields stand in Go's order.
-// The result is again JSON, so decoding twice changes nothing.
+// Decodes a document into the shape of a built-in type as Go would: types are checked with Go's error messages, unknown
+// fields are collected, empty optional values are dropped and required ones added, fields are in Go's order. The result
+// is again JSON, so decoding twice changes nothing.
 
 import { getKey, isNumber, isObject, type Json, type JsonObject, setKey } from "../value.js"
 import { parseGoTime, printMicroTime, printTime } from "../wire/go-time.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The generated tables, as data: read when they are asked for and kept. Most processes never need the documentation of
-// fields, which is two thirds of all bytes. Bundles of our programs hold the tables inside, by a loader of their own.
+// The generated tables as data, read on first use and cached. Most processes never need the documentation of fields,
+// which is two thirds of all bytes. Our bundled programs embed the tables with a loader of their own.
 
 import { readFileSync } from "node:fs"
 import { once } from "../lazy.js"

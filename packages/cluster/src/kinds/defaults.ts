@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Defaults of built-in kinds, by type: a walk over the document fills in declared defaults and then lets the function
-// of each type work on its value. Works in place on a private copy.
+// Defaults of built-in kinds, by type: a walk over the document fills in declared defaults and then calls the function of
+// each type. Works in place on a private copy.
 
 import { asArray, asObject, asString, isEmpty, isObject, type Json, type JsonObject } from "../value.js"
 import type { StructNode, TypeNode } from "./type-table.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The values that fields of built-in kinds may take, where Kubernetes 1.36 names them: `kubectl explain` lists them, and
-// editors complete them. By type and field; a field of many values lists what its items may be.
+// The values that fields of built-in kinds may have, where Kubernetes 1.36 lists them: `kubectl explain` prints them, and
+// editors complete them. By type and field; for a list field, the values of its items.
 
 const PROTOCOLS = "SCTP|TCP|UDP"
 const PULL_POLICIES = "Always|IfNotPresent|Never"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Events are one store with two faces: core/v1 is what is stored, events.k8s.io/v1 is a renaming of its fields.
-// HorizontalPodAutoscaler v1 is a narrower face of v2 in the same way.
+// Events are stored once and served in two forms: core/v1 is stored, events.k8s.io/v1 renames its fields.
+// HorizontalPodAutoscaler v1 is a narrower form of v2 in the same way.
 
 import { asArray, asObject, type JsonObject } from "../value.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Subresources of a pod that may change one part of it only: whatever else the request says is as it was, so that the
-// right to such a subresource is no right to the pod.
+// Subresources of a Pod that may change one part of it only. Everything else in the request is ignored, so that the right
+// to such a subresource is not a right to change the Pod.
 
 import { asArray, asObject, clone, type Json, type JsonObject } from "../value.js"
 

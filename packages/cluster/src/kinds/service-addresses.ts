@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Cluster IPs and node ports: kept when asked for and free, otherwise picked at random. What is taken is read from the
+// Cluster IPs and node ports: kept when requested and free, otherwise picked at random. Used ones are read from the
 // stored Services, so nothing can leak.
 
 import { isIPv4 } from "node:net"

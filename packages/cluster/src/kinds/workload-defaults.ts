@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Defaults of the workload kinds (apps, batch, autoscaling), which this server keeps as plain documents.
+// Defaults of the workload kinds (apps, batch, autoscaling), which this server stores as plain documents.
 
 import { asObject, isEmpty, type Json, type JsonObject } from "../value.js"
 

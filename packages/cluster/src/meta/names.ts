@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Syntax of names, labels and the like, with the sentences Kubernetes answers. Each check returns what is wrong,
-// nothing when all is well.
+// Syntax of names, labels and the like, with Kubernetes' error messages. Each check returns the errors, or an empty list.
 
 const LABEL_KEY_MESSAGE =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Rules on metadata that hold for every kind: names, labels, annotations, owners, finalizers, and what an update may
-// not change. Paths and sentences are Kubernetes'.
+// Metadata rules for every kind: names, labels, annotations, owners, finalizers, and what an update may not change. Paths
+// and messages are Kubernetes' own.
 
 import { asArray, asObject, asString, asStrings, dig, equal, type Json, type JsonObject } from "../value.js"
 import { type FieldError, forbidden, goQuote, invalid, required, tooLong } from "./field-error.js"

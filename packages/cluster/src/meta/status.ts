@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Failures as Kubernetes tells them: every refusal is an ApiError that carries the Status document and HTTP code.
-// The words are Kubernetes' own literals; clients such as kubectl match on reason and show the message.
+// Failures in Kubernetes' form: every rejection is an ApiError with the Status document and HTTP code. The messages are
+// Kubernetes' own literals; clients such as kubectl match on the reason and show the message.
 
 import type { Json, JsonObject } from "../value.js"
 import { aggregate, errorBody, errorReason, type FieldError } from "./field-error.js"

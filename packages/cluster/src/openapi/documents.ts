@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// OpenAPI, versions 2 and 3, for everything that is served. Documents are made when asked for and kept until a CRD
-// changes; their hash is part of the index, so that clients fetch only what changed.
+// OpenAPI versions 2 and 3 for all served resources. Documents are generated on request and cached until a CRD changes;
+// their hash is part of the index, so that clients fetch only what changed.
 
 import { createHash } from "node:crypto"
 import { groupVersions } from "../discovery/documents.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// One operation of a path, in either version of OpenAPI: parameters, body, answers and the Kubernetes extensions.
+// One operation of a path, in either version of OpenAPI: parameters, body, responses and the Kubernetes extensions.
 
 import type { Json, JsonObject } from "../value.js"
 import type { Flavour } from "./schemas.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The paths of every resource with their operations, and the definitions they need. Operations carry what clients look
+// The paths of every resource with their operations, and the definitions they need. Operations include what clients look
 // for: kind, action, dry run and field validation.
 
 import { builtinResources, type ResourceInfo } from "../kinds/resource-table.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Schemas of types for OpenAPI: built-in types from their tables, custom resources from their structural schemas.
-// Version 2 cannot say everything version 3 can; what it cannot say is left out, as Kubernetes does.
+// OpenAPI schemas of types: built-in types from their tables, custom resources from their structural schemas. Version 2
+// cannot express everything that version 3 can; the rest is left out, as in Kubernetes.
 
 import { enumOf } from "../kinds/enums.js"
 import { type FieldDef, knownType, type StructNode, type TypeNode, typeNamed } from "../kinds/type-table.js"

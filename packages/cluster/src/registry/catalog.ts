@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What is served right now: the built-in kinds and, following the store, the kinds of every established CRD. Because it
-// listens to the store itself, a CRD is served the moment its condition Established is written.
+// The kinds that are served right now: the built-in kinds and, following the store, the kinds of every established CRD.
+// It watches the store itself, so a CRD is served as soon as its condition Established is written.
 
 import { type BuiltinResource, builtinResources } from "../kinds/resource-table.js"
 import { isCondition } from "../schema/crd.js"

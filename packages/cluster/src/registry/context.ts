@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What a request brings along: who asks, with which options, and where warnings for the answer are gathered.
+// The context of a request: the user, its options, and the warnings for the response.
 
 import type { JsonObject } from "../value.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Deletion as clients ask for it: preconditions and admission first. An object that something still holds only gets its
-// marks; the rest is done by whoever removes the last finalizer, or by whoever ran it.
+// Deletion as clients request it: preconditions and admission first. An object with finalizers or a grace period is only
+// marked; it is removed with its last finalizer, or by the kubelet that ran it.
 
 import type { DeleteOptions } from "../kinds/behaviour.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"

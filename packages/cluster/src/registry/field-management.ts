@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// How managedFields are tracked for one request: who owns what it sets, and which fields it can own at all.
+// How managedFields are tracked for one request: the manager of the fields it sets, and which fields can be owned at all.
 
 import type { FieldManagement } from "../patch/apply/field-manager.js"
 import { FieldSet } from "../patch/apply/field-set.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the registry needs to know about a kind of object, whether built in or defined by a CRD: how it is decoded,
-// stored, prepared, validated, selected and applied. One implementation per sort of kind.
+// What the registry needs to know about a kind of object, built in or defined by a CRD: how it is decoded, stored,
+// prepared, validated, selected and applied. There is one implementation for built-in and one for custom kinds.
 
 import type { Behaviour } from "../kinds/behaviour.js"
 import type { ResourceInfo } from "../kinds/resource-table.js"

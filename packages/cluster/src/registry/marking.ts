@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What deletion does to a stored object, as a value: the marks it gets, and whether anything still holds it. Everybody
-// who deletes goes through here: clients, the garbage collector and the end of a namespace.
+// The effect of deletion on a stored object, as a value: the marks it gets, and whether anything still blocks it. All
+// deletions go through here: clients, the garbage collector and the end of a namespace.
 
 import type { Behaviour, DeleteOptions } from "../kinds/behaviour.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"

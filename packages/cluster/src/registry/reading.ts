@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Lists and watches. A list is one consistent revision, in pages if asked; a watch begins exactly where a list ended
-// and turns changes of matching into ADDED and DELETED.
+// Lists and watches. A list is one consistent revision, in pages if requested. A watch begins exactly where a list ended
+// and sends ADDED and DELETED when an object starts or stops matching.
 
 import { metaOf } from "../meta/object-meta.js"
 import { ApiError, badRequest, expired, internal, internalError, resourceVersionTooLarge } from "../meta/status.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Creating, updating and reading objects with Kubernetes' semantics. A write is attempted until no other writer was
-// faster; write-pipeline.ts is one attempt. Deletion is in deletion.ts, lists and watches in reading.ts.
+// Creates, updates and reads objects with Kubernetes' semantics. A write is retried until it does not conflict with
+// another writer; write-pipeline.ts is one attempt. Deletion is in deletion.ts, lists and watches in reading.ts.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { metaOf } from "../meta/object-meta.js"

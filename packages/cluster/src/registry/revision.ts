@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// metadata.resourceVersion is the store's revision of an object. It is no part of the stored document, and is put into
+// metadata.resourceVersion is the store's revision of an object. It is not part of the stored document and is added to
 // what clients get.
 
 import { metaOf } from "../meta/object-meta.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The one way an object is created or updated, step by step, in the order in which kube-apiserver takes the steps: what
-// a client is told first depends on it. creation.ts and update.ts hold the steps in which the two differ.
+// The pipeline that creates or updates an object, in the order of kube-apiserver's steps: the order decides which error a
+// client gets. creation.ts and update.ts have the steps that differ.
 
 import type { Allocation } from "../kinds/behaviour.js"
 import type { FieldError } from "../meta/field-error.js"

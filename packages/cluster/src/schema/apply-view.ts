@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// How server-side apply sees a custom resource: its structural schema with the list and map types it declares.
+// A custom resource as server-side apply needs it: its structural schema with the list and map types it declares.
 
 import { objectMetaType } from "../kinds/type-table.js"
 import { type ApplyType, applyTypeOf, scalar, untyped } from "../patch/apply/apply-type.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// CustomResourceDefinitions as documents: defaults, validation on create and update, and what their names conflict
-// with. Serving them is the registry's business.
+// CustomResourceDefinitions as documents: defaults, validation on create and update, and name conflicts. The registry
+// serves them.
 
 import { type FieldError, forbidden, invalid, notSupported, required } from "../meta/field-error.js"
 import { dns1035Errors, subdomainErrors } from "../meta/names.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Checks the schema document of a CustomResourceDefinition: that it is structural, that its defaults validate, its list
-// types make sense and its CEL rules compile within the cost budget.
+// Checks the schema of a CustomResourceDefinition: that it is structural, that its defaults validate, its list types make
+// sense and its CEL rules compile within the cost budget.
 
 import { RE2JS } from "re2js"
 import { messageOf } from "../message-of.js"

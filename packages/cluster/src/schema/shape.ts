@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Brings a custom resource into the shape of its schema: unknown fields go (and are reported), nulls where none are
-// allowed vanish, defaults fill in. Values are copied, never changed in place.
+// Converts a custom resource to its schema: unknown fields are removed (and reported), nulls are dropped where not
+// allowed, defaults are filled in. Values are copied, never changed in place.
 
 import { clone, getKey, isObject, type Json, type JsonObject, setKey } from "../value.js"
 import type { Schema } from "./structural.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A structural schema compiled from the JSONSchemaProps of a CustomResourceDefinition, so that validating, defaulting,
-// pruning and applying a custom resource do not look at raw schema documents again.
+// A structural schema compiled from the JSONSchemaProps of a CustomResourceDefinition, so that validation, defaulting,
+// pruning and apply do not need the raw schema documents.
 
 import { RE2JS } from "re2js"
 import { asArray, asObject, asString, asStrings, isObject, type Json, type JsonObject } from "../value.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Validates a value against a structural schema with the sentences of Kubernetes' OpenAPI validator. On updates,
-// findings about parts that did not change are forgiven (ratcheting).
+// Validates a value against a structural schema with the messages of Kubernetes' OpenAPI validator. On updates, findings
+// about unchanged parts are ignored (ratcheting).
 
 import { type FieldError, invalid, notSupported, printValue, required, tooLong, tooMany } from "../meta/field-error.js"
 import { equal, getKey, isNumber, isObject, type Json } from "../value.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Field selectors: `path=value`, `path==value`, `path!=value`, joined by commas; backslash escapes `,`, `=` and itself.
-// Which paths a kind offers is the caller's business.
+// The caller decides which paths a kind supports.
 
 import { SelectorError } from "./label.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Label selectors in both spellings: the query string (`app in (a,b),!c,n>1`) and the LabelSelector object.
-// Refusals carry the sentences of Kubernetes' own parser.
+// Label selectors in both forms: the query string (`app in (a,b),!c,n>1`) and the LabelSelector object. Errors have the
+// messages of Kubernetes' own parser.
 
 import { goQuote } from "../meta/field-error.js"
 import { labelValueErrors, qualifiedNameErrors } from "../meta/names.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The one order of keys: by code point, which is also the order of their UTF-8 bytes on disk and in etcd. JavaScript's
-// own `<` goes by UTF-16 units and puts 😀 before ｚ; role names may hold both, and two orders would lose keys.
+// own `<` compares UTF-16 units and puts 😀 before ｚ; role names may contain both, and two orders would lose keys.
 
 const FIRST_SURROGATE = 0xd800
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the API server asks of a store: a sorted key space with one monotonic revision, compare-and-write, reads at a
-// past revision and a gapless watch. Embedded (LevelDB) and etcd stand behind this interface.
+// The interface between the API server and a store: a sorted key space with one monotonic revision, compare-and-write,
+// reads at a past revision and a gapless watch. Implemented by the embedded store (LevelDB) and by etcd.
 
 import type { JsonObject } from "../value.js"
 import { parseTrusted } from "../wire/json.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What `kubectl get` shows of built-in kinds: column by column, with the documentation of the field it comes from.
-// Kinds without columns of their own show their name and when they were created.
+// The columns that `kubectl get` shows for built-in kinds, with the documentation of their fields. Kinds without columns
+// of their own show their name and creation time.
 
 import type { Column } from "../registry/kind.js"
 import { isCondition } from "../schema/crd.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Cells that need more than one field: the status of a pod, the ports of a service, the endpoints of a slice.
+// Cells computed from several fields: the status of a Pod, the ports of a Service, the endpoints of a slice.
 
 import {
   asArray,

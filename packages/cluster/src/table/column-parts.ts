@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The pieces columns are made of: a cell from a field, with the documentation of that field.
+// Building blocks of columns: a cell from a field, with the documentation of that field.
 
 import { knownType, typeNamed } from "../kinds/type-table.js"
 import type { Column } from "../registry/kind.js"

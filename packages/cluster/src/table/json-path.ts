@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The simple JSON paths of printer columns: fields, quoted fields, indexes, wildcards and filters on equality.
-// What does not exist gives no results.
+// The simple JSON paths of printer columns: fields, quoted fields, indexes, wildcards and filters on equality. A path
+// that does not exist gives no results.
 
 import { getKey, isObject, type Json } from "../value.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The Table form of an object, a list or a watch event, and the metadata-only forms. Which one a client gets is
-// decided by its Accept header.
+// The Table form of an object, a list or a watch event, and the metadata-only forms. The client's Accept header decides
+// which one it gets.
 
 import { metaOf } from "../meta/object-meta.js"
 import type { Kind } from "../registry/kind.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// An OpenID Connect issuer over real TLS, as far as an API server asks one: what it says of itself, and its keys.
+// An OpenID Connect issuer over real TLS, with what an API server requests: its discovery document and its keys.
 
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { createServer, type Server } from "node:https"

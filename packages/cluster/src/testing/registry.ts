@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A registry on a store of its own for tests of what stands around it: no admission, and a clock that a test sets.
+// A registry with its own store for tests of its callers: no admission, and a clock that a test sets.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A cluster in a folder of its own, with a client for it, for tests over real connections.
+// A cluster in a temporary folder with a client, for tests over real connections.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

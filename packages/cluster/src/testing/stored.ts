@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Objects to be read as from a store, for tests of what only reads.
+// Objects as a store would return them, for tests of code that only reads.
 
 import { Catalog } from "../registry/catalog.js"
 import { keyOf } from "../registry/kind.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Times on the wire: RFC 3339 in UTC, whole seconds for metav1.Time and six fractional digits for metav1.MicroTime.
-// Errors are worded as Go's time.Parse words them.
+// Errors have the messages of Go's time.Parse.
 
 export interface GoTime {
   /** Microseconds since 1970. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// JSON text to values and back. Parsing keeps 64-bit integers, reports duplicate keys by path, limits the depth and
-// words its errors as Go's encoding/json does, because clients of Kubernetes see those words.
+// Parses and prints JSON. Parsing keeps 64-bit integers, reports duplicate keys by path, limits the depth and uses the
+// error messages of Go's encoding/json, because clients of Kubernetes see them.
 
 import { type Json, type JsonObject, setKey } from "../value.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Protobuf request bodies of kubectl: the k8s envelope and, by the generated field numbers, any built-in type.
-// Only decoding; answers are JSON. Malformed bytes fail with the words of Kubernetes' own decoder.
+// Protobuf request bodies of kubectl: the k8s envelope and, by the generated field numbers, any built-in type. Only
+// decoding; responses are JSON. Malformed bytes fail with the messages of Kubernetes' own decoder.
 
 import { type FieldDef, type StructNode, schemaPropsType, type TypeNode, wireFields } from "../kinds/type-table.js"
 import { asObject, type Json, type JsonObject, setKey } from "../value.js"

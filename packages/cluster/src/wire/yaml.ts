@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// YAML bodies and answers. A body is read as JSON data with 64-bit integers; duplicate keys are reported by line.
-// Errors are worded as the Go library words them where clients are known to look.
+// YAML bodies and responses. A body is parsed as JSON data with 64-bit integers; duplicate keys are reported by line.
+// Errors have the Go library's messages where clients are known to compare them.
 
 import { isMap, isScalar, Lexer, LineCounter, Parser, parseDocument, stringify as print, visit } from "yaml"
 import { type Json, sorted } from "../value.js"

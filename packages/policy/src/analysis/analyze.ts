@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a whole set of policies for what no single document shows: dead rules, orphans, traps. Findings come worst
-// first, then by document.
+// Analyzes a whole set of policies for problems that no single document shows: dead rules, orphans, traps. Findings are
+// sorted by severity, then by document.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { PolicyDocument } from "../resources/document.js"

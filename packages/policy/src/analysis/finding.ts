@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an analysis can find: a closed table of codes with their severity. A finding says where, why and how to fix it.
+// The closed table of codes that an analysis can report, with their severity. A finding names the place, the reason and
+// the fix.
 
 import type { Kind, PolicyDocument } from "../resources/document.js"
 import { type FaultTable, type Path, renderPath } from "../resources/fault.js"

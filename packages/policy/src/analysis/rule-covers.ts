@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether one rule is certain to match whatever another matches. Like the patterns it is built on it may miss a case,
-// and never claims one that is not so: once the work is used up the answer is no.
+// Decides whether one rule certainly matches everything another rule matches. It may miss a case but never claims a wrong
+// one: when the budget is used up, the answer is no.
 
 import type { Clause, Criterion } from "../authorization/criterion.js"
 import type { RuleParts } from "../authorization/rule.js"

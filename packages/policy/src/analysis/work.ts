@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much an analysis may do, and where it can be put aside. Comparing rules with each other is quadratic, and whoever
-// may write a policy may write a large one: checks are generators that yield within bounded steps, so that whoever runs
-// them may do other things in between or stop, and a check that runs out says so instead of keeping people waiting.
+// The work budget of an analysis, and the points where it can be paused. Comparing rules with each other is quadratic,
+// and a user can write a very large policy. Checks are generators that yield after bounded steps, so that the caller can
+// do other work in between or stop. A check that runs out of budget reports that.
 
 import type { PolicyDocument } from "../resources/document.js"
 import { type AnalysisFinding, analysisFinding } from "./finding.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a field of a rule looks at. An attribute knows how to read itself from a request and how to file values so that
-// a request finds them; matching one field and indexing ten thousand rules are the same operation.
+// An attribute is what a field of a rule looks at. It knows how to read itself from a request and how to index values so
+// that a request finds them. Matching one field and indexing ten thousand rules are the same operation.
 
 import type { Attributes } from "../request/attributes.js"
 import { byteText, readableText } from "../request/byte-text.js"

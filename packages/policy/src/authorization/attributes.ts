@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every attribute a rule can name, by the fields of `source` and `operation` and by condition key. Keys are read by the
-// same parser as in validation, and the compiler insists on an attribute for each, so neither knows one the other does
-// not. One table serves one workload: how a request principal is read depends on the issuers named there.
+// Every attribute a rule can name, by the fields of `source` and `operation` and by condition key. Validation and the
+// compiler read keys with the same parser, and the compiler requires an attribute for each, so they cannot disagree.
+// There is one table per workload, because parsing a request principal depends on the issuers that its policies name.
 
 import type { Dialect } from "../mesh/config.js"
 import type { Attributes, Claim } from "../request/attributes.js"

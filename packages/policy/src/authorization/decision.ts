@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What authorization says about one request, with its evidence. A decision is a value: whoever logs, explains or
-// answers reads the same one.
+// The result of authorization for one request, with its evidence. Logs, explanations and replies all read this one value.
 
 import type { NearMiss } from "./nearest.js"
 import type { PolicyRef, RuleRef } from "./rule.js"

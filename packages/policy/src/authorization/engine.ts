@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorization over one pool of policies: AUDIT marks, any DENY match refuses, and once an ALLOW policy is in the pool
-// only what an ALLOW rule matches is allowed; what a CUSTOM rule matches of that depends on its provider. Rules stand in the order of their ids, so the rule reported is the
-// first by id, whatever the order in which policies arrived.
+// Authorization over one pool of policies. AUDIT only marks; any DENY match denies. Once the pool has an ALLOW policy,
+// only requests that an ALLOW rule matches are allowed. If a CUSTOM rule also matches, the result depends on its
+// provider. Rules are sorted by id, so the reported rule is the first by id, whatever the order in which policies
+// arrived.
 
 import type { Attributes } from "../request/attributes.js"
 import { compareText } from "../selection/workload.js"

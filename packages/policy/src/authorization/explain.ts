@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The complete account of a decision: every policy, every rule, every field, what it wanted and what the request had.
-// It walks all rules in plain order and draws its own verdict from what it saw, so that a fault in the index would show
-// as a disagreement with `decide` instead of being explained away.
+// The complete account of a decision: every policy, every rule and every field, with the expected and the actual value.
+// It walks all rules in plain order and derives its own verdict, so that a bug in the index shows up as a disagreement
+// with `decide` instead of being explained away.
 
 import type { Attributes } from "../request/attributes.js"
 import { compareText } from "../selection/workload.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a value of a policy takes in, read once and compared with others of its attribute as often as one likes. Like the
-// patterns it is built on, `covers` and `isApartFrom` may miss a case and never claim one that is not so.
+// The set of values that one value of a policy matches, parsed once and compared with others of its attribute any number
+// of times. `covers` and `isApartFrom` may miss a case but never claim a wrong one.
 
 import { type Cidr, cidrCovers } from "../request/ip.js"
 import type { Pattern } from "./pattern.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers that rules in force look at. Policies in shadow decide nothing and do not count.
+// The headers that enforced rules read. Policies in shadow mode do not count, because they decide nothing.
 
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import type { Authorization } from "./authorization.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer to "why was this not allowed?": the ALLOW rule with the fewest failing fields, and the first of them in
-// the order a person reads the rule. The first such rule wins a tie.
+// Answers "why was this not allowed?": the ALLOW rule with the fewest failing fields, and the first of these fields in
+// reading order. If several rules tie, the first one wins.
 
 import type { Attributes } from "../request/attributes.js"
 import { shown } from "../resources/fault.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether some policy in force for a port can only be judged on HTTP requests: then what comes there and is no HTTP would
-// pass by it. Rules that name other ports do not count, policies in shadow neither.
+// Whether an enforced policy of a port can only be judged on HTTP requests: traffic that is not HTTP would bypass it
+// there. Rules for other ports and policies in shadow mode do not count.
 
 import type { Program } from "../program.js"
 import type { Clause } from "./criterion.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Path templates: `{*}` stands for exactly one non-empty segment, `{**}` for any text including `/` and nothing at all.
-// Both take every character: a path that a template overlooks for its spelling would escape a DENY. In Istio they take
-// only those that URIs allow. The same reading serves validation, the index and the explanation.
+// Path templates: `{*}` matches exactly one non-empty segment, `{**}` any text, including `/` and the empty text. Both
+// match every character, because a path that a template misses for its spelling would escape a DENY. In Istio they match
+// only characters that URIs allow. Validation, the index and explanations share this parser.
 
 export type TemplateSegment = { readonly literal: string } | "one"
 

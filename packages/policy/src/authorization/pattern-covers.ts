@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether one pattern is certain to match everything another matches, and whether two are certain to have no text in
-// common. Where that is not plain to see the answer is no: an analysis built on it may miss a finding, never invent one.
+// Whether one pattern certainly matches everything another matches, and whether two certainly have no text in common. In
+// doubt the answer is no: an analysis built on it may miss a finding but never invents one.
 
 import { isUriPath, type PathTemplate } from "./path-template.js"
 import { matchesStars, type Pattern } from "./pattern.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an entry `<iss>/<sub>` is read. Issuers are URLs and subjects may be, so the slash that parts them cannot be seen
-// in the text alone: it is the one behind the longest issuer that the workload's RequestAuthentications name. Of two
-// issuers that fit only the longest counts, so that a subject with a slash never passes for another issuer's.
+// Parses an entry `<iss>/<sub>`. Issuers are URLs and subjects may be, so the text alone does not show which slash
+// separates them: it is the one after the longest issuer that the workload's RequestAuthentications name. If two issuers
+// match, only the longest counts, so that a subject with a slash never impersonates one of another issuer.
 
 import { type Pattern, parsePattern } from "./pattern.js"
 import { patternCovers, patternsApart } from "./pattern-covers.js"

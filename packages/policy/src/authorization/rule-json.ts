@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule as it is written, as text; made once for as long as the document lives.
+// A rule as JSON text, computed once per document.
 
 import type { Rule } from "../resources/authorization-policy/definition.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule as people name it in tests and read it in answers.
+// The name of a rule in policy tests and in answers.
 
 import type { RuleRef } from "./rule.js"
 

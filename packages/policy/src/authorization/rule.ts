@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule made ready for judging: matches when some `from`, some `to` and every `when` does.
+// A compiled rule: it matches if some `from`, some `to` and every `when` match.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { Attributes } from "../request/attributes.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh that was renamed, or merged with another, lists its other trust domains as aliases; a principal written for
-// one of them then means the same workload under each of them.
+// Trust domain aliases. A mesh that was renamed or merged lists its other trust domains; a principal written for one of
+// them means the same workload under each of them.
 
 /** What policies written for no mesh in particular say; always a pointer to the local one. */
 const LOCAL = "cluster.local"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seen calls as JSON, on the wire, on disk and in answers. Read strictly, since calls come from proxies and files.
+// Observed calls as JSON: on the wire, on disk and in answers. Parsing is strict, since calls come from proxies and
+// files.
 
 import { isObject } from "../resources/field.js"
 import { choice, flag, object, optional, type Read, ShapeError, text, whole, wrong } from "../shape/shape.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bounded set of seen calls. Where it is full, what was not seen for longest goes first, and is counted: nobody who reads
-// the set may take it for complete where it is not.
+// A bounded set of observed calls. When it is full, the calls that were observed longest ago are dropped and counted, so
+// that a reader knows when the set is not complete.
 
 import { callKey, mergeCalls, type ObservedCall } from "./call.js"
 

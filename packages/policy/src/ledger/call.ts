@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a call: what distinguishes calls as far as policies and people care, and nothing that makes each of them
-// unique. INVARIANT: no token, no query, no header; of claims only the issuer, which a policy in force names.
+// The shape of a call: what policies and people distinguish, and nothing that makes a single call unique. INVARIANT: no
+// token, no query and no header; of claims only the issuer, which an enforced policy names.
 
 /** How a call ended: by which stage, as `judge` names them; `message` is what could not be read as a request. */
 export const CALL_STAGES = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths → templates as policies write them: `/users/4711/orders` → `/users/{*}/orders`. What looks like an identifier
-// becomes `{*}` at once, and so do the parts of a path that turn out to be many. Callers choose paths, so the number of
-// templates has a bound: what comes after the last place is `/{**}`. Templates are taken as paths and stay what they are.
+// Turns paths into templates as policies write them: `/users/4711/orders` becomes `/users/{*}/orders`. Segments that look
+// like identifiers become `{*}` at once, and so do segments with many distinct values. Callers choose paths, so the
+// number of templates is bounded: further paths become `/{**}`. Templates given as input stay unchanged.
 
 /** Where a part of a path has more values than this, they are no names of things that policies speak of. */
 const MAX_SIBLINGS = 32

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mesh-wide settings that change what a policy means. Everything else a mesh configures is of no concern here.
+// Mesh-wide settings that change the meaning of a policy. Other settings of a mesh do not belong here.
 
 import { type MeshNames, meshNames } from "./names.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every name that contains the product's word or domain is derived here and nowhere else, so that a mesh called
-// otherwise takes the manifests written for it unchanged.
+// Every name that contains the product's name or domain is derived here and nowhere else, so that a mesh with another
+// name accepts manifests written for it unchanged.
 
 export interface MeshNames {
   readonly mesh: string

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which connections a workload's port takes. Mesh, namespace and workload scope each have at most one say, that of
-// their oldest policy; the narrowest scope that says something wins. The answer carries the reason for it: who won,
-// who was asked before, and who is not asked at all because an older policy of the same scope stands in front.
+// The mTLS mode of a workload's port. At mesh, namespace and workload scope, at most one PeerAuthentication counts: the
+// oldest. The narrowest scope that sets a mode wins. The result includes the reason: the winner, the policies it
+// overrides, and the policies that an older one of the same scope supersedes.
 
 import type { PolicyRef } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"

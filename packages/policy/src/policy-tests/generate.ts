@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases that a test file lacks: for each region of the decision that no case touches, a request that does, found by
-// proof. What is expected is what happens now: people read it before they keep it.
+// Generates the cases that a test file lacks: for each region of the decision that no case covers, a request found by
+// proof. The expectation is the current result, so people must review it before they keep it.
 
 import { ruleName } from "../authorization/rule-name.js"
 import type { MeshConfig } from "../mesh/config.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that is described in data of somebody else, as the body of a question: read as policy tests are, and refused by
-// name where it has another form.
+// Parses a request described as data, such as the body of a query. It has the form of a request in a policy test; any
+// other form is rejected with the name of the field.
 
 import { Field, Report } from "../resources/field.js"
 import type { AskedRequest } from "../trial/asked.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which regions of the decision the cases of a test file touch, and of those that none touches a request that would.
+// Which regions of the decision the cases of a test file cover, and an example request for each region that none covers.
 
 import { type MeshConfig, meshConfig } from "../mesh/config.js"
 import { DocumentsByNamespace } from "../proof/selected.js"

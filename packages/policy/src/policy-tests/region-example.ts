@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request of a region, found by proof: policies are written under which exactly the requests of the region would be let
-// through, and one that is gets tried with the real ones. INVARIANT: what is returned lies in the region.
+// Finds an example request of a region by proof: it writes policies that allow exactly the requests of the region, finds
+// one such request, and judges it with the real policies. INVARIANT: the returned request lies in the region.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { compareSets } from "../proof/questions/compare.js"

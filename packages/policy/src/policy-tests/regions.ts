@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The regions of a decision, as far as tests should touch each: what settles a request, every alternative of a rule, and for
-// every field of a rule the requests that this field alone keeps out. Whether a request lies in one is read off its account.
+// The regions of a decision that tests should cover: each way a request is decided, every alternative of a rule, and for
+// every field of a rule the requests that only this field excludes. The account of a request shows whether it lies in a
+// region.
 
 import { attributeTable } from "../authorization/attributes.js"
 import type { ClauseTrace, RuleTrace } from "../authorization/explain.js"

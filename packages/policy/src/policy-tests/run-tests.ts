@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs policy tests: each case through the evaluator that proxies run, what came against what was expected, and which
-// rules took part in any of it.
+// Runs policy tests: judges each case with the evaluator that proxies use, compares the result with the expectation, and
+// records which rules took part.
 
 import type { RuleRef } from "../authorization/rule.js"
 import { ruleName } from "../authorization/rule-name.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy tests as people write them beside their policies: YAML documents of kind `PolicyTest`. Read strictly, because a
-// misspelt expectation that nobody checks is worse than none.
+// Policy tests as people write them beside their policies: YAML documents of kind `PolicyTest`. Parsing is strict,
+// because a misspelt expectation that is silently ignored is worse than none.
 
 import { meshNames } from "../mesh/names.js"
 import type { Claim } from "../request/attributes.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where sets of policies meet: one space for all of them, one frame after the other, each side's stages in it. Says also
-// what the search cannot follow exactly, so that silence about it is never taken for a proof.
+// Evaluates several sets of policies in one shared space, one frame at a time, with the stages of each set. It also
+// reports what the search cannot model exactly, so that a missing finding is never mistaken for a proof.
 
 import type { CompiledRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much work an answer may cost. The worst case of the search is exponential, so there is a third answer besides yes
-// and no: work that exceeds its budget ends with `Exhausted`, and whoever asked says "not decided".
+// The work budget of an answer. The worst case of the search is exponential, so there is a third answer besides yes and
+// no: work that exceeds its budget ends with `Exhausted`, which callers report as "not decided".
 
 export interface Limits {
   /** Classes and states looked at, over all searches of one question. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request in the words of a person: `GET /admin/ from cluster.local/ns/app/sa/a`.
+// A request as a phrase: `GET /admin/ from cluster.local/ns/app/sa/a`.
 
 import type { Witness } from "./witness.js"
 

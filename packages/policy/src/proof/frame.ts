@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of requests there are. Within one kind attributes are independent of each other: what is correlated (no
-// identity on plaintext, no claims without a token, no path on TCP) is settled by the frame before the search begins.
+// The kinds of requests. Within one kind, attributes are independent of each other. The frame fixes what is correlated
+// (no identity on plaintext, no claims without a token, no path on TCP) before the search begins.
 
 import type { Location } from "../tokens/locations.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that can only deny more, or only allow more, told from the documents without any search. Both directions are one
-// relation: a change allows no more exactly if its reverse denies no more. What is not recognised here is left to a proof.
+// Recognises, from the documents and without a search, changes that can only deny more or only allow more. Both
+// directions are one relation: a change allows no more exactly if its reverse denies no more. Other changes need a proof.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can become of a request, each as problems of the search: a request has an outcome exactly if it solves one of the
-// outcome's problems. This is the fixed order of stages (see `judge.ts`): mode, tokens, DENY, ALLOW. What an external
-// authorizer answers is unknown, so a request that all else allows and that it is asked about has an outcome of its own.
+// The possible outcomes of a request, each as problems for the search: a request has an outcome exactly if it solves one
+// of the outcome's problems. They follow the fixed order of stages (see `judge.ts`): mode, tokens, DENY, ALLOW. The
+// answer of an external authorizer is unknown, so a request that everything else allows and that the authorizer is asked
+// about has an outcome of its own.
 
 import { looksAt } from "./frame.js"
 import type { PolicySide, Rules } from "./policy-side.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One set of policies as it concerns one workload: what it refuses by mode, which tokens it takes, what its rules say.
-// With `promoted`, as if every Shadow policy were enforced.
+// One set of policies for one workload: what its mTLS mode denies, which tokens it accepts, and its rules. With
+// `promoted`, as if every policy in shadow mode were enforced.
 
 import { EVERY_RULE, type KnownRules, type RuleChoice } from "../authorization/authorization.js"
 import type { CompiledPolicy } from "../authorization/engine.js"
@@ -15,8 +15,8 @@ import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
 import type { Budget } from "./budget.js"
 import { relevantRules, rulesMeeting } from "./relevance.js"
+import { withReplayKeys } from "./replay-keys.js"
 import { SeenHeaders } from "./seen-headers.js"
-import { withStandInKeys } from "./stand-in-keys.js"
 import { type ProofTokenRule, proofTokenRules } from "./token-rules.js"
 import type { Witness } from "./witness.js"
 
@@ -32,7 +32,7 @@ export interface Rules {
 }
 
 export interface PolicySide {
-  /** With stand-in keys, so that witnesses can be replayed; of the rules only those that were asked for. */
+  /** With replay keys, so that witnesses can be replayed; of the rules only those that were asked for. */
   readonly program: Program
   /** The same with every rule that the witness can match. */
   programFor(witness: Witness): Program
@@ -58,8 +58,8 @@ export function policySide(
   budget?: Budget,
 ): PolicySide {
   const documents = inPool(all, mesh, pool)
-  const standIns = withStandInKeys(documents)
-  const program = compile(standIns, workload, mesh, undefined, inTime(choice, budget), known)
+  const replayable = withReplayKeys(documents)
+  const program = compile(replayable, workload, mesh, undefined, inTime(choice, budget), known)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
   const tokens = proofTokenRules(authentications)
   return {
@@ -70,7 +70,7 @@ export function policySide(
       const lacks = policiesOf(documents, workload, mesh).some(policy =>
         (policy.spec.rules ?? []).some(rule => !choice(rule, policy) && meeting(rule, policy)),
       )
-      return lacks ? compile(standIns, workload, mesh, undefined, EVERY_RULE, known) : program
+      return lacks ? compile(replayable, workload, mesh, undefined, EVERY_RULE, known) : program
     },
     pool,
     tokens,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of proofs: answers that hold for every request, with the request that shows it where there
-// is one.
+// What other packages may use of proofs: answers that hold for every request, with an example request where there is one.
 
 export { type Limits, PATIENT } from "./budget.js"
 export { describeWitness } from "./describe-witness.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A field of a compiled rule as a condition of the search. What the frame settles (a claim where there is no token) is a
-// plain yes or no; what depends on something the search does not follow is `opaque`.
+// Converts a field of a compiled rule into a condition of the search. If the frame decides it (a claim where there is no
+// token), the result is a plain yes or no. If it depends on something that the search does not model, it is `opaque`.
 
 import type { Comparison } from "../authorization/comparison.js"
 import type { Criterion } from "../authorization/criterion.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiled rule as a region of one frame.
+// Converts a compiled rule into a region of one frame.
 
 import type { Clause } from "../authorization/criterion.js"
 import type { Issuers } from "../authorization/request-principal.js"

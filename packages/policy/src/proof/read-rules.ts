@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules as they were read in one space, so that each is read once for all frames that see it alike.
+// Caches the converted rules of one space, so that each rule is converted once for all frames in which it is the same.
 
 import type { CompiledRule, RuleRef } from "../authorization/rule.js"
 import type { Region } from "./search/formula.js"

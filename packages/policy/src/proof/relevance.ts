@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves out, before anything is compiled, the rules that cannot matter for a comparison: where modes and token rules are
-// the same, two sets can only differ on a request that a changed rule matches, so a rule that never matches together with
-// a changed one has no say. Looks at rules as they are written; where that is hard to see, the rule stays.
+// Drops, before anything is compiled, the rules that cannot matter for a comparison. If modes and token rules are equal,
+// two sets can only differ on a request that a changed rule matches, so a rule that never matches together with a changed
+// one is irrelevant. It looks at rules as written; in doubt a rule is kept.
 
 import { EVERY_RULE, type RuleChoice } from "../authorization/authorization.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"

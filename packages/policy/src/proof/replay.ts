@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A witness through the evaluator that proxies run. Nothing that the search finds is shown before it has been through
-// here, with every set of policies concerned.
+// Replays a witness with the evaluator that proxies use. Every result of the search passes through here, with every set
+// of policies concerned, before it is shown.
 
 import type { Verdict } from "../authorization/decision.js"
 import type { RuleRef } from "../authorization/rule.js"
@@ -11,7 +11,7 @@ import { parseIp } from "../request/ip.js"
 import { parseSpiffeId } from "../request/spiffe-id.js"
 import type { Outcome } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
-import { signedToken } from "./stand-in-keys.js"
+import { signedToken } from "./replay-keys.js"
 import type { Witness } from "./witness.js"
 
 export interface Replayed {

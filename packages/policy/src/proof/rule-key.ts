@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that say the same in the same words, whatever documents they stand in, have the same key.
+// Rules with the same content have the same key, whichever documents they are in.
 
 import type { Clause } from "../authorization/criterion.js"
 import type { CompiledRule } from "../authorization/rule.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests that a solution can be shown as. Where several callers show the same, the one to name is one that runs, so
-// that whoever reads it can send it: the search is asked again for a solution among those, which is as exact as the first.
+// The requests that can represent a solution. If several callers would do, it prefers one whose workload is running, so
+// that the reader can send the request: the search is repeated among those, and the result is as exact as the first.
 
 import { type Budget, Exhausted } from "./budget.js"
 import type { Dimension } from "./classes/dimension.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two sets of policies say the same of a workload in the same words, whatever documents they stand in and in
-// whatever order. Most workloads of a mesh are untouched by most changes, and this is how they cost nothing.
+// Whether two sets of policies have the same content for a workload, whatever their documents and order. Most changes do
+// not touch most workloads, and this check makes those cost nothing.
 
 import type { CompiledRule } from "../authorization/rule.js"
 import type { Budget } from "./budget.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one set of policies changes the headers that its rules read: token rules write claims to some, take tokens out of
-// others, and some names no caller can set. INVARIANT: where it is not known what rules see, it is said to be unknown; two
-// sides see the same value of a header in every request if their treatments of it are equal.
+// How one set of policies changes the headers that its rules read: token rules write claims to some, remove tokens from
+// others, and some names cannot be set by callers. INVARIANT: if the value that rules see is not known, it is reported as
+// unknown. Two sides see the same value of a header in every request if their treatments of it are equal.
 
 import type { CompiledRule } from "../authorization/rule.js"
 import type { ProtectedHeaders } from "../request/protected-headers.js"

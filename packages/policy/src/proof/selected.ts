@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which documents say something of a workload, found by namespace: a mesh has thousands of both.
+// Finds the documents that apply to a workload, by namespace, because a mesh has thousands of both.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { peerScope } from "../peer/mode.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token rules of a workload as the search needs them: where a token may stand, whose it is, which keys sign it. Two
-// rules have a key in common where their key sets do; a fetched set is known by where it is fetched from.
+// The token rules of a workload in the search: where a token may be, who issued it, and which keys sign it. Two rules
+// share a key if their key sets do; a fetched set is identified by its URL.
 
 import { createHash } from "node:crypto"
 import type { RequestAuthentication } from "../resources/document.js"

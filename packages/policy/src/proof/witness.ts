@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that shows something, made from what the search found. What the search left open gets the least remarkable
-// value there is.
+// Builds an example request from a solution of the search. Attributes that the search left open get a plain default
+// value.
 
 import type { Claim } from "../request/attributes.js"
 import { hostComparedAs } from "../request/host.js"

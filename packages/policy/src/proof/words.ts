@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules in the words of a person: `GET /admin/* from namespace ops`. What a rule does not mention is not mentioned.
+// Rules in words: `GET /admin/* from namespace ops`. Fields that a rule does not have are left out.
 
 import type { Clause, Criterion } from "../authorization/criterion.js"
 import type { CompiledRule, RuleRef } from "../authorization/rule.js"

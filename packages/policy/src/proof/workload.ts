@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom questions are about.
+// The workloads that questions are about.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { Workload } from "../selection/workload.js"

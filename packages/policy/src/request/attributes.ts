@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision may look at, and nothing else. Whoever terminates the connection fills this in once; the evaluator
-// only reads. An attribute that the request does not have is absent, never an empty stand-in, because absence has a
-// meaning of its own for every rule.
+// The attributes of a request that a decision may use. The component that terminates the connection fills them in once;
+// the evaluator only reads. A missing attribute is absent, never an empty value, because absence has its own meaning for
+// every rule.
 
 import type { IpAddress } from "./ip.js"
 import type { SpiffeId } from "./spiffe-id.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field values are bytes, held as text of one character per byte. What people write is text, and reaches applications as
-// its UTF-8; so it is compared as that. A DENY on `Zoë` would miss every caller that writes the name otherwise.
+// Header values are bytes, stored as text with one character per byte. A value that a person writes in a policy reaches
+// applications as UTF-8, so it is compared as UTF-8. Otherwise a DENY on `Zoë` would match no caller.
 
 const BEYOND_ASCII = /[^\0-\x7f]/
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address blocks by prefix length: a lookup is one hash probe per distinct length, however many blocks there are.
+// CIDR blocks by prefix length: a lookup is one hash probe per distinct length, however many blocks there are.
 
 import { type Cidr, type IpAddress, maskedWord } from "./ip.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a claim is compared with what a policy writes: as its text. A boolean or number has the text that JSON gives it, so
-// that a DENY on `banned: true` denies; lists are compared element by element, objects and null never. Istio compares
-// strings alone.
+// Claims are compared with policy values as text. A boolean or number has the text that JSON gives it, so that a DENY on
+// `banned: true` works. Lists are compared element by element; objects and null never match. Istio compares strings only.
 
 import type { Claim } from "./attributes.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `a.example.` and `a.example` are one host: a dot at the end says that the name is complete (RFC 1034 section 3.1), and
-// browsers and curl send it as the URL has it, also in front of a port. So rules ignore one such dot, in the request and
-// in what they name.
+// `a.example.` and `a.example` are the same host: the trailing dot marks a complete name (RFC 1034 section 3.1), and
+// browsers and curl send it as the URL has it, even before a port. Rules ignore one trailing dot, in the request and in
+// their values.
 
 /** A name of at least one character, its dot, and the port if there is one. */
 const DOTTED = /^([^:]+)\.(:\d*)?$/

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that mean something else on each machine, or nobody in particular. Where one party names an address and another
-// calls it, such a one would lead the caller to itself, past its own gate, or to what its machine keeps for it alone.
+// Addresses that mean something else on each machine, or no particular host. If one party names such an address and
+// another calls it, the caller would reach itself, bypass its own proxy, or reach a local-only service of its machine.
 
 import { type Cidr, cidrCovers, type IpAddress, parseCidr } from "./ip.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One spelling per path, so that a rule and the application cannot disagree about what was asked for. The result is
-// what rules match and what is forwarded. Normalising twice changes nothing: a path whose decoding yields further
-// escapes to decode has no canonical form and is refused.
+// Normalises paths to one spelling, so that a rule and the application cannot disagree about the path. Rules match the
+// result, and the result is forwarded. Normalising twice changes nothing: a path whose decoding yields further escapes
+// has no canonical form and is rejected.
 
 import type { PathNormalization } from "../mesh/config.js"
 

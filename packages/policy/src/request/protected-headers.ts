@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headers of a caller reach rules and the application. Verified claims, tokens and the proxy's own statements have
-// names under which no caller may speak, in any spelling: many applications cannot tell the signs in a name apart.
-// INVARIANT: the proxy, `judge` and the proofs all ask here, so that none of them sees a header that another removes.
+// Which headers of a caller reach rules and the application. Verified claims, tokens and the proxy's own headers have
+// names that no caller may use, in any spelling: many applications treat the punctuation in names alike. INVARIANT: the
+// proxy, `judge` and the proofs all use this table, so that none of them sees a header that another removes.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { OWN_HEADERS } from "../resources/header-name.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who the client is, where proxies in front of us are believed. Each of them appended the address it saw, so the client
-// is as many entries from the right as there are trusted proxies; everything further left is the client's own claim.
+// The client's address behind trusted proxies. Each proxy appends the address it saw, so the client is as many entries
+// from the right as there are trusted proxies. Everything further left was written by the client.
 
 import { type IpAddress, parseIp } from "./ip.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy must mean what it shows. Characters that no editor displays, or that reorder what it displays, are refused in
-// a spec, wherever they stand, and so is the one that readers put where bytes were no UTF-8: what was meant is lost, and a
+// A policy must mean what it shows. A spec with characters that editors do not display, or that reorder the displayed
+// text, is rejected, and so is U+FFFD, which decoders write in place of invalid UTF-8: the original text is lost, and a
 // DENY would match nothing.
 
 import type { Path } from "./fault.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kinds share: which workloads a policy is about, and whether it is enforced or only observed.
+// What the kinds share: the workloads a policy selects, and whether it is enforced or in shadow mode.
 
 import { type CelRule, choice, closed, list, optional, record, type TypeOf, text } from "./schema.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CustomResourceDefinitions read off the definitions: structural schemas, CEL rules, printer columns. Unknown fields of
-// a spec are kept rather than pruned, so that admission sees and refuses them: a misspelt condition that silently
-// vanished would leave a wider policy than its author wrote.
+// Generates CustomResourceDefinitions from the definitions: structural schemas, CEL rules, printer columns. Unknown
+// fields of a spec are kept rather than pruned, so that admission sees and rejects them: a misspelt condition that
+// silently vanished would leave a wider policy than its author wrote.
 
 import type { MeshNames } from "../mesh/names.js"
 import { isObject } from "./field.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy does, in one plain sentence, for the status of the resource and for lists people read. Long lists are
-// cut short: the sentence is to be read, the document has the rest.
+// Describes a policy in one plain sentence, for the resource's status and for lists. Long lists are shortened; the
+// document has the rest.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { isShadow } from "../selection/shadow.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents as the rest of the system sees them: validated, normalised, immutable. `validate` is the only maker.
+// Documents as the rest of the system uses them: validated, normalised and immutable. Only `validate` creates them.
 
 import type { AuthorizationPolicySpec } from "./authorization-policy/definition.js"
 import type { MeshServiceSpec } from "./mesh-service/definition.js"

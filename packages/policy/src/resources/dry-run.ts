@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of the dry-run annotation, spelled as Go's `strconv.ParseBool` takes it.
+// The value of the dry-run annotation, parsed like Go's `strconv.ParseBool`.
 
 const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"])
 const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value together with its place, for checks that must go on after the first fault. Reading a value of the wrong type
-// gives nothing rather than an error: the structural check has reported it already.
+// A value with its path, for checks that continue after the first error. Reading a value of the wrong type returns
+// nothing rather than an error: the structural check has reported it already.
 
 import { type Fault, type FaultCode, finding, type Path, type Warning, type WarningCode } from "./fault.js"
 

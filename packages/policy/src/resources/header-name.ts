@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand as a header name in a policy.
+// Which header names a policy may use.
 
 /** RFC 9110 section 5.1: a field name is a token. */
 export const FIELD_NAME = "^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds in one table: how they are called, what they contain, how they are checked and told. Everything that
-// treats all kinds alike reads this table and nothing else.
+// All kinds in one table: their names, contents, checks and descriptions. Code that treats all kinds alike reads only
+// this table.
 
 import type { TSchema } from "typebox"
 import type { MeshNames } from "../mesh/names.js"

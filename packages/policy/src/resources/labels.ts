@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of labels and of what selects by them.
+// Checks labels and label selectors.
 
 import { shown } from "./fault.js"
 import type { Field } from "./field.js"

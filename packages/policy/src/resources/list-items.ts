@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents in what was written: a Kubernetes list (`kind: List`, `PodList`) and a plain YAML or JSON list stand for
-// their items, also where they are nested. The text bounds how deep.
+// Expands lists of documents: a Kubernetes list (`kind: List`, `PodList`) and a plain YAML or JSON list stand for their
+// items, also when nested. The parser bounds the depth.
 
 import type { Path } from "./fault.js"
 import { isObject } from "./field.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what every Kubernetes object has: its name, its namespace, labels, annotations. Fields we do not read are
-// carried along untouched.
+// Checks what every Kubernetes object has: name, namespace, labels, annotations. Fields that we do not read are kept
+// unchanged.
 
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"

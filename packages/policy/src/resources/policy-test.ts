@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells policy tests from policies, since both may be in one file.
+// Distinguishes policy tests from policies, since both may be in one file.
 
 import { isObject } from "./field.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of the kinds and their documents: reading, validating, telling what is wrong with them, and
-// what scripts/generate writes from them.
+// What other packages may use of the kinds and their documents: reading, validating, describing errors, and the data for
+// scripts/generate.
 
 export { PLAIN_ATTRIBUTES } from "./authorization-policy/condition-key.js"
 export { type CustomResourceDefinition, customResourceDefinitions, type JsonSchema } from "./crd.js"

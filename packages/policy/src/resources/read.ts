@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy documents from a file: YAML or JSON, any number of documents, lists expanded. Every fault and
-// warning says line and column. Bounded work for any text.
+// Reads policy documents from a file: YAML or JSON, any number of documents, lists expanded. Every error and warning has
+// line and column. Bounded work for any text.
 
 import type { MeshNames } from "../mesh/names.js"
 import type { Fault, Path, Position, Warning } from "./fault.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words in which the definition of every kind is written. A definition is a TypeBox value, hence JSON Schema: the types, the
-// validator, the CRDs and the reference pages are all read off it. Keys that start with `x-` are ours or Kubernetes'
-// and mean nothing to a JSON Schema validator.
+// The building blocks of every kind's definition. A definition is a TypeBox value, hence JSON Schema: the types, the
+// validator, the CRDs and the reference pages are all generated from it. Keys that start with `x-` are ours or
+// Kubernetes' and are ignored by JSON Schema validators.
 
 import type { Static, TSchema } from "typebox"
 // By name: the default export holds all of TypeBox, and a bundle would hold it too.

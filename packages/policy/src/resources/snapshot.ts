@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A private copy of a foreign value, taken before anything is checked, so that what was checked is what is used. Only
-// JSON survives it; depth, size and number of values are bounded, and with them the work of everything that follows.
-// INVARIANT: no object of a copy has a prototype, so `constructor` is a name like any other.
+// A private copy of an untrusted value, taken before any check, so that the checked value is the one that is used. Only
+// JSON survives. Depth, size and number of values are bounded, and with them all later work. INVARIANT: no object of a
+// copy has a prototype, so `constructor` is a name like any other.
 
 import type { Path } from "./fault.js"
 import { isObject, type Report } from "./field.js"

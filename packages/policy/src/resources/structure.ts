@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a value against the schema of its kind and reports every difference in plain words. The value must be a `snapshot`:
-// its limits bound the number of differences.
+// Compares a value with the schema of its kind and reports every difference in plain words. The value must be a
+// `snapshot`: its limits bound the number of differences.
 
 import type { TSchema } from "typebox"
 import { nearest } from "../shape/nearest.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what a policy is about: labels or Services, never both, and of all kinds that other meshes let a policy name
-// only the one that leads to workloads.
+// Checks a policy's target: labels or Services, never both. Of the `targetRefs` kinds that other meshes allow, only
+// Service is supported, because only it selects workloads.
 
 import { ONLY_SERVICES } from "./common.js"
 import { shown } from "./fault.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way from a foreign value to a policy document. Every fault is reported at once, with its place and what would
-// be right; warnings are told apart. Bounded work for any input.
+// Turns an untrusted value into a policy document; there is no other way to get one. It reports all errors at once, each
+// with its field and fix, and warnings separately. Bounded work for any input.
 
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML (or JSON) text to plain values that remember where they stood. The `yaml` package is driven token by token: its
-// composer recurses, and a text of a few thousand brackets would end the process rather than throw. So depth and
-// number of tokens are bounded before anything is composed, and aliases are expanded here, counted.
+// Parses YAML (or JSON) text into plain values with their positions. It drives the `yaml` package token by token: the
+// package's composer recurses, and a text with a few thousand brackets would crash the process rather than throw. Depth
+// and number of tokens are bounded before anything is composed, and aliases are expanded here and counted.
 
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, type ParsedNode, Parser } from "yaml"
 import { type Fault, finding, type Path, type Position, shown } from "./fault.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which policies apply to a workload: those of the root namespace and of its own, as far as their selector agrees,
-// or the Services they name lead to it, oldest first. Nothing overrides anything here; what several policies mean together is for each kind to say.
+// Selects the policies of a workload: those of the root namespace and of its own namespace whose selector matches its
+// labels or whose Services select it, oldest first. Each kind decides how several policies combine.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../resources/document.js"

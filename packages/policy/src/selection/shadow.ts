@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy in shadow is evaluated and reported but never acted upon. Two spellings: `spec.enforcement: Shadow`, and for
-// AuthorizationPolicy the annotation `<domain>/dry-run` that policies written for other meshes carry.
+// A policy in shadow mode is evaluated and reported but never enforced. There are two ways to write it:
+// `spec.enforcement: Shadow`, and for AuthorizationPolicy the annotation `<domain>/dry-run` of policies written for other
+// meshes.
 
 import type { MeshConfig } from "../mesh/config.js"
 import { parseDryRun } from "../resources/dry-run.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy selects: a workload in a namespace, known by its labels.
+// What a policy selects: a workload in a namespace, identified by its labels.
 
 import type { TargetRef, WorkloadSelector } from "../resources/common.js"
 import type { Metadata } from "../resources/document.js"

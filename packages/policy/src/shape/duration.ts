@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations as Go writes them (`500ms`, `1m30s`, `1.5h`), exactly: nanoseconds as a bigint, or undefined.
+// Durations in Go's format (`500ms`, `1m30s`, `1.5h`), parsed exactly: nanoseconds as a bigint, or undefined.
 
 const UNITS = new Map<string, bigint>([
   ["ns", 1n],

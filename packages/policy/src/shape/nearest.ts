@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known word that somebody most likely meant. Bounded work: words longer than any of ours are not compared.
+// Suggests the known word that was most likely meant. Bounded work: words longer than any known word are not compared.
 
 const MAX_LENGTH = 64
 

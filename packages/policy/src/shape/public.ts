@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use to read plain values, and to suggest the word that was meant.
+// What other packages may use to parse plain values and to suggest the intended word.
 
 export { durationMilliseconds } from "./duration.js"
 export { nearest } from "./nearest.js"

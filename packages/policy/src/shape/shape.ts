@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a tree of plain values, from the network or a file, into typed ones. Strict: what has another form, is longer than
-// it may be or has a field nobody knows is refused as a whole, since a field we ignore might have narrowed what we would
-// do. Every error names the field, what stands there and what would be right.
+// Parses a tree of plain values, from the network or a file, into typed ones. Strict: a value with the wrong type, an
+// excessive length or an unknown field is rejected as a whole, since an ignored field might have narrowed the result.
+// Every error names the field, the actual value and the expected form.
 
 import { nearest } from "./nearest.js"
 

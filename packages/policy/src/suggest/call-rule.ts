@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seen calls as rules: one rule for each shape, and the fewest rules that say the same. Merging never adds a request that
-// no shape has: callers share a rule only where all of them did the same, methods share one only over the same paths.
+// Turns observed calls into the fewest equivalent rules. Merging never adds a request that was not observed: callers
+// share a rule only if all of them made the same calls, and methods share one only for the same paths.
 
 import type { ObservedCall } from "../ledger/call.js"
 import type { Rule, Source } from "../resources/authorization-policy/definition.js"

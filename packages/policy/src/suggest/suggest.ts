@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Least privilege from what was seen: for each workload that was called, an ALLOW policy in Shadow that lets through what
-// has the shape of a recorded call, and three proofs of it. Whoever promotes it replaces what the workload's ALLOW policies
-// let through today; DENY policies, tokens and modes stay as they are.
+// Suggests least-privilege policies from observed calls: for each called workload, an ALLOW policy in shadow mode that
+// allows requests with the shape of a recorded call, and three proofs about it. Promoting it replaces what the workload's
+// ALLOW policies allow; DENY policies, tokens and modes stay unchanged.
 
 import type { ObservedCall } from "../ledger/call.js"
 import type { MeshConfig } from "../mesh/config.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signature algorithms of RFC 7518 section 3.1 and RFC 8037 section 3.1 that need no shared secret. What is not in
-// this table does not exist for us: `none` and the HMAC family have no row, so no key can ever be tried with them.
+// The signature algorithms of RFC 7518 section 3.1 and RFC 8037 section 3.1 that need no shared secret. Algorithms
+// outside this table are not supported: `none` and the HMAC family have no row, so no key can ever be tried with them.
 
 import { constants } from "node:crypto"
 

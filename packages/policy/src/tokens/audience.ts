@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Audiences are compared after scrubbing both sides: `https://a.com/`, `http://a.com` and `a.com` are one audience.
+// Audiences are normalised before comparison: `https://a.com/`, `http://a.com` and `a.com` are one audience.
 
 /** Without a leading `http://` or `https://`, then without one trailing slash. */
 export function scrubAudience(audience: string): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token stage: a request in, a decision with its evidence out. Pure and synchronous; the clock is an argument, the
-// memory only saves work and never changes an answer. A CORS preflight cannot carry a token and goes through, but output
-// headers that it forges are scrubbed as everywhere. Rules in shadow are judged and reported, nothing more.
+// The token stage: takes a request, returns a decision with its evidence. Pure and synchronous; the clock is an argument,
+// and the cache only saves work and never changes an answer. A CORS preflight cannot carry a token and passes, but output
+// headers that it forges are removed as everywhere. Rules in shadow mode are judged and reported only.
 
 import type { VerifiedToken } from "../request/attributes.js"
 import { NO_EDITS, type RequestEdits } from "./edits.js"

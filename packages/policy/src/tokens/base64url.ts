@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict base64url (RFC 4648 section 5, RFC 7515 section 2): one text per byte string and no other. Node's own decoder
-// skips what it does not know and drops surplus bits, which would let two different texts carry one signature.
+// Strict base64url (RFC 4648 section 5, RFC 7515 section 2): exactly one text per byte string. Node's own decoder skips
+// unknown characters and drops surplus bits, so that two different texts could carry one signature.
 
 const ALPHABET = /^[A-Za-z0-9_-]*$/
 // RFC 4648 section 3.5: the bits of the last character that belong to no byte must be zero.

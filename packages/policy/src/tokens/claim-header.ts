@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A claim as the value of a request header. The issuer signed the claim, but a person may have chosen it (a display
+// Writes a claim as a request header. The issuer signed the claim, but a person may have chosen its value (a display
 // name, say), so a value that could end the header line is not written at all.
 
 import type { Claim } from "../request/attributes.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a signature does not prove: that the token is meant for this rule, now, here. Checked on every use of a token,
-// remembered or not, because each of these can change while the signature stays good. Order: issuer, time, audience.
+// Checks what a signature does not prove: that the token is meant for this rule, at this time. Checked on every use of a
+// token, cached or not, because each condition can change while the signature stays valid. Order: issuer, time, audience.
 
 import type { TokenFault } from "./faults.js"
 import type { Token } from "./token.js"

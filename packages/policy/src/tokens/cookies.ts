@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cookie pairs (RFC 6265 section 4.2.1), read over all `Cookie` lines as HTTP/2 may send them. The first pair of a name
-// counts. Blanks around names and values are dropped, since applications drop them too.
+// Cookie pairs (RFC 6265 section 4.2.1), read from all `Cookie` lines, because HTTP/2 may send several. The first pair of
+// a name counts. Blanks around names and values are dropped, since applications drop them too.
 
 /** The value of the first pair of each wanted name; `take` is told at most once per name, with what is filed under it. */
 export function readCookies<T>(

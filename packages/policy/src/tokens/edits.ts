@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to change in a request before the application sees it, as a value that whoever forwards applies: first the
-// removals, then the headers that are set. Most requests share one of a few frozen constants, so the common path
-// allocates nothing here.
+// The changes to make to a request before the application sees it, as a value: first removals, then headers to set. Most
+// requests share one of a few frozen constants, so the common path allocates nothing.
 
 import type { HeaderLines } from "../request/attributes.js"
 import type { ProtectedHeaders } from "../request/protected-headers.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a JSON text that a double cannot hold, such as accounts of 18 digits. Rounded, two of them would be one, and
-// a DENY on one of them would miss it; as text they keep what the issuer wrote, and policies compare claims by text.
+// Numbers in JSON text that a double cannot represent, such as account numbers of 18 digits. Rounding could make two of
+// them equal, and a DENY on one would miss it. They are kept as text, exactly as the issuer wrote them, and policies
+// compare claims as text.
 
 /** Could a number be too long, or its exponent too large? Nearly every payload says no here. */
 const SUSPECT = /[0-9.]{16}|[eE][+-]?[0-9]{3}/

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds every token of a request once for all rules. A slot is one location; rules with the same location share it. A
-// spot is one header line, parameter or cookie: two rules may cut different texts out of one spot, but it holds one
+// spot is one header line, parameter or cookie: two rules may cut different texts from one spot, but it contains one
 // credential, and the request is judged by spots.
 
 import type { HeaderLines } from "../request/attributes.js"

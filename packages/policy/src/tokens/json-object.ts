@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON text that a stranger wrote, as deeply frozen values without a prototype: `__proto__` and `constructor` are names
-// like any other, and what is remembered cannot be changed by who reads it. Of members with one name the last counts
-// (RFC 8259 section 4, as JSON.parse). Nesting is bounded because whoever reads the value may recurse.
+// Parses untrusted JSON text into deeply frozen values without a prototype: `__proto__` and `constructor` are ordinary
+// names, and cached values cannot be changed by their readers. If a name occurs twice, the last member counts (RFC 8259
+// section 4, as in JSON.parse). Nesting is bounded because readers may recurse.
 
 import type { Claim } from "../request/attributes.js"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rule looks for its token. A rule that names no place looks at `Authorization: Bearer` and the query parameter
-// `access_token`. A header's prefix must stand at the start of the value. On the two headers that carry credentials a
-// prefix of the form of an authentication scheme is compared without regard to case (RFC 9110 section 11.1), also when
-// it is configured, and ends where the scheme's name does: whatever a reader may take for a separator behind it, a tab
-// or worse, what follows is a credential of that scheme. Every other prefix is compared exactly.
+// The locations where a rule looks for its token. The default is `Authorization: Bearer` and the query parameter
+// `access_token`. A header's prefix must be at the start of the value. In the two headers that carry credentials, a
+// prefix that looks like an authentication scheme is compared without case (RFC 9110 section 11.1), also when configured,
+// and ends at the end of the scheme's name: whatever separator follows, a tab or worse, the rest is a credential of that
+// scheme. Every other prefix is compared exactly.
 
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens whose signature was good for some key set, so that it is checked once and not per request. Bounded in number
-// and bytes, least recently used goes first. A text that no key set signed is never kept: a stranger could choose any
-// number of those. Issuer, time and audience are checked again on every use by whoever asks (see `evaluate.ts`).
+// Caches tokens whose signature was valid for some key set, so that it is checked once and not per request. Bounded in
+// number and bytes; the least recently used entry is evicted. A text that no key set signed is never cached: an attacker
+// could send any number of those. Callers check issuer, time and audience again on every use (see `evaluate.ts`).
 
 import { LRUCache } from "lru-cache"
 import type { Claim } from "../request/attributes.js"

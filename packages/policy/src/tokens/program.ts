@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of all RequestAuthentications of a workload, compiled: one list, nothing overrides anything, in the order of
-// issuer bytes, then age of the policy, then position. Keys are resolved here, so that evaluating needs no look-up; a
-// changed key set means compiling again. A policy in shadow is judged together with the enforced ones, in a program of
-// its own: that is what would happen if it were enforced.
+// The compiled rules of all RequestAuthentications of a workload: one list, ordered by issuer bytes, then age of the
+// policy, then position; no rule overrides another. Keys are resolved here, so that evaluation needs no lookup; a changed
+// key set means compiling again. A policy in shadow mode is judged together with the enforced ones in a separate program,
+// which shows the result of enforcing it.
 
 import type { RequestAuthentication } from "../resources/document.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"

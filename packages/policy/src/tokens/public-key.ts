@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One verification key: from a JWK (RFC 7517, RFC 7518 section 6, RFC 8037 section 2) or an X.509 certificate. Only the
-// public members are read, so private material never gets into memory that outlives the text. A key is usable or there
-// is a reason; `use`, `key_ops` and `x5c` are ignored on purpose, as issuers fill them in carelessly.
+// Parses one verification key from a JWK (RFC 7517, RFC 7518 section 6, RFC 8037 section 2) or an X.509 certificate. Only
+// public members are read, so private material never stays in memory. A key is usable or there is a reason; `use`,
+// `key_ops` and `x5c` are ignored on purpose, because many issuers set them carelessly.
 
 import { createPublicKey, type JsonWebKey, type KeyObject, X509Certificate } from "node:crypto"
 import type { Claim } from "../request/attributes.js"

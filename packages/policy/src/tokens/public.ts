@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of tokens: key sets, rules made ready, and what they say of one request.
+// What other packages may use of tokens: key sets, compiled rules, and the decision on one request.
 
 export { TOKEN_ALGORITHMS, type TokenAlgorithm } from "./algorithms.js"
 export { type Authentication, authenticate, type ShadowOutcome } from "./authenticate.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query of a request target, piece by piece and as sent. Names are compared decoded, as the application will read
-// them: a token under `access%5Ftoken` is a token. What is not removed keeps its spelling.
+// The query of a request target, parameter by parameter and as sent. Names are compared decoded, as the application reads
+// them: a token under `access%5Ftoken` is a token. Parameters that are kept keep their spelling.
 
 /** The value of the first piece of each wanted name; `take` is told at most once per name, with what is filed under it. */
 export function readParameters<T>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One token text with what is known about it for good: how it parses, which key sets signed it, what rules see in it.
-// All of that is a pure function of the text and a key set's content, so it may be kept as long as one likes. Whether the
-// token is valid for a rule at this moment is never written down here.
+// A parsed token with the facts about it that never change: how it parses, which key sets signed it, and what rules read
+// from it. These depend only on the text and a key set's content, so they can be cached. Whether the token is valid for a
+// rule right now is never stored here.
 
 import type { TokenFault } from "./faults.js"
 import type { KeySet } from "./key-set.js"

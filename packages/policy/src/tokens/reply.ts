@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a caller hears that its token was rejected: challenge and the detail that goes to the access log.
+// The reply to a rejected token: the challenge, and the detail for the access log.
 
 import { faultText, type TokenFault } from "./faults.js"
 import type { TokenRequest } from "./finder.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rule of a RequestAuthentication, compiled: everything that evaluating it needs, resolved and looked up beforehand.
+// One compiled rule of a RequestAuthentication, with everything that evaluation needs already resolved.
 
 import type { TokenConditions } from "./conditions.js"
 import type { KeySet } from "./key-set.js"

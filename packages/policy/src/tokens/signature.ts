@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is this signature of any key in the set? The key decides what a signature may be, never the token alone: a key is
-// tried only with an algorithm of its own type and curve, so a public key is never taken for a shared secret and an
-// RSA header never meets a curve (RFC 8725 section 3.1).
+// Whether any key of a set signed the token. The key decides which algorithms are possible, never the token alone: a key
+// is tried only with an algorithm of its own type and curve, so a public key is never used as a shared secret and an RSA
+// header is never tried with an elliptic curve (RFC 8725 section 3.1).
 
 import { constants, verify } from "node:crypto"
 import type { Algorithm } from "./algorithms.js"

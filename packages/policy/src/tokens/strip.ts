@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an accepted request to what the application may see of it: output headers of callers removed, tokens taken out
-// unless the accepting rule forwards them, output headers written. Of a parameter or cookie that is there twice only the
-// first was verified, so the others never reach the application, forwarded or not.
+// Turns an accepted request into the one that the application gets: removes output headers that callers sent, removes
+// tokens unless the accepting rule forwards them, and writes output headers. If a parameter or cookie occurs twice, only
+// the first was verified, so the others never reach the application, forwarded or not.
 
 import { withoutCookies } from "./cookies.js"
 import { NO_EDITS, type RequestEdits, removalOf } from "./edits.js"

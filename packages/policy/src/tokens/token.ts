@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A signed token in compact form (RFC 7515 section 7.1), read but not believed: format, algorithm and claim types only.
-// Three non-empty sections, canonical base64url, JSON objects. Exact padding is tolerated in the header, as Envoy does;
-// nowhere else. `typ` and `cty` are ignored, `crit` never: it names what a reader must understand, and we understand no
-// extension. The text is bounded before anything is decoded.
+// Parses a signed token in compact form (RFC 7515 section 7.1) without verifying it: format, algorithm and claim types
+// only. Three non-empty sections, canonical base64url, JSON objects. Exact padding is tolerated in the header, as in
+// Envoy, and nowhere else. `typ` and `cty` are ignored. A token with `crit` is rejected, because we support no extension.
+// The length is bounded before anything is decoded.
 
 import type { Claim } from "../request/attributes.js"
 import { findAlgorithm } from "./algorithms.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule makes of a token it accepts: the token as authorization sees it, and the headers the application gets.
-// It depends on the token and on three fields of the rule, and on nothing that changes between two requests, so it is
-// computed once and shared; everything in it is frozen.
+// What a rule derives from a token it accepts: the token as authorization sees it, and the headers the application gets.
+// It depends only on the token and three fields of the rule, so it is computed once and shared. Everything in it is
+// frozen.
 
 import type { Claim, VerifiedToken } from "../request/attributes.js"
 import { isWritableHeader } from "../resources/header-name.js"

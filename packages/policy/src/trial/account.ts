@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of a request through the stages, in words: what each saw and said, as far as the request got. What callers or
-// tokens say is shown short and on one line.
+// Describes how a request passed through the stages: the input and result of each, up to the last stage reached. Text
+// from callers or tokens is shortened to one line.
 
 import { askedOf } from "../authorization/explain.js"
 import { describeNearMiss } from "../authorization/nearest.js"

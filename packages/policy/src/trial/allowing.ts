@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest change of a policy with which a refused request would be allowed. Only changes that were tried count: the
-// changed documents are compiled and the request is judged again. Whether the change is a good one is for people to say.
+// The smallest policy change that would allow a denied request. Each candidate is verified: the changed documents are
+// compiled and the request is judged again. Whether to make the change is up to the user.
 
 import type { RuleTrace, Trace } from "../authorization/explain.js"
 import type { FailedCriterion } from "../authorization/nearest.js"

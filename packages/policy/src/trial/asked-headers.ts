@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers as a person writes them, and as a proxy reads them: names without case, every line for itself, blanks around a value
-// gone, text as its UTF-8. `Host` is no header like others. What no request can have is refused, or the answer would be about
-// another request than was asked for.
+// Parses headers as a person writes them into what a proxy reads: case-insensitive names, one value per line, trimmed,
+// text as UTF-8. `Host` is handled separately. Headers that no request can have are rejected, or the answer would be
+// about a different request.
 
 import { byteText, withoutOuterBlanks } from "../request/byte-text.js"
 import { FIELD_NAME } from "../resources/header-name.js"

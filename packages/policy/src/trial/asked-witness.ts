@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that a proof found, as a person would describe it.
+// Describes a request that a proof found, in the form in which users describe requests.
 
 import type { Witness } from "../proof/witness.js"
 import type { AskedRequest } from "./asked.js"

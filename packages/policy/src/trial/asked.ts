@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as a person describes it, and the connection and bytes that amount to it. What is not said is the least
-// remarkable there is: plaintext, `GET /`, no token.
+// A request as a person describes it, and the equivalent connection and bytes. Defaults: plaintext, `GET /`, no token.
 
 import type { Connection, HttpRequest } from "../judge.js"
 import type { Claim } from "../request/attributes.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A curl command line as the request it would send. Only what changes the request's head is read; options that do not,
-// as `-s`, are passed over, and one that is not known is said rather than guessed at.
+// Parses a curl command line into the request that it would send. It reads only options that affect the request's head.
+// Options that do not, such as `-s`, are skipped; an unknown option is reported rather than guessed.
 
 import type { AskedRequest } from "./asked.js"
 import { AskedError } from "./asked-error.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of Envoy's access log as Istio writes it, as text in Istio's default format or as JSON. Callers write some of it, so
-// every field is checked and a line that does not fit is an error. Identities are in it only where the mesh's
-// `accessLogFormat` has `%DOWNSTREAM_PEER_URI_SAN%`.
+// Parses a line of Envoy's access log as Istio writes it, in Istio's default text format or as JSON. Callers control some
+// fields, so every field is checked and a line that does not fit is an error. It has identities only if the mesh's
+// `accessLogFormat` includes `%DOWNSTREAM_PEER_URI_SAN%`.
 
 import { isObject } from "../resources/field.js"
 import { AskedError } from "./asked-error.js"

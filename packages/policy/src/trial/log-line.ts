@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of a proxy's access log, ours or Envoy's, read back as the request it tells of. Headers and tokens are not in it, so
-// a request that a policy judges by those has to be completed with flags.
+// Parses a line of a proxy's access log, ours or Envoy's, back into its request. Headers and tokens are not logged, so a
+// request that policies judge by those must be completed with flags.
 
 import { isObject } from "../resources/field.js"
 import type { AskedRequest } from "./asked.js"

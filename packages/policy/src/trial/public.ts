@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of trials: requests that nobody sent, described by people, and what would happen to them.
+// What other packages may use of trials: hypothetical requests described by people, and their results.
 
 export { accountOf, reasonOf, type StageAccount } from "./account.js"
 export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./allowing.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded calls judged again, by two sets of policies: how many of them a change touches. A shape is judged by one request
-// of its kind, since tokens, headers and queries are not recorded; so the number is of shapes that are known to change.
+// Judges recorded calls by two sets of policies and counts how many a change affects. Each shape is judged by one example
+// request, since tokens, headers and queries are not recorded, so the count is a lower bound.
 
 import type { ObservedCall } from "../ledger/call.js"
 import { ANY_REST, ANY_SEGMENT } from "../ledger/path-templates.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer as people and programs are told it: without what only the evaluation needs.
+// An answer in the form that people and programs get, without what only the evaluation needs.
 
 import { ruleTitle } from "../authorization/rule-name.js"
 import { accountOf, type StageAccount } from "./account.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a token that was refused, for whoever sent it: what it says beside what the rules want.
+// Explains why a token was rejected: its values next to what the rules require.
 
 import { shown } from "../resources/fault.js"
 import { CLOCK_SKEW_SECONDS } from "../tokens/conditions.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh would do with a request that nobody has sent: the documents compiled for the workload, and `judge` asked
-// as a proxy asks it. Issuers' keys are stood in for, so that a token can be described by its claims.
+// Judges a hypothetical request: compiles the documents for the workload and calls `judge` as a proxy does. Test keys
+// replace the issuers' keys, so that a token can be described by its claims.
 
 import type { Verdict } from "../authorization/decision.js"
 import { explainAuthorization, type Trace } from "../authorization/explain.js"
@@ -9,7 +9,7 @@ import { type Judgement, judge, refusedByMode } from "../judge.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { EffectiveMode } from "../peer/mode.js"
 import { compile, type Program } from "../program.js"
-import { signedToken, withStandInKeys } from "../proof/stand-in-keys.js"
+import { signedToken, withReplayKeys } from "../proof/replay-keys.js"
 import { keysOf } from "../proof/token-rules.js"
 import type { Attributes } from "../request/attributes.js"
 import type { PolicyDocument } from "../resources/document.js"
@@ -59,9 +59,7 @@ export class Trial {
     this.#mesh = mesh
     this.#now = now
     this.program =
-      keys === undefined
-        ? compile(withStandInKeys(documents), workload, mesh)
-        : compile(documents, workload, mesh, keys)
+      keys === undefined ? compile(withReplayKeys(documents), workload, mesh) : compile(documents, workload, mesh, keys)
   }
 
   ask(asked: AskedRequest): Answer {
@@ -117,7 +115,7 @@ export class Trial {
     return signedToken(key === undefined ? token : { ...token, key }, this.#now)
   }
 
-  /** The stand-in for a key of that issuer. */
+  /** The replay key of that issuer. */
   #keyFor(issuer: unknown): string | undefined {
     const rules = select("RequestAuthentication", this.#documents, this.#workload, this.#mesh).flatMap(
       ({ spec }) => spec.jwtRules ?? [],

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The behaviour of each built-in kind, by group and kind. What is not listed is a plain document.
+// The behaviour of each built-in kind, by group and kind. Kinds that are not listed are plain documents.
 
 import { type User, userInfo } from "../../registry/context.js"
 import { asArray, asObject, clone, type JsonObject } from "../../value.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Namespaces: held by their content (`spec.finalizers`) as well as by their finalizers, so that nothing is left behind
-// for the next of the same name.
+// Namespaces: their deletion waits for their content (`spec.finalizers`) as well as for their finalizers, so that nothing
+// is left for the next namespace of the same name.
 
 import { metaOf } from "../../meta/object-meta.js"
 import { asArray, asObject, asStrings, dig } from "../../value.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Pods: pending until somebody runs them, deleted with grace once somebody does.
+// Pods: pending until a kubelet or proxy runs them, and then deleted with a grace period.
 
 import { asArray, asObject, asString, dig, type JsonObject } from "../../value.js"
 import type { Behaviour, DeleteOptions } from "../behaviour.js"

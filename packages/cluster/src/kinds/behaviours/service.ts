@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Services: each gets addresses and ports that no other has, whichever server writes it, and keeps them.
+// Services: each gets unique addresses and ports, whichever server writes it, and keeps them.
 
 import { invalidError } from "../../meta/status.js"
 import { asArray, asObject, asString, clone, dig, equal, isObject } from "../../value.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Kinds that are documents here and nothing more, because no controller or node acts on them. Whoever creates one is
-// told, instead of waiting for Pods that never come.
+// Kinds that are only documents here, because no controller or node acts on them. Users who create one get a warning
+// instead of waiting for Pods that never come.
 
 import { asString, dig } from "../../value.js"
 import { IN_THIS_CLUSTER } from "../advice.js"

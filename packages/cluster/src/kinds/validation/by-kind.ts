@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Which rules hold for which built-in kind. Kinds that are not listed are plain documents: only their types and
-// metadata are checked.
+// Which rules apply to which built-in kind. Kinds that are not listed are plain documents: only their types and metadata
+// are checked.
 
 import { type FieldError, forbidden, invalid, notSupported, required } from "../../meta/field-error.js"
 import { labelErrors, type NameCheckLike, pathSegmentErrors, subdomainErrors } from "../../meta/names.js"

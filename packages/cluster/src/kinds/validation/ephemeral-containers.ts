@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Containers that are added to a running Pod, as `kubectl debug` does: more may come, none may change or go.
+// Ephemeral containers of a running Pod, as `kubectl debug` adds them: they can be added but not changed or removed.
 
 import { duplicate, type FieldError, forbidden, invalid, notFoundValue, required } from "../../meta/field-error.js"
 import { labelErrors } from "../../meta/names.js"

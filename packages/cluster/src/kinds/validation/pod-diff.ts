@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The diff that a refused pod update shows: both specs printed and compared line by line, three lines of context.
-// Kubernetes prints its internal Go structs; we print the same lines with the JSON names capitalised.
+// The diff in the error of a rejected Pod update: both specs printed and compared line by line, with three lines of
+// context. Kubernetes prints its internal Go structs; we print the same lines with the JSON names capitalised.
 
 import { asArray, asObject, isObject, type Json } from "../../value.js"
 import { type TypeNode, typeNamed } from "../type-table.js"

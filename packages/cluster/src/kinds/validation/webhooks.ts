@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Webhook configurations: names, where they call, when, and what they promise about side effects.
+// Webhook configurations: names, targets, rules and declared side effects.
 
 import { duplicate, type FieldError, invalid, notSupported, required } from "../../meta/field-error.js"
 import { qualifiedNameErrors, subdomainErrors } from "../../meta/names.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Keeps managedFields true: an update gives changed fields to its manager, an apply claims what it states, meets
-// conflicts with other owners, and removes what its manager stated before and no one else owns.
+// Keeps managedFields true: an update gives changed fields to its manager; an apply claims the fields it sets, reports
+// conflicts with other owners, and removes fields that its manager set before and that no one else owns.
 
 import { ApiError } from "../../meta/status.js"
 import { asObject, equal, type Json, type JsonObject } from "../../value.js"

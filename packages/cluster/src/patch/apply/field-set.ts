@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Sets of field paths, as server-side apply keeps them in metadata.managedFields (FieldsV1). A path element is held in
+// Sets of field paths, as server-side apply stores them in metadata.managedFields (FieldsV1). A path element is kept in
 // its serialized form (`f:name`, `k:{...}`, `v:...`), so equality is string equality.
 
 import { isObject, type Json, type JsonObject } from "../../value.js"

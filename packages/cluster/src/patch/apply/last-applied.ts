@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// From client-side to server-side apply: kubectl kept what it applied in an annotation, under a manager of its own. When
-// the same user applies on the server, those fields change hands instead of conflicting, as long as nobody changed them
-// since; and the annotation stays true for whoever still applies on the client.
+// Migrates from client-side to server-side apply: kubectl kept what it applied in an annotation, under its own manager.
+// When the same user applies on the server, those fields change owners instead of conflicting, unless they were changed
+// since. The annotation stays correct for users who still apply on the client.
 
 import { metaOf } from "../../meta/object-meta.js"
 import { asObject, asString, isObject, type JsonObject } from "../../value.js"

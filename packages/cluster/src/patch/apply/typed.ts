@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Operations on a value together with its type, after structured-merge-diff: which fields it has, how two versions
-// differ, how one merges into the other, and what is left when fields are taken away. All pure.
+// Operations on a value with its type, after structured-merge-diff: list its fields, compare two versions, merge one into
+// the other, and remove fields. All pure.
 
 import { equal, getKey, isObject, type Json, type JsonObject, setKey } from "../../value.js"
 import { stringify } from "../../wire/json.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A static check of rules against the schema they stand on: unknown fields, selections on scalars, results that are no
-// bool, and loops nested over unbounded lists. What it cannot know it lets pass; evaluation then reports it.
+// A static check of rules against their schema: unknown fields, selections on scalars, results that are not bool, and
+// loops nested over unbounded lists. It accepts what it cannot know; evaluation then reports it.
 
 import { parse } from "@bufbuild/cel"
 import { isNumber, type Json } from "../../value.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The CEL environment of rules: the standard library plus what Kubernetes adds to strings, lists and conversions, with
-// the error sentences of cel-go. Programs are planned once and kept.
+// The CEL environment of rules: the standard library plus Kubernetes' additions to strings, lists and conversions, with
+// cel-go's error messages. Programs are planned once and cached.
 
 import {
   type CelFunc,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// JSON values as CEL sees them: the schema decides what is an int and what a double, property names that are no CEL
-// identifiers are escaped, and nulls of declared fields count as absent.
+// JSON values in CEL: the schema decides what is an int and what a double, property names that are not CEL identifiers
+// are escaped, and nulls of declared fields count as absent.
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { isNumber, isObject, type Json } from "../../value.js"

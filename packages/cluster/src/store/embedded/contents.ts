@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Everything a store holds, read once and checked: every record by its checksum, the objects by their tally, the log by
-// the continuity of its revisions and by the object that each change left, and all of it by the high-water mark.
+// Reads and verifies the whole contents of a store: every record by its checksum, the objects by their count, the log by
+// the continuity of its revisions and the resulting objects, and everything by the high-water mark.
 
 import type { ClassicLevel } from "classic-level"
 import { messageOf } from "../../message-of.js"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The highest revision a writer was told of, in a file beside LevelDB's own. A store that lost the tail of its log looks
-// like an older store in good order; only this file tells that there was more.
-// INVARIANT: it is written after LevelDB has synced a batch, so it is never ahead of what is on disk. The kernel writes
-// it back: losing it takes a power failure, and then an older mark only notices less.
+// The highest acknowledged revision, in a file beside LevelDB's own. A store that lost the tail of its log looks like an
+// intact older store; only this file shows that there was more. INVARIANT: it is written after LevelDB has synced a
+// batch, so it is never ahead of the disk. The kernel writes it back: only a power failure can lose it, and then an older
+// mark only detects less.
 
 import { closeSync, constants, fdatasync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
 import { join } from "node:path"

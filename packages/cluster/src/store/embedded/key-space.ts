@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The newest version of every key, in memory and sorted, so that reads never touch the disk.
-// Keys are found by binary search; a prefix is a contiguous run.
+// The newest version of every key, in memory and sorted, so that reads never touch the disk. Lookups use binary search; a
+// prefix is a contiguous range.
 
 import { compareKeys } from "../key-order.js"
 import type { Entry } from "../store.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Whether LevelDB did not open because another process has the folder open.
+// Whether LevelDB failed to open because another process has the folder open.
 
 export function isLocked(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined

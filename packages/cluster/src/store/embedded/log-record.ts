@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The log of changes as LevelDB holds it: a record per revision, under a key that sorts by it.
+// The log of changes in LevelDB: one record per revision, under a key that sorts by it.
 
 import { Entry, type StoreEvent } from "../store.js"
 

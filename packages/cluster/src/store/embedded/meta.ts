@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The record a store keeps about itself (`m`). It stays plain JSON with its checksum inside, so that every version can
-// read the format of a store it does not know. Format 1 had no checksums.
+// A store's record about itself (`m`). It stays plain JSON with its checksum inside, so that every version can read the
+// format number of a store it does not support. Format 1 had no checksums.
 
 import { checksum, NO_OBJECTS, type Tally } from "./record.js"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The embedded store: LevelDB holds the newest version of each key (`k`), the log of changes by revision (`l`) and one
-// record about itself (`m`). Writers that wait at the same time share one synced batch. A change reaches memory and
-// watchers only after it is on disk, so nobody ever sees what a crash could take back. It opens only if everything that
-// was acknowledged is there.
+// The embedded store: LevelDB has the newest version of each key (`k`), the log of changes by revision (`l`) and one
+// record about itself (`m`). Concurrent writers share one synced batch. A change reaches memory and watchers only after
+// it is on disk, so no client ever sees a change that a crash could undo. The store opens only if every acknowledged
+// change is there.
 
 import { mkdir } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Records as LevelDB holds them: the checksum of key and text, then the text. LevelDB verifies tables only when it
-// compacts them, and drops what it cannot read of its log without an error, so the store checks each record itself.
+// Records in LevelDB: the checksum of key and text, then the text. LevelDB verifies tables only when it compacts them,
+// and silently drops unreadable parts of its log, so the store checks each record itself.
 
 import { crc32 } from "node:zlib"
 import { Entry } from "../store.js"

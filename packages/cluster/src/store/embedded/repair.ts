@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Keeps what can be read of a damaged store, when a person accepts that the rest is lost. The damaged files stay beside
-// the store, and revisions go on above every revision that was ever acknowledged, so no client takes a new one for an old.
+// Recovers what can be read of a damaged store, when the user accepts that the rest is lost. The damaged files stay
+// beside the store. Revisions continue above every revision that was ever acknowledged, so no client mistakes a new one
+// for an old one.
 
 import { cp, mkdir, rename, rm } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Writes a store anew from its objects, in today's format and without history: what was watched before is listed again.
+// Rewrites a store from its objects, in the current format and without history: watchers have to list again.
 
 import type { Entry } from "../store.js"
 import type { Database } from "./contents.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the store asks of etcd: ranges, which may be asked again, and transactions, which may not.
+// The calls of the store to etcd: ranges, which may be retried, and transactions, which may not.
 
 import type { Connection } from "./connection.js"
 import { writeFailure } from "./failure.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The way to an etcd cluster: one channel per endpoint, the next one tried when one fails, TLS and log-in by name or
-// client certificate. Every call ends by a deadline. Nothing is sent twice here but by whoever says it may be.
+// The connection to an etcd cluster: one channel per endpoint with failover to the next, TLS, and login by name or client
+// certificate. Every call has a deadline. A call is only retried if its caller allows it.
 
 import { createSecureContext } from "node:tls"
 import {

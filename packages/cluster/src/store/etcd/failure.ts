@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What a failed call to etcd means: whether it certainly did nothing, whether another try may help, and how to say it.
-// For a write the difference between "did not happen" and "nobody knows" is everything.
+// Classifies a failed call to etcd: whether it certainly had no effect, whether a retry may help, and the message. For a
+// write, the difference between "did not happen" and "unknown" is essential.
 
 import { type ServiceError, status } from "@grpc/grpc-js"
 import { ClusterError } from "../../errors.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Keeps one etcd watch open for as long as the store lives. After a lost connection it goes on, on the next endpoint,
-// right after the last revision the replica has; answers arrive in order, so nothing is missed and nothing comes twice.
+// Keeps one etcd watch open for the life of the store. After a lost connection it continues on the next endpoint, right
+// after the last revision of the replica. Responses arrive in order, so no change is missed or repeated.
 
 import type { ClientDuplexStream } from "@grpc/grpc-js"
 import type { WholeState } from "./calls.js"

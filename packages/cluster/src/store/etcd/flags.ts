@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The command line's way of naming an etcd: endpoints, certificate files, prefix and user. The password comes from the
-// environment, because a command line is everybody's to read.
+// Command-line flags for etcd: endpoints, certificate files, prefix and user. The password comes from the environment,
+// because other users can read command lines.
 
 import { readFileSync } from "node:fs"
 import { ClusterError } from "../../errors.js"

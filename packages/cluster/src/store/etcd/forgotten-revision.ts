@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// How far etcd has been compacted. There is no call for it, but a watch from the beginning is refused with that number,
-// and one that is not refused brings the first change of its key: the format marker, which is never deleted.
+// Finds the revision to which etcd has been compacted. There is no call for it, but a watch from the beginning is
+// rejected with that number, and one that is not rejected delivers the first change of its key: the format marker, which
+// is never deleted.
 
 import type { Connection } from "./connection.js"
 import { isServiceError, readFailure } from "./failure.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Where things stand in etcd: documents under `<prefix>/data`, the format marker and a key that is written only to be
-// seen beside them. One range covers all of it, so one watch does too.
+// The layout of keys in etcd: documents under `<prefix>/data`, and beside them the format marker and a key that is only
+// written to be watched. One range covers all of it, so one watch does too.
 
 import { compareKeys } from "../key-order.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The dozen messages of etcd's v3 API this store speaks, to bytes and back. Field numbers are those of etcd's rpc.proto
-// and kv.proto; fields nobody here reads are skipped, so newer servers are understood.
+// Encodes and decodes the dozen messages of etcd's v3 API that this store uses. Field numbers are those of etcd's
+// rpc.proto and kv.proto; unknown fields are skipped, so newer servers work.
 
 import { BinaryReader, BinaryWriter, type WireType } from "@bufbuild/protobuf/wire"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The etcd store, for several API servers over one state. Writes are etcd transactions and are acknowledged once etcd
-// has them on a majority of disks. Reads ask etcd how far it is and are answered from the replica where that is as far,
-// by etcd itself where not: a read never misses what anybody was told is written.
+// The etcd store, for several API servers over one state. Writes are etcd transactions, acknowledged once etcd has them
+// on a majority of disks. A read asks etcd for its revision and is served from the replica if that is as recent,
+// otherwise by etcd: a read never misses an acknowledged write.
 
 import { ClusterError } from "../../errors.js"
 import { compareKeys } from "../key-order.js"

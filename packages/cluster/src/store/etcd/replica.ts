@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What this process knows of etcd's contents: the newest version of every key and the changes that led there, fed by one
-// watch. Local watchers and lists are served from here, so etcd carries one watch per server however many clients watch.
-// INVARIANT: everything up to `revision` has been applied and told to every watcher, and nothing beyond it.
+// This process's copy of etcd's contents: the newest version of every key and the recent changes, fed by one watch. Local
+// watchers and lists are served from here, so etcd has one watch per server however many clients watch. INVARIANT:
+// everything up to `revision` has been applied and sent to every watcher, and nothing beyond it.
 
 import { KeySpace } from "../embedded/key-space.js"
 import { CompactedError, Entry, type StoreEvent, type Watch } from "../store.js"

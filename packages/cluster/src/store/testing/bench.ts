@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What every test of stores needs: a store of the engine at hand, opened anew for each test and removed after it.
+// Fixture of store tests: a store of the given engine, opened for each test and removed after it.
 
 import { afterAll, afterEach, beforeAll, describe } from "vitest"
 import type { Store } from "../store.js"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Keeps an address for this process while nobody listens there yet: tests that run beside each other would else be given
-// the same, one after the other. The mark is a UDP socket, since nothing here speaks UDP: all processes of the machine see
-// it, it is in the way of no server, and it goes with the process.
+// Reserves an address for this process before it listens there: otherwise parallel tests could get the same one. The
+// reservation is a UDP socket, since nothing here uses UDP: all processes of the machine see it, it does not block a TCP
+// server, and it ends with the process.
 
 import { createSocket } from "node:dgram"
 

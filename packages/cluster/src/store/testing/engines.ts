@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Every store the behavioural suite runs on, behind one way of opening, reopening and throwing away.
+// Every store that the behavioural suite runs on, with one interface to open, reopen and remove it.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

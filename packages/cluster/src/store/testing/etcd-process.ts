@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A real etcd for tests, on ports and a folder of its own, that can be killed and started again on the same data.
-// Tests that use it carry the tag `needs/etcd`.
+// A real etcd for tests, with its own ports and folder, that can be killed and restarted on the same data. Tests that use
+// it have the tag `needs/etcd`.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

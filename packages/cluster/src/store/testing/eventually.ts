@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits in a test for what must become true, and fails with what it waited for. How fast it becomes true is no test's business.
+// Waits in a test until a condition is true, and fails with what it waited for. Tests do not assert how fast that is.
 
 /** Below the time limit of a test, so that the failure is this one. */
 const LIMIT_MS = 100_000

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A port that nobody listens on and no other test is given. Servers that must keep their address across restarts need it
-// beforehand. It lies below the range from which systems take ports for outgoing connections (RFC 6335 section 6, and
-// Linux from 32768), or some client could hold it just when the server comes back.
+// A free port that no other test gets. Servers that must keep their address across restarts need it in advance. It lies
+// below the range that systems use for outgoing connections (RFC 6335 section 6, and Linux from 32768), or a client could
+// occupy it just when the server restarts.
 
 import { randomInt } from "node:crypto"
 import { createServer } from "node:net"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A TCP relay that stands between a store and its etcd and does what networks do: cuts connections, refuses new ones,
-// or goes silent while looking alive.
+// A TCP relay between a store and its etcd that simulates network failures: cuts connections, rejects new ones, or goes
+// silent while looking alive.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { freePort } from "./free-port.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Random histories for stores: what can be done to one, how it is drawn, and how each step is held against the model.
+// Random histories for stores: the operations, how they are generated, and how each step is compared with the model.
 
 import fc from "fast-check"
 import { expect } from "vitest"

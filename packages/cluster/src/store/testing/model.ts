@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The store as one would explain it on a napkin: every state there ever was, kept whole. Slow and obviously right; the
-// real stores are compared with it after random histories.
+// A reference model of the store: every past state, kept whole. Slow and obviously right; the real stores are compared
+// with it after random histories.
 
 import type { Compare, Entry, StoreEvent, Write } from "../store.js"
 

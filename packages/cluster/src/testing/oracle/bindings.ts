@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Placeholders of a recorded case: `<uid:1>` is the same value wherever it stands, `<time>` any time. A recorded string
-// is a pattern; what it matches for the first time is remembered, and later requests are filled in with it.
+// Placeholders of a recorded case: `<uid:1>` is the same value everywhere, `<time>` is any time. A recorded string is a
+// pattern; its first match is remembered and filled into later requests.
 
 import { asString, dig, isNumber, isObject, type Json, scalarText } from "../../value.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The recorded cases: requests to a real kube-apiserver with what it answered, in the format test/oracle/README.md
-// describes. Read with our own parser, because some integers need 64 bits.
+// Recorded cases: requests to a real kube-apiserver with its responses, in the format of test/oracle/README.md. Parsed
+// with our own JSON parser, because some integers need 64 bits.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

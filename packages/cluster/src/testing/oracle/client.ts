@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Sends recorded requests over TLS, as administrator, as somebody else by impersonation, with a token or with nothing.
+// Sends recorded requests over TLS: as administrator, as another user by impersonation, with a token or without
+// credentials.
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request as send } from "node:https"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Replays one recorded case and says how the answers differ. Pauses, which gave caches of the recorded server time, are
-// skipped: this server has none.
+// Replays one recorded case and reports how the responses differ. Pauses, which the recorded server needed for its
+// caches, are skipped: this server has none.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Json, JsonObject } from "../../value.js"

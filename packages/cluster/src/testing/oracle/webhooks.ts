@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The webhook server of a case: answers what the case says, echoes the uid of the review, and remembers what it was
-// asked.
+// The webhook server of a case: answers as the case says, echoes the uid of the review, and records its requests.
 
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"

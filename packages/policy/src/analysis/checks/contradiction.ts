@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alternatives that no request can match: a value that a `not` field of the same alternative takes away, two fields
-// that want different values of one attribute, a path that normalisation never leaves behind. Of an invariant's `never` such
-// an alternative holds vacuously.
+// Finds alternatives that no request can match: a value that a `not` field of the same alternative excludes, two fields
+// that require different values of one attribute, or a path that normalisation never produces. In an invariant's `never`,
+// such an alternative holds vacuously.
 
 import type { Clause, Criterion } from "../../authorization/criterion.js"
 import { isTemplate } from "../../authorization/path-template.js"

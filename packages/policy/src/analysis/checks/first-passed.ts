@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spellings of what a field names that the field does not name, and nothing else refuses: those of the first value that
-// has such.
+// Finds other spellings of a field's values that the field does not match and that nothing else denies. Reports the first
+// value that has any.
 
 import { type Clause, Criterion } from "../../authorization/criterion.js"
 import type { RuleParts } from "../../authorization/rule.js"

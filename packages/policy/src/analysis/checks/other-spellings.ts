@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other spellings of what a policy names, that applications take for the same. Of a path: those that the mesh's
-// normalisation leaves as they are.
+// Other spellings of a value in a policy that applications treat as the same. For a path: the spellings that the mesh's
+// normalisation does not change.
 
 import { isTemplate } from "../../authorization/path-template.js"
 import type { MeshConfig } from "../../mesh/config.js"

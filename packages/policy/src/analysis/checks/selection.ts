@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies that reach nobody, or not whom they seem to: selectors without workloads, PeerAuthentications behind an older
-// one, selectors in the root namespace, and the policy that turns a whole scope to default-deny.
+// Finds policies that select no workloads, or other workloads than they seem to: selectors without workloads,
+// PeerAuthentications superseded by an older one, selectors in the root namespace, and a policy that turns a whole scope
+// to default-deny.
 
 import { peerScope } from "../../peer/mode.js"
 import type { AuthorizationPolicy, PeerAuthentication } from "../../resources/document.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that make no difference: an ALLOW rule behind a DENY rule that takes everything first, and a rule that another
-// rule of the same action covers.
+// Finds rules that make no difference: an ALLOW rule behind a DENY rule that matches everything it allows, and a rule
+// that another rule of the same action covers.
 
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type AnalysedRule, type PolicySet, scopeContains } from "../policy-set.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths and hosts that a policy keeps closed under one spelling alone: with a DENY on `/admin`, or an ALLOW on all but it,
-// `/admin/` passes, which nearly every application takes for the same page; with one on `a.example`, `a.example:80`. Said
-// only where nothing else refuses the other one.
+// Finds paths and hosts that a policy protects under one spelling only. With a DENY on `/admin`, or an ALLOW on
+// everything else, `/admin/` passes, although nearly every application serves the same page. With one on `a.example`,
+// `a.example:80` passes. Reported only if nothing else denies the other spelling.
 
 import type { Criterion } from "../../authorization/criterion.js"
 import type { RuleParts } from "../../authorization/rule.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements that something is never let in, under one spelling of it alone: `never` on `/admin` is proved to hold while
-// `/admin/` is open to everybody.
+// Finds invariants that forbid one spelling only: `never` on `/admin` is proved to hold while `/admin/` is open to every
+// caller.
 
 import { compileRule } from "../../authorization/rule.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"

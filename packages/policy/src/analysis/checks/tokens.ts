@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules about tokens and the RequestAuthentications that could produce them: rules that need a JWT where none is ever
-// verified, principals of issuers nobody configures, tokens that are verified and then required by nobody.
+// Compares rules about tokens with the RequestAuthentications that could verify them. Finds rules that need a JWT where
+// none is ever verified, principals of issuers that are not configured, and tokens that are verified but never required.
 
 import type { Criterion } from "../../authorization/criterion.js"
 import { readPrincipal } from "../../authorization/request-principal.js"

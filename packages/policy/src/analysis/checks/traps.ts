@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that do what they say and not what was meant: `not` fields that let the anonymous in, DENY rules that reach TCP,
-// hosts without port, a dash too many, principals of a foreign trust domain.
+// Finds rules whose effect is likely not what their author meant: `not` fields that admit anonymous callers, DENY rules
+// that also deny TCP, hosts without a port, an extra dash, and principals of a foreign trust domain.
 
 import type { Clause, Criterion } from "../../authorization/criterion.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"

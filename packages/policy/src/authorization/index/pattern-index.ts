@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values by the pattern they were filed under. Asking with a text visits what is filed under every pattern that the
-// text matches, without looking at the patterns it does not.
+// Values indexed by pattern. A lookup visits the values of every pattern that the text matches, without trying the
+// patterns that it does not match.
 
 import { matchesStars, type Pattern } from "../pattern.js"
 import { RadixTree } from "./radix-tree.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request principals by issuer, then by subject. The two are compared apart, never as one joined text: a subject with a
-// slash must not be able to pass for another issuer's.
+// Request principals by issuer, then by subject. The two are compared separately, never as one joined text, so that a
+// subject with a slash cannot impersonate one of another issuer.
 
 import type { PrincipalPattern } from "../request-principal.js"
 import { PatternIndex } from "./pattern-index.js"

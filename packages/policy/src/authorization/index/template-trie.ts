@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Path templates by segment, so that templates which share a beginning are walked once and a path is cut once.
+// Path templates by segment. Templates that share a prefix are walked once, and a path is split once.
 
 import { isUriPath, type PathTemplate } from "../path-template.js"
 import { RadixTree } from "./radix-tree.js"

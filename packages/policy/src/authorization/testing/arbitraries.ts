@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies and requests over a vocabulary so small that they meet: a generator whose rules never match proves nothing.
+// Generates policies and requests from a vocabulary so small that rules and requests match often. A generator whose rules
+// never match would prove nothing.
 
 import fc from "fast-check"
 import type { Attributes } from "../../request/attributes.js"

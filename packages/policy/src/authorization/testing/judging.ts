@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short spellings of rules, and what one of them makes of a request.
+// Short forms of rules, and helpers that judge one request by them.
 
 import { compile, decide } from "../../program.js"
 import type { Condition, Operation, Rule, Source } from "../../resources/authorization-policy/definition.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second evaluator: reads the documents as they are written, tries every rule in turn and knows no index, no
-// compiling and no caching. It shares no matching code with the first one, only the parsers of addresses.
+// A second evaluator for tests. It reads the documents as written and tries every rule in turn, without index,
+// compilation or cache. It shares no matching code with the real evaluator except the parsers of addresses.
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { Attributes, Claim } from "../../request/attributes.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short spellings of requests and policies, so that a table of cases reads as sentences.
+// Short forms of requests and policies for tables of test cases.
 
 import { type MeshConfig, meshConfig } from "../../mesh/config.js"
 import type { Attributes, Claim } from "../../request/attributes.js"

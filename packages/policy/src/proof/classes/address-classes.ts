@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of addresses that a list of blocks tells apart: the intervals between their borders, in both families.
+// The classes of addresses that a list of CIDR blocks distinguishes: the intervals between their borders, for IPv4 and
+// IPv6.
 
 import { type Cidr, type IpAddress, parseIp } from "../../request/ip.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attribute of a request as the search sees it: its values fall into finitely many classes that the marks at hand do
-// not tell apart, and one value stands for its class.
+// One attribute of a request in the search. Its values fall into finitely many classes that the marks do not distinguish,
+// and one value represents each class.
 
 import type { Budget } from "../budget.js"
 import { addressClasses, isWithin } from "./address-classes.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which texts an attribute can have at all: a request never has a path that normalisation does not leave, or an identity
-// that is none. A language is a small automaton that runs beside the patterns.
+// The texts that an attribute can have: for example, only normalised paths and well-formed identities. A language is a
+// small automaton that runs in parallel with the patterns.
 
 export interface Language {
   readonly start: number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value that a policy writes for an attribute, as its classes are found: a mark sets some of the attribute's values
-// apart from the others.
+// One value that a policy gives for an attribute. A mark separates some of the attribute's values from the others, which
+// is how classes are found.
 
 import type { PathTemplate } from "../../authorization/path-template.js"
 import type { Pattern } from "../../authorization/pattern.js"

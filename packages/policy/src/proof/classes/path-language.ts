@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths that normalisation leaves as they are: only those ever reach a rule. One state machine for all modes; its
-// state is where we are in the segment and in an escape.
+// The paths that normalisation does not change: only these ever reach a rule. One state machine serves all modes; its
+// state is the position in the segment and in an escape.
 
 import type { PathNormalization } from "../../mesh/config.js"
 import { normalizePath } from "../../request/path.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern as the steps of a small automaton: each takes one character of a set, once or any number of times. Every
-// kind of pattern that a policy can write is such a row, so one machine finds the classes of them all.
+// A pattern as the steps of a small automaton: each step takes one character of a set, once or any number of times. Every
+// kind of pattern in a policy is such a sequence, so one automaton finds the classes of all of them.
 
 import { isUriPath, type PathTemplate } from "../../authorization/path-template.js"
 import type { Pattern } from "../../authorization/pattern.js"

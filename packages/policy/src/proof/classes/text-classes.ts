@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of texts that a list of patterns tells apart, each with its shortest text: all patterns run together over
-// every text of a language, and states that have been seen are not walked twice. Exact by construction, since a text's
-// class is the set of patterns in whose last state it ends.
+// The classes of texts that a list of patterns distinguishes, each with its shortest text. All patterns run together over
+// every text of a language, and states that were visited are not visited again. Exact by construction, since a text's
+// class is the set of patterns that accept it.
 
 import { isUriPath } from "../../authorization/path-template.js"
 import type { Budget } from "../budget.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be said of a change before it is stored: which statements it would break, and what it newly lets through.
-// Somebody waits for the answer, so there is a deadline; what is not decided by then is said to be so.
+// Assesses a change before it is stored: which invariants it would break, and what it newly allows. A user is waiting, so
+// there is a deadline; what is not decided by then is reported as not decided.
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sets of policies for one workload: proves that they decide every request alike, or gives requests that they decide
-// differently. Every such request has been replayed with both sets.
+// Compares two sets of policies for one workload: proves that they decide every request alike, or gives requests that
+// they decide differently. Every such request has been replayed with both sets.
 
 import { KnownRules, type RuleChoice } from "../../authorization/authorization.js"
 import type { CompiledRule } from "../../authorization/rule.js"

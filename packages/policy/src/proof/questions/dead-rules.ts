@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that could be removed without any request being decided differently, by proof, each with what makes it so: it
-// contradicts itself, mode or tokens refuse whatever it matches, or other rules settle all of it.
+// Proves which rules could be removed without changing any decision, each with the reason: it contradicts itself, the
+// mTLS mode or the tokens deny everything it matches, or other rules decide all of it.
 
 import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"
 import type { RuleRef } from "../../authorization/rule.js"

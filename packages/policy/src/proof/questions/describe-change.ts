@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The region of a change in words: what the changed rule says, on which kinds of requests, and what is excepted because
-// another rule settles it on both sides.
+// Describes the region of a change: what the changed rule matches, for which kinds of requests, and the exceptions that
+// another rule decides the same way before and after.
 
 import type { CompiledRule } from "../../authorization/rule.js"
 import { Budget, Exhausted } from "../budget.js"

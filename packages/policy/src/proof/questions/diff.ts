@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of policies does to a mesh, workload by workload. Workloads that the same documents concern, before and
-// after, share one comparison.
+// The effect of a policy change on a mesh, workload by workload. Workloads that are selected by the same documents before
+// and after share one comparison.
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what must stay true does: each statement of each PolicyInvariant, for every workload it is about. A broken one
-// comes with a request that shows it and with what let that through, or kept it out.
+// Checks each entry of each PolicyInvariant for every workload it selects. A broken invariant comes with an example
+// request and the rule that allowed or denied it.
 
 import { attributeTable } from "../../authorization/attributes.js"
 import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule with only those of its alternatives and values that make a difference: of a rule that had `/a` and now has `/a`
-// and `/b`, the change is `/b`.
+// Reduces a rule to the alternatives and values that make a difference: if a rule had `/a` and now has `/a` and `/b`, the
+// change is `/b`.
 
 import { type Clause, Criterion } from "../../authorization/criterion.js"
 import { CompiledRule } from "../../authorization/rule.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who can reach a workload with a request of some kind, or what somebody can reach: every way in which such a request is
-// allowed, by the rule that allows it, with the providers that may still deny it. What is not listed is denied, by proof,
+// Who can reach a workload with a certain kind of request, or what a caller can reach: every combination that is allowed,
+// by the rule that allows it, with the providers that may still deny it. Anything not listed is proved to be denied,
 // whatever a provider answers.
 
 import { attributeTable } from "../../authorization/attributes.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bans of many problems, filed so that a problem looks only at those that can touch it: two patterns (or blocks of
-// addresses) have a value in common only where what they begin with is the beginning of one another.
+// Indexes the bans of many problems, so that a problem looks only at bans that can affect it: two patterns (or CIDR
+// blocks) can only overlap if the prefix of one is a prefix of the other.
 
 import type { Dimension } from "../classes/dimension.js"
 import { headOf, type Mark } from "../classes/mark.js"

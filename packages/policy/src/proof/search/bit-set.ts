@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a fixed number of parts are still open, as bits: a search copies such a set at every step.
+// A bit set of the parts that are still open. The search copies such a set at every step.
 
 export class BitSet {
   readonly #words: Uint32Array

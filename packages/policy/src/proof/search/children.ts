@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways a dimension can be settled, as far as the parts that are still open tell them apart. Of several values only
-// those are worth having that a need asks for or that a ban cannot bear: any other helps no need and harms no ban.
+// The distinct ways to assign a dimension, as far as the open parts distinguish them. Only values that a need requires or
+// that avoid a ban are worth trying: any other value helps no need and avoids no ban.
 
 import { type Budget, Exhausted } from "../budget.js"
 import type { Dimension, Value, ValueClass } from "../classes/dimension.js"

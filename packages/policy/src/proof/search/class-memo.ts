@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes by dimension and marks, kept for the searches of one question: the same few lists are asked for again and again.
+// Caches classes by dimension and marks for the searches of one question, which ask for the same few lists again and
+// again.
 
 import type { Budget } from "../budget.js"
 import type { Dimension, ValueClass } from "../classes/dimension.js"

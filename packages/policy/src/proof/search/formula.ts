@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search is asked: is there a request that meets every need and no ban? Rules, token rules and modes all become
-// such rules, so one search answers every question.
+// The input of the search: is there a request that meets every need and no ban? Rules, token rules and modes are all
+// expressed this way, so one search answers every question.
 
 import type { Dimension } from "../classes/dimension.js"
 import type { Mark } from "../classes/mark.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be seen without searching: needs that a ban takes away whole, and bans that cannot meet what must hold. Most
-// of a large set of rules goes here, because a rule about other paths or callers says nothing about this question.
+// Simplifies a problem without searching: drops needs that a ban excludes entirely, and bans that cannot overlap with the
+// needs. This removes most of a large set of rules, because rules about other paths or callers are irrelevant to the
+// question.
 
 import type { Dimension } from "../classes/dimension.js"
 import { areApart, type Mark } from "../classes/mark.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a request that meets every need and no ban, or proves that there is none. Settles one dimension after the other;
-// what is left open is the set of parts that can still hold, and a set that led nowhere once is not entered again.
-// Cuts: a need that nothing can meet any more, a ban that holds whatever comes, a ban that cannot hold any more.
+// Finds a request that meets every need and no ban, or proves that there is none. It assigns one dimension after the
+// other. The state is the set of parts that can still hold, and a state that failed once is not entered again. It prunes
+// a need that nothing can meet any more, a ban that holds in any case, and a ban that cannot hold any more.
 
 import type { Budget } from "../budget.js"
 import type { Dimension, Value } from "../classes/dimension.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of policy sets that are near to each other, so that some decide alike and some do not, and requests to them.
+// Generates pairs of similar policy sets, of which some decide alike and some do not, and requests to them.
 
 import fc from "fast-check"
 import { policies, requests } from "../../authorization/testing/arbitraries.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token rules with every field there is, rules that read what they write, remove or leave, and requests with several signed
-// tokens, in headers of several spellings: whatever a proof says of the sets, `judge` must say of the requests.
+// Generates token rules with every field, rules that read the headers they write, remove or keep, and requests with
+// several signed tokens in headers of several spellings. A proof about the sets must agree with `judge` on the requests.
 
 import fc from "fast-check"
 import { type Connection, type HttpRequest, judge } from "../../judge.js"
@@ -18,7 +18,7 @@ import type {
 } from "../../resources/document.js"
 import type { JwtRule } from "../../resources/request-authentication/definition.js"
 import type { Outcome } from "../outcome.js"
-import { signedToken } from "../stand-in-keys.js"
+import { signedToken } from "../replay-keys.js"
 import { keysOf } from "../token-rules.js"
 
 export const NOW = 1_700_000_000
@@ -251,7 +251,7 @@ export const sent: fc.Arbitrary<Sent> = fc
     }
   })
 
-/** `program` with stand-in keys, as `policySide` compiles it. */
+/** `program` with replay keys, as `policySide` compiles it. */
 export function judged(
   program: Program,
   { connection, request }: Sent,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an AuthorizationPolicy must satisfy beyond its schema: rules that can match, values that can be read, and
-// a warning wherever a policy would do more, or less, than its author is likely to think.
+// Checks an AuthorizationPolicy beyond its schema: rules must be able to match and values must parse. Warns where a
+// policy would do more or less than its author likely expects.
 
 import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"

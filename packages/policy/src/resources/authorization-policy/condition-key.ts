@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attribute that a condition's `key` names, or what is wrong with the key. Validation and the evaluator both read
-// keys with this.
+// Parses the `key` of a condition into the attribute it names, or an error. Validation and the evaluator both use this
+// parser.
 
 import { nearest } from "../../shape/nearest.js"
 import { isMatchableHeader } from "../header-name.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an AuthorizationPolicy costs whoever compiles, compares and enforces it: its values, the parts that paths and
-// principals fall into, and alternatives taken with every condition. Bounded per document, since policies of all tenants
-// are compiled by one control plane, and a proxy compiles those of its namespace with each change.
+// The cost of compiling, comparing and enforcing an AuthorizationPolicy: its values, the segments of paths and
+// principals, and alternatives multiplied by conditions. Bounded per document, since one control plane compiles the
+// policies of all tenants, and a proxy compiles those of its namespace with each change.
 
 import type { Field } from "../field.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of values that name callers: by what their certificate says, or their token.
+// Formats of values that name callers, by certificate or by token.
 
 import { shown } from "../fault.js"
 import { fault, literalStar, starWarning, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a TCP connection the HTTP parts of a DENY rule count as matched, so a rule that has nothing else refuses every TCP
-// connection in its scope. That is safe and hardly ever meant, hence a warning.
+// On a TCP connection the HTTP parts of a DENY rule count as matched, so a rule with only HTTP parts denies every TCP
+// connection in its scope. That is safe but rarely intended, hence a warning.
 
 import type { Field } from "../field.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be found about one value of a rule. A value that cannot be read is a fault; one that can be read and would hardly
-// do what its author thinks is a warning, or a fault where a DENY would silently let everything through.
+// Findings about one value of a rule. A value that does not parse is an error. A value that parses but likely does not do
+// what its author expects is a warning, or an error if a DENY would silently allow everything.
 
 import { type FaultCode, shown, type WarningCode } from "../fault.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that the values of each field may have.
+// The formats that the values of each field may have.
 
 import { isTemplate, parseTemplate } from "../../authorization/path-template.js"
 import { parseCidr } from "../../request/ip.js"

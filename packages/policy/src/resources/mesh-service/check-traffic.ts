@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time limits, retries, limits and ejection must satisfy beyond their schema: durations that can be kept, and conditions that exist.
+// Checks time limits, retries, limits and ejection beyond their schema: valid durations and existing conditions.
 
 import { parseDuration } from "../../shape/duration.js"
 import { nearest } from "../../shape/nearest.js"

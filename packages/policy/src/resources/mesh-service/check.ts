@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a MeshService must satisfy beyond its schema: hosts that can be called, matches that say something, and weights
-// that are a split.
+// Checks a MeshService beyond its schema: hosts that can be called, matches with at least one condition, and weights that
+// form a split.
 
 import { parseIp } from "../../request/ip.js"
 import { isOwnAddress } from "../../request/own-address.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MeshService: how callers reach a host: destinations by weight, by match, and with which TLS mode. Every field that is
-// accepted works; what would be ignored is refused.
+// MeshService: how callers reach a host, with destinations by weight, by match, and with which TLS mode. Every accepted
+// field takes effect; a field that would be ignored is rejected.
 
 import { choice, closed, list, optional, record, type TypeOf, text, whole } from "../schema.js"
 import { connectionPool, loadBalancer, outlierDetection, retries, timeout } from "./traffic.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RE2 expressions of MeshServices. An expression takes time by what it compiles to, not by how it is written: nested
-// repetitions multiply, and folding case over a wide class walks through all of it. So the size is estimated from the
-// text first, never too low, and what was compiled once is kept for whoever asks again.
+// RE2 expressions of MeshServices. The cost of an expression depends on what it compiles to, not on its length: nested
+// repetitions multiply, and case folding over a wide class visits all of it. The size is first estimated from the text,
+// never too low, and compiled expressions are cached.
 
 import { LRUCache } from "lru-cache"
 import { RE2JS } from "re2js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A MeshService's matcher made ready: the whole value, its beginning, or an RE2 expression for all of it.
+// A compiled matcher of a MeshService: the exact value, a prefix, or an RE2 expression for the whole value.
 
 import type { StringMatch } from "./definition.js"
 import { compileExpression } from "./expression.js"

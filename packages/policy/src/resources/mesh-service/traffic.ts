@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat a destination, in Istio's words: time limits, retries, balancing, limits and ejection. Values that tenants
-// choose are bounded, so that none makes a caller wait or try without end.
+// How callers treat a destination, with Istio's field names: time limits, retries, balancing, limits and ejection.
+// Tenants choose these values, so they are bounded: none can make a caller wait or retry forever.
 
 import { choice, closed, flag, optional, text, whole } from "../schema.js"
 

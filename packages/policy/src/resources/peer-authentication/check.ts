@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a PeerAuthentication must satisfy beyond its schema. Modes per port make sense for workloads only, because a port
-// number means nothing across a namespace.
+// Checks a PeerAuthentication beyond its schema. Modes per port are valid for workloads only, because a port number means
+// nothing across a namespace.
 
 import type { MeshNames } from "../../mesh/names.js"
 import { shown } from "../fault.js"

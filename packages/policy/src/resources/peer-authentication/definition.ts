@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerAuthentication: whether a workload's ports take mTLS, plaintext or both. The narrowest scope that says something
+// PeerAuthentication: whether a workload's ports accept mTLS, plaintext or both. The narrowest scope that sets a mode
 // wins.
 
 import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a PolicyInvariant must satisfy beyond its schema: something to hold, each statement under a name of its own, and
-// statements that can be read as rules.
+// Checks a PolicyInvariant beyond its schema: at least one entry, unique names, and entries that parse as rules.
 
 import { checkRule } from "../authorization-policy/check.js"
 import { shown } from "../fault.js"

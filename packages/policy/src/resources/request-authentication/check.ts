@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a RequestAuthentication must satisfy beyond its schema: where keys come from, that they can verify something, and
-// that what is written to requests cannot change what a request is.
+// Checks a RequestAuthentication beyond its schema: where its keys come from, that they can verify a token, and that
+// headers written to requests cannot change the request's meaning.
 
 import { parseDuration } from "../../shape/duration.js"
 import { shown } from "../fault.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestAuthentication: which tokens count. A token that stands where a rule looks must be valid; the absence of one is
-// fine unless the rule says `presence: REQUIRED`.
+// RequestAuthentication: which tokens are accepted. A token at a location where a rule looks must be valid; a missing
+// token is fine unless the rule says `presence: REQUIRED`.
 
 import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"
 import { FIELD_NAME } from "../header-name.js"

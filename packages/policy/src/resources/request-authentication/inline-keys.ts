@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An inline key set must be able to verify something. What counts as a usable key is decided where keys are used
-// (`parseKeySet`), so that admission and verification cannot disagree.
+// An inline key set must have a usable key. `parseKeySet` decides what is usable, so that admission and verification
+// cannot disagree.
 
 import { parseKeySet } from "../../tokens/key-set.js"
 import { shown } from "../fault.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specs of the shape a schema gives, good and bad, for property tests.
+// Generates valid and invalid specs from a schema for property tests.
 
 import fc from "fast-check"
 import type { JsonSchema } from "../crd.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an API server does with a document and a CRD, as far as our schemas go: OpenAPI keywords by ajv, CEL rules by a
-// CEL implementation that is not Kubernetes' own. A rule that fails to evaluate refuses, as there.
+// Validates a document against a CRD as an API server does, as far as our schemas need it: OpenAPI keywords with ajv, CEL
+// rules with a CEL implementation that is not Kubernetes' own. As in Kubernetes, a rule that fails to evaluate rejects.
 
 import { type CelInput, run } from "@bufbuild/cel"
 import { Ajv } from "ajv"

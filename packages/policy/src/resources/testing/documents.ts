@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents for tests: a valid shell around a spec, and the two questions tables ask of a validation.
+// Documents for tests: valid metadata around a spec, and two helpers that validate it.
 
 import { expect } from "vitest"
 import { meshNames } from "../../mesh/names.js"

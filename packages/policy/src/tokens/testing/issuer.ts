@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A foreign issuer for tests: keys and signatures come from jose, not from the code under test. Key pairs are made once
-// per algorithm and test file, and one of RSA for all of its algorithms, being slow. The clock stands still at `NOW`.
+// A foreign issuer for tests: keys and signatures come from jose, not from the code under test. RSA keys are slow to
+// generate, so there is one key pair per algorithm and test file, and one for all RSA algorithms. The clock stands still
+// at `NOW`.
 
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose"

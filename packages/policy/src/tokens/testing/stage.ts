@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The token stage set up for a test in one line: policies from bare rules, requests from bare headers.
+// Sets up the token stage for a test in one line: policies from bare rules, requests from bare headers.
 
 import type { RequestAuthentication } from "../../resources/document.js"
 import type { JwtRule, RequestAuthenticationSpec } from "../../resources/request-authentication/definition.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody has the keys of the issuers that policies name, so a replay uses others in their place: one key pair for each
-// key id, the same at every call. What a rule verifies with is replaced in the documents, and only there.
+// Keys for replaying requests with tokens. The private keys of the issuers that policies name are not available, so a
+// replay uses test keys: one key pair for each key id, the same at every call. They replace the keys in the documents
+// that are compiled for the replay, and nowhere else.
 
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
 import type { PolicyDocument } from "../resources/document.js"
@@ -15,7 +16,7 @@ const pairs = new Map<string, KeyObject>()
 function privateKeyOf(id: string): KeyObject {
   let key = pairs.get(id)
   if (key === undefined) {
-    const seed = createHash("sha256").update(`stand-in for ${id}`).digest()
+    const seed = createHash("sha256").update(`replay key ${id}`).digest()
     key = createPrivateKey({ key: Buffer.concat([PRIVATE_KEY_PREFIX, seed]), format: "der", type: "pkcs8" })
     // Few are ever in use; a caller with ever new issuers must not make this grow without end.
     if (pairs.size >= 1_000) pairs.clear()
@@ -26,7 +27,7 @@ function privateKeyOf(id: string): KeyObject {
 
 const kidOf = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 16)
 
-export function withStandInKeys(documents: readonly PolicyDocument[]): readonly PolicyDocument[] {
+export function withReplayKeys(documents: readonly PolicyDocument[]): readonly PolicyDocument[] {
   return documents.map(document => {
     if (document.kind !== "RequestAuthentication") return document
     const jwtRules = (document.spec.jwtRules ?? []).map(rule => {
