@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be set of a control plane. Who starts it fills this in; nothing below reads flags or the
-// environment.
+// All options of a control plane. Its caller fills them in; nothing below reads flags or the environment.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { OutboundMode } from "@merlon/xds"

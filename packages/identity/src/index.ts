@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates for everyone: reading them, signing requests, the root and its rotation, revocations. Pure: no file, no socket.
+// Certificates: parsing, signing requests, the root and its rotation, revocations. Pure: no files, no sockets.
 
 export { type AuthorityKeys, BACKDATE_MS } from "./authority/authority-keys.js"
 export { CertificateAuthority, type SignedCertificate } from "./authority/certificate-authority.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that seal session tickets, made of a secret that processes share, of what sessions are granted under, and of the
-// time: new ones every hour or day, so that a key that leaks opens little, and other ones from the moment our own certificate
-// has ended, because who resumes a session sees no certificate. All processes change them at the same moment, by the clock.
+// The keys that encrypt TLS session tickets, derived from a shared secret, the session's conditions and the time. They
+// change every hour or day, so that a leaked key opens little, and when our own certificate expires, because a resumed
+// session shows no certificate. All processes change them at the same time.
 
 import { createHash, hkdfSync } from "node:crypto"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy was told, read strictly: a field of the wrong form refuses the resource, and with it the update. A field
-// that this version does not know is left out, so that proxies may be older than their control plane. A policy is only
-// required to be a mapping here; what it means is `@merlon/policy`'s to read, and that refuses unknown fields.
+// Decodes what a proxy receives, strictly: a field of the wrong type rejects the resource, and with it the update.
+// Unknown fields are ignored, so that proxies may be older than their control plane. A policy only has to be a mapping
+// here; `@merlon/policy` parses it and rejects unknown fields.
 
 import { fromBinary } from "@bufbuild/protobuf"
 import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"

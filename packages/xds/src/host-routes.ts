@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a caller needs to reach one host and port, as one resource: routes, destinations, endpoints, who may answer
-// and whom to trust. Standard xDS spreads the same over four types that arrive one after the other; this is taken as a
-// whole or not at all.
+// Everything a caller needs to reach one host and port, as one resource: routes, destinations, endpoints, expected
+// identities and trust. Standard xDS spreads this over four types that arrive separately; this is applied as a whole or
+// not at all.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import type { RouteMatch, StringMatch } from "@merlon/policy/resources"

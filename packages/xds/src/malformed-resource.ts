@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came over the wire and cannot be taken: never in part, and what was in force stays.
+// A received resource that cannot be used. It is never applied in part, and the current state stays.
 
 import { type Read, ShapeError } from "@merlon/policy/shape"
 import type { ResourceCode } from "./errors.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proxies tell of the calls they see, and what the control plane asks them, in plain values with their JSON. Both are
-// read strictly: neither side believes the other more than it has to.
+// What proxies report about calls, and what the control plane asks them, as plain values with their JSON. Both sides
+// parse strictly and do not trust each other.
 
 import { type ObservedCall, readCall, writeCall } from "@merlon/policy/ledger"
 import {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy does with a destination that it has no routes for: whether such a destination may be called at all, and which
-// addresses must never be called in plaintext. Every captured workload holds it, so that it also decides while the control
-// plane is away.
+// What a proxy does with a destination without routes: whether it may be called at all, and which addresses must never be
+// called in plaintext. Every captured workload has it, so that it also decides while the control plane is away.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import { choice, list, object, text } from "@merlon/policy/shape"

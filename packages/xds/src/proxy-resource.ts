@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane tells a proxy, in plain values. Each is a resource of its own with a name and a version, so
-// that a change sends only what changed; together they are what the proxy enforces.
+// What the control plane sends a proxy, as plain values. Each is a resource with a name and a version, so that a change
+// sends only what changed; together they are what the proxy enforces.
 
 import { createHash } from "node:crypto"
 import type { PathNormalization } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of a resource follows from its contents. Control plane and proxy compute it with this function, so a proxy
-// that read altered contents from its disk names another version than the control plane does, and is sent them again.
+// The version of a resource is derived from its contents. Control plane and proxy use the same function, so a proxy that
+// read altered contents from its disk reports another version and gets them again.
 
 import type { ProxyResource } from "./proxy-resource.js"
 import { contentVersion } from "./runtime/canonical-json.js"

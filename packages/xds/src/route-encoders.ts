@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route tables and clusters on the wire, as standard xDS knows them. The messages of Envoy are many, and a proxy that
-// only receives policies has no use for them: they are loaded when somebody asks for the codec.
+// Route tables and clusters as standard xDS. Envoy's messages are large, and a proxy that only receives policies does not
+// need them: they are loaded with the first use of the codec.
 
 import type { RouteTable, ServiceCluster, ServiceEndpoint } from "./route-table.js"
 

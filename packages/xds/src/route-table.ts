@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How callers reach a host and port, with MeshServices and Services resolved: what encoders turn into xDS and what
-// xclient prints. Plain values, no look-ups left.
+// xclient prints. Plain values without references.
 
 import type { ClientTlsMode, RouteMatch } from "@merlon/policy/resources"
 import type { EffectiveMode } from "@merlon/policy/selection"

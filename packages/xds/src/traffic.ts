@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat a route and a destination: time limits, retries, balancing, limits of connections and requests, ejection of
-// endpoints that fail. As a MeshService says it, with durations in milliseconds; what is absent has the caller's default.
+// How callers treat a route and a destination: time limits, retries, balancing, limits of connections and requests,
+// ejection of failing endpoints. As in a MeshService, with durations in milliseconds; absent fields have the caller's
+// default.
 
 import { choice, flag, list, openObject, optional, type Read, record, text, whole } from "@merlon/policy/shape"
 

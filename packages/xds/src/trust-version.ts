@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version under which a trust travels to proxies. It follows from the contents alone, so that every replica names
-// the same trust alike and a proxy's acknowledgement means the same to all of them.
+// The version of the trust that is sent to proxies. It is derived from the contents alone, so that every replica uses the
+// same version and a proxy's acknowledgement means the same to all of them.
 
 import { createHash } from "node:crypto"
 import type { TrustSpec } from "./proxy-resource.js"

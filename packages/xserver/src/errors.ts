@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the inbound proxy: certificates it cannot use, and requests it rejects by itself. One closed table of codes, each
-// with its cause and its fix. A request that a policy or a token denies is reported with the rule, or with the token error.
+// Errors of the inbound proxy: unusable certificates, and requests it rejects itself. One closed table of codes, each
+// with its cause and its fix. A request that a policy or a token denies is reported with the rule, or with the token
+// error.
 
 export const XSERVER_ERRORS = {
   "no-root": {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbound proxy: starting one, in one process or several, from a file or from the control plane, and what it logs.
+// The inbound proxy: starts one, in one process or several, from a file or from the control plane, with its log.
 
 export { LOG_LEVELS, type LogLevel } from "./admin/admin-server.js"
 export { FORWARD_AUTH, type ForwardAuthKind, Gateways, type GatewayTrust } from "./authorizer/gateway-trust.js"

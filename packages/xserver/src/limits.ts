@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a peer could make us spend, with the most we are willing to. Each is a flag, and each refusal by one of
-// them is counted under its name.
+// Limits on everything that a peer could make us spend. Each is a flag, and each rejection is counted under its name.
 
 export interface Limits {
   /** Connections open at once on one listener; further ones are closed as they come. */

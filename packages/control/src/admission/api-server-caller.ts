@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a webhook request is from the API server: it knows the path that was registered, or shows a certificate of the
-// authority that the API server publishes. What is registered in the cluster counts too, whatever it is: after an upgrade that is
-// a path without a secret, until the leader registers its own.
+// Whether a webhook request comes from the API server: it knows the registered path, or presents a certificate of the
+// authority that the API server publishes. The path that is currently registered counts too: after an upgrade that is a
+// path without a secret, until the leader registers its own.
 
 import type { IncomingMessage } from "node:http"
 import type { MeshNames } from "@merlon/policy/mesh"

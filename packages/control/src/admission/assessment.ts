@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change would break, what it would newly let through, whom it would cut off and what is odd about it, while somebody
-// waits. A statement that must hold is not taken for held because there was no time to find out, or because of a fault of ours.
+// Assesses a policy change while the user waits: which invariants it would break, what it would newly allow, which
+// callers it would cut off, and its findings. Fail closed: an invariant that could not be checked, for lack of time or
+// because of a bug, does not count as holding.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { type Assessment, couldBreak, type PolicyStep } from "@merlon/policy/proof"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps what capture by Service rests on: the NetworkPolicy of every namespace that is captured so, and the knowledge
-// whether the cluster enforces it. No API tells that, so the leader tries it: it connects to the application past
-// xserver, and writes on the Pod what came of it. A Pod whose application answers is not protected, whatever is configured.
+// Maintains capture by Service: the NetworkPolicy of every such namespace, and whether the cluster enforces it. No API
+// reports that, so the leader tests it: it connects to the application past xserver and writes the result on the Pod. A
+// Pod whose application answers is not protected, whatever is configured.
 
 import { connect } from "node:net"
 import type { MeshNames } from "@merlon/policy/mesh"

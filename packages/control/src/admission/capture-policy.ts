@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NetworkPolicy of capture by Service: Pods that injection marked take connections at xserver's ports alone, so that
-// nobody goes past it. One for a namespace, there before its Pods are.
+// The NetworkPolicy of capture by Service: injected Pods accept connections only at xserver's ports, so that callers
+// cannot bypass it. One per namespace, created before its Pods.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { componentNames } from "../install/component-names.js"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pod's own network leads every inbound connection to xserver. Inside the pod (loopback, and so xserver's calls to
-// the application) nothing changes. Outbound TCP connections are redirected to the proxy only on request.
-// No policy judges UDP, so a mesh may refuse it: then only answers to the pod's own requests (DNS, for one) come in.
-// Applying the rules twice is the same as applying them once.
+// The rules that redirect every inbound connection of a Pod to xserver. Loopback traffic, and so xserver's calls to the
+// application, is unaffected. Outbound TCP connections are redirected only on request. No policy judges UDP, so a mesh
+// may block it: then only responses to the Pod's own requests (DNS, for example) come in. Applying the rules twice has
+// the same effect as once.
 
 import type { Udp } from "../registry/udp.js"
 import { HEALTH_PORT, isReservedPort, MAX_PORTS } from "./injection-options.js"

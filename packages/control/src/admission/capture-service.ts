@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture without privileges: a Service leads to xserver's port instead of the application's. Where it led before is kept
-// in an annotation, so that the change can be told from what people wrote, and made anew when they write it again.
+// Capture without privileges: a Service's target port becomes xserver's port. The original target is kept in an
+// annotation, so that the change can be distinguished from user edits, and repeated after them.
 
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { labelsOf, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a stored policy may go. A deletion is weighed as any other change, also by the garbage collector: otherwise an
-// ownerReference would make every guard deletable. It tries again, and succeeds once the workloads that go with the owner are
-// gone. Only the end of a namespace is not held up, because its workloads end with it.
+// Whether a stored policy may be deleted. A deletion is checked like any other change, also by the garbage collector:
+// otherwise an ownerReference would make every policy deletable. The garbage collector retries, and succeeds once the
+// workloads of the same owner are gone. Only the deletion of a namespace is not blocked, because its workloads are
+// deleted too.
 
 import type { Assessment } from "@merlon/policy/proof"
 import { policyKey } from "../policies/stored-policy.js"

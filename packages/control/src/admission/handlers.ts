@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which question is answered by what: the paths of the webhooks, each with its handler.
+// The paths of the webhooks, each with its handler.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment } from "@merlon/policy/proof"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Pod becomes: xserver beside the application, probes through it, and notes by which the registry knows it. Pure;
-// the same Pod injected twice is the same as once.
+// Injects a Pod: adds xserver beside the application, routes probes through it, and adds annotations for the registry.
+// Pure and idempotent.
 
 import { applicationPorts, hasXserver } from "../registry/application-ports.js"
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"

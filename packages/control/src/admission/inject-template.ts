@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same as the webhook does, to a document before anybody stores it: the Pod, or the template of what makes Pods.
+// Injects a document before it is stored, as the webhook does: a Pod, or the Pod template of a workload.
 
 import { type Foreign, objectOf, textOf } from "../registry/foreign.js"
 import { injectPod, type PodInjection } from "./inject-pod.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a Pod has everything that injection gives it. Names prove nothing: a namespace that requires injection takes a Pod
-// only if its containers, volumes and notes are what the injector writes, apart from what the API server and common
-// webhooks add to every container.
+// Whether a Pod has everything that injection adds. Names prove nothing: a namespace that requires injection accepts a
+// Pod only if its containers, volumes and annotations are what the injector writes, apart from what the API server and
+// common webhooks add to every container.
 
 import { isDeepStrictEqual } from "node:util"
 import { applicationPorts, xserverContainer } from "../registry/application-ports.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be chosen about injected proxies, and the fixed ports and names they have.
+// Options of injected proxies, and their fixed ports and names.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the statements that we hold others to are those that are stored. Our copy is a moment old: whoever has just deleted a
-// statement, or put it in shadow, is not to be refused for it.
+// Whether our copy of the invariants is current. It lags behind the API server for a moment, and a change must not be
+// rejected because of an invariant that was just deleted or put in shadow mode.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesClient } from "../kubernetes/client.js"

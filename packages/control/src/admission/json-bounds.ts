@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a JSON text would become in memory, known before it is parsed: 6 MB of brackets are millions of values, and nested
-// deeply enough they exhaust the stack of whatever walks them.
+// Estimates what a JSON text would become in memory before it is parsed: 6 MB of brackets are millions of values, and
+// deep nesting exhausts the stack of any code that walks them.
 
 export interface JsonBounds {
   readonly depth: number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers of a Pod call through the mesh, and what they get for it: those of our own image and those that an
-// annotation names get the workload's credentials; where the Pod asks for it, all find a proxy by `http_proxy`.
+// Which containers of a Pod call through the mesh: those with our own image and those that an annotation names get the
+// workload's credentials; if the Pod asks for it, all get `http_proxy`.
 
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import { type InjectionOptions, injectionNames, OUTBOUND_PORT } from "./injection-options.js"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The envelope in which the API server asks and we answer (admission.k8s.io/v1). What is in it is a stranger's word until
-// it has been read here.
+// The AdmissionReview envelope (admission.k8s.io/v1). Its contents are untrusted until they are parsed here.
 
 import type { AdmissionErrorCode } from "../errors.js"
 import { objectOf, textOf } from "../registry/foreign.js"

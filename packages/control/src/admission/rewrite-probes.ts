@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kubelet has no identity in the mesh, so under STRICT it could not ask the application whether it lives. Its probes
-// are pointed at xserver, which asks in its place; the originals become the list of what xserver may be asked. Every caller
-// can ask xserver the same, so hooks stay: a probe only asks, while a hook makes the application do something.
+// The kubelet has no mesh identity, so under STRICT it could not probe the application. Its probes are pointed at
+// xserver, which probes in its place; the originals become the list of allowed probes. Every caller can send xserver the
+// same probe, so hooks are not rewritten: a probe only reads, while a hook makes the application act.
 
 import type { ProbeSpec } from "@merlon/xds"
 import { type Foreign, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods that were to have a proxy that nobody goes past, and have none: what admission would have injected, had it been
-// asked. For whoever looks over a cluster; policies that select such a Pod are not `Ready`.
+// Pods that should have a proxy but lack one, or whose proxy can be bypassed: what admission would have injected if it
+// had been called. Used by health checks; policies that select such a Pod are not `Ready`.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a namespace that requires injection takes a Pod, or a change of one: the injector's own check comes before other
-// webhooks have had their turn, this one after all of them.
+// Whether a namespace that requires injection accepts a new or changed Pod. The injector checks before other webhooks
+// run, this one after all of them.
 
 import { hasXserver } from "../registry/application-ports.js"
 import { objectOf } from "../registry/foreign.js"

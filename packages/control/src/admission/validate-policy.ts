@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a document of one of our kinds may be stored. Every fault is told at once, each with its field; what is odd
-// about a valid one is told as a warning. What is odd about it beside others is for `comparison.ts` to say.
+// Whether a document of one of our kinds may be stored. All errors are reported at once, each with its field; suspicious
+// but valid settings are warnings. Findings that depend on other documents are in `comparison.ts`.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { type Fault, type FaultCode, KINDS, type PolicyDocument, refusal, validate } from "@merlon/policy/resources"

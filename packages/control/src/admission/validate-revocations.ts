@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the list of those who are no longer believed may be stored: only where every line of it is understood. Whoever
-// revokes somebody must not learn from an incident that a comma kept it from being read.
+// Whether the revocation list may be stored: only if every line parses. Otherwise a typo could silently disable a
+// revocation.
 
 import { parseRevocations } from "@merlon/identity"
 import type { MeshNames } from "@merlon/policy/mesh"

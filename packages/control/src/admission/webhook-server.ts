@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the API server asks. Every question gets an answer, whatever was sent; what we cannot judge is refused. The
-// certificate can be changed while it serves.
+// The webhook server. Every request gets an answer, and what cannot be judged is rejected. The certificate can be changed
+// while it serves.
 
 import { constants } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of calls: stored in a few ConfigMaps, to which every replica adds what its own proxies tell and from which each
-// answers for all. A batch is acknowledged once it is stored, and answered from at once.
+// The ledger of calls, stored in a few ConfigMaps: every replica adds what its own proxies report, and each can answer
+// for all. A batch is acknowledged once it is stored, and counts in answers at once.
 
 import { createHash } from "node:crypto"
 import { callKey, mergeCalls, type ObservedCall } from "@merlon/policy/ledger"

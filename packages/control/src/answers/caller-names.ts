@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which names a caller or a workload is looked for.
+// The names under which a caller or a workload can be found.
 
 /** With and without its namespace. */
 export function namesOf(...keys: readonly string[]): readonly string[] {

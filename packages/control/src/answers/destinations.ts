@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What workloads called, as their own proxies counted it: also calls that no other proxy saw, because they never arrived or went to
-// something without a proxy. A proxy speaks for its own workload alone; who is at a destination is for the registry to say.
+// What workloads called, as counted by their own proxies. This includes calls that no other proxy observed, because they
+// never arrived or went to a destination without a proxy. A proxy only reports for its own workload; the registry decides
+// who is at a destination.
 
 import { CALL_TRANSPORTS, type CalledDestination, type CallTransport } from "@merlon/xds"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"

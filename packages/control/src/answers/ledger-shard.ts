@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of the ledger as it is stored: calls by workload, how often each rule settled one, and the last batch that was
-// taken of each proxy, all in one value. INVARIANT: a batch is in the counts if and only if its number is here, so that
-// whoever gets it again, after a restart or in another replica, counts it once.
+// A shard of the ledger as stored: calls by workload, how often each rule decided one, and the last batch of each proxy,
+// all in one value. INVARIANT: a batch is in the counts if and only if its number is here, so that a batch that is sent
+// again, after a restart or to another replica, counts once.
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import { CallSet, type ObservedCall, readCall, writeCall } from "@merlon/policy/ledger"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this replica knows of the proxies that are connected to it, and of no others.
+// Observations from the proxies that are connected to this replica.
 
 import { createHash } from "node:crypto"
 import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all replicas know of their proxies together: our local observations, and what the others answer. Who does not answer is named, and
-// nobody is waited for longer than a person likes to wait.
+// Observations from the proxies of all replicas: our own, and the answers of the others. Replicas that do not answer
+// within a short timeout are named.
 
 import { type ProxyReport, type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our local observations, as other replicas ask for them. There is no way from here to theirs: a question goes one step.
+// Serves our local observations to other replicas. It never asks further replicas.
 
 import type { ServerResponse } from "node:http"
 import { ApiFault } from "./api/api-fault.js"

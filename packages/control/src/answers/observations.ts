@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known only where a proxy is connected: what it decides, how far it is, what it told lately. A replica has it of its own
-// proxies (`local-observations.ts`) and asks the others for theirs (`mesh-observations.ts`).
+// What is known only where a proxy is connected: its decisions, its revision, its recent reports. A replica has this for
+// its own proxies (`local-observations.ts`) and asks the others for theirs (`mesh-observations.ts`).
 
 import type { ProxyReport } from "../observe/proxy-report.js"
 import type { Item } from "./api/item.js"

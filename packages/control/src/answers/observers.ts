@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies of this replica as witnesses: what they count goes into the ledger, and what they decide is asked of them,
-// live or by id, only while somebody wants to know.
+// Observations from the proxies of this replica: their counts go into the ledger. Their decisions are queried, live or by
+// id, only while a client asks for them.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a workload's ports can take mutual TLS alone: who still calls in plaintext, and what that says. Fail closed: a
-// workload is ready only if its calls were observed for the whole window and none of them was forgotten.
+// Whether a workload's ports are ready for STRICT: the remaining plaintext callers, and the conclusion. Fail closed: a
+// workload is ready only if its calls were observed for the whole window and none was dropped.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

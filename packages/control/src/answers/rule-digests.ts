@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of stored policies, each known by what it says: counts stay with a rule that is moved, and begin anew for one
-// that is changed.
+// The rules of stored policies, identified by their content: counts follow a rule that is moved, and restart for one that
+// is changed.
 
 import { createHash } from "node:crypto"
 import type { PolicyDocument } from "@merlon/policy/resources"

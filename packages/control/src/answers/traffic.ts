@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many calls were allowed and refused in each of the last sixty minutes, as the proxies of this replica have told since
-// it started. In memory: a chart of the last hour is no record, the ledger is.
+// Allowed and denied calls per minute for the last hour, as reported by the proxies of this replica since it started.
+// Kept in memory: the chart needs no record, and the ledger is one.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads as people know them: Pods come and go, what runs them stays. And who has an address now.
+// Names of workloads by their owner, because Pods come and go. Also the current owner of an address.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"

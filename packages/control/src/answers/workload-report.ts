@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload as policies and its proxies see it: identity, Pods, the mode of each port with its reason, and the policies in
-// force in the order in which a request meets them. What is counted and what is proved is asked elsewhere, with its own rights.
+// A report on one workload: identity, Pods, the mTLS mode of each port with its reason, and the enforced policies in the
+// order of evaluation. Counts and proofs are separate queries with their own permissions.
 
 import type { PolicyRef } from "@merlon/policy/authorization"
 import type { MeshConfig } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the authority's objects and annotations are called in a mesh of this name.
+// Names of the authority's objects and annotations in a mesh.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh's certificate authority in a control plane: whom the mesh trusts, who signs, who is revoked, and the
-// certificates of our own listeners. Every replica signs; the one that leads rotates and writes.
+// The mesh's certificate authority in a control plane: trusted roots, signing keys, revocations, and the certificates of
+// our own listeners. Every replica signs; the leader rotates and writes.
 
 import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the trust bundle in a ConfigMap of every namespace, where pods mount it. One replica writes; a burst of changes
-// is one pass over the namespaces that differ; what people edit is put right again.
+// Maintains the trust bundle in a ConfigMap of every namespace, where Pods mount it. One replica writes; a burst of
+// changes is one pass over the namespaces that differ; manual edits are reverted.
 
 import { type Log, messageOf } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"

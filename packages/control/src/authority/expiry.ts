@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What metrics and status lines say of the authority: when credentials end, and what became of those who asked for some.
+// Metrics and status of the authority: when credentials expire, and the results of signing requests.
 
 import type { RotationPhase } from "@merlon/identity"
 

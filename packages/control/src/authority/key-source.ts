@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the mesh's signing keys come from: made by us and kept in a Secret, or plugged in by an operator.
+// Where the mesh's signing keys come from: generated and kept in a Secret, or plugged in by an operator.
 
 import type { CertificateAuthority, RotationPhase } from "@merlon/identity"
 import type { AuthorityCode } from "../errors.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an authority that an operator plugs in from its files, under either of the two sets of names that people use,
-// and says whether one may take the place of another while the mesh runs. Pure.
+// Reads an operator's authority from its files, under either of the two common sets of file names, and decides whether
+// one authority may replace another while the mesh runs. Pure.
 
 import { type AuthorityKeys, CertificateAuthority, readBundle, readCertificates } from "@merlon/identity"
 import { messageOf } from "@merlon/xds/runtime"

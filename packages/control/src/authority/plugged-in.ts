@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing keys that an operator plugs in, from a Secret or a folder, followed while the mesh runs. What cannot be used
-// changes nothing: the last good keys go on.
+// Signing keys that an operator plugs in, from a Secret or a folder, watched while the mesh runs. Unusable keys change
+// nothing: the last good keys stay in use.
 
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"

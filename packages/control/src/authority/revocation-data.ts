@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists in the ConfigMap of revocations, as text by key. Keys under `binaryData` count as written, so that they are
-// told to be unreadable instead of being overlooked.
+// The lists in the ConfigMap of revocations, as text by key. Keys under `binaryData` are included, so that they are
+// reported as unreadable instead of being ignored.
 
 import { isDeepStrictEqual } from "node:util"
 import { objectOf } from "../registry/foreign.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is revoked, as a ConfigMap in the root namespace says now. Bad lines are reported and never take good ones with
-// them; a ConfigMap that is gone revokes nobody.
+// The current revocations, from a ConfigMap in the root namespace. Invalid lines are reported and do not affect valid
+// ones. Without the ConfigMap nothing is revoked.
 
 import { parseRevocations, type RevocationFault, type RevocationLists } from "@merlon/identity"
 import type { Log } from "@merlon/xds/runtime"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Secret with the root that we made. Created once; replicas that start together end up with one root, because only
-// one of them can create. INVARIANT: a Secret that is there is never overwritten unless we could read it, and then only
-// the version that we read: to replace it blindly would replace the root of the whole mesh.
+// The Secret with the root that we generated. It is created once; replicas that start together end up with one root,
+// because only one creation succeeds. INVARIANT: an existing Secret is never overwritten unless we could read it, and
+// then only the version that we read. Replacing it blindly would replace the root of the whole mesh.
 
 import { type AuthorityKeys, createRoot, rootFingerprint } from "@merlon/identity"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves a rotation of the root on, in the one replica that holds the lease: whenever proxies say something new, the
-// Secret changes, or a minute has passed. The rules are identity's; here is what they are told.
+// Advances a root rotation in the leader: whenever proxies acknowledge something new, the Secret changes, or a minute has
+// passed. The rules are in the identity package; this provides their inputs.
 
 import { advance, type RotationFacts, rootFingerprint } from "@merlon/identity"
 import { type Log, messageOf } from "@merlon/xds/runtime"

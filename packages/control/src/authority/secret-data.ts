@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Secret's data: base64 outside, text inside.
+// A Secret's data: decodes base64 to text and back.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing keys that we made ourselves. Every replica follows the Secret; what is written is compared and set, so that no
-// replica undoes what another one did. A Secret that becomes unreadable or is swapped for a stranger's while we run
-// changes nothing: the last good keys go on.
+// Signing keys that we generated. Every replica follows the Secret; writes use compare-and-set, so that no replica
+// reverts another's. A Secret that becomes unreadable or is replaced by a foreign one while we run changes nothing: the
+// last good keys stay in use.
 
 import {
   bundleOf,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A certificate of the control plane's own, for one of its listeners: made at once, renewed at half its life and
-// whenever another authority signs for servers.
+// The certificate of one of the control plane's listeners: issued at once, renewed at half its lifetime and whenever the
+// signing authority changes.
 
 import { generateKeyPairSync } from "node:crypto"
 import { BACKDATE_MS, renewAt } from "@merlon/identity"

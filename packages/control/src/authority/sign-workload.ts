@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signs for a workload. Who it is comes from its proof alone; of what it sends, only the public key is taken. A caller
-// who is revoked gets nothing, whatever it still holds.
+// Signs a workload's certificate. The identity comes only from the caller's proof; of the request, only the public key is
+// used. A revoked caller gets nothing, whatever credentials it still has.
 
 import {
   type CertifiedPod,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root and the state of its rotation, as they are kept in a Secret. Pure: text in, state out, and back. What does
-// not read as a whole is refused as a whole.
+// Encodes and decodes the root and its rotation state, as stored in a Secret. Pure. Partly unreadable data is rejected as
+// a whole.
 
 import { type AuthorityKeys, bundleOf, CertificateAuthority, type RotationState } from "@merlon/identity"
 import { messageOf } from "@merlon/xds/runtime"

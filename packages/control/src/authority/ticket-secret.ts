@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What session tickets are sealed with, made of the key that signs: there is nothing further to keep, replicate or back up,
-// it is gone when that key is replaced, and whoever could make it can sign certificates anyway.
+// The secret that encrypts TLS session tickets, derived from the signing key: there is nothing more to store, replicate
+// or back up, it changes when that key is replaced, and anyone who could derive it can sign certificates anyway.
 
 import { createPrivateKey, hkdfSync } from "node:crypto"
 import type { AuthorityKeys } from "@merlon/identity"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom the mesh trusts now: the roots, who signs, who is revoked.
+// What the mesh currently trusts: roots, signing keys, revocations.
 
 import type { TrustSpec } from "@merlon/xds"
 

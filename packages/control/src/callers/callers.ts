@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a caller is: what the API server says of its token, or what its certificate says once its chain was found good.
+// Identifies a caller: by the API server's review of its token, or by its certificate once the chain is verified.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Caller, PeerCertificate } from "@merlon/xds/server"

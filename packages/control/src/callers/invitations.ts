@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens that let a machine in once. They are made for an audience of their own, good for one certificate and for nothing
-// else. INVARIANT: of all replicas and all calls, one alone gets it: taking it is the creation of an object by its name.
+// Tokens that let a machine join once. They have their own audience and are valid for one certificate only. INVARIANT:
+// over all replicas and calls, exactly one succeeds: redeeming an invitation creates an object of its name.
 
 import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"

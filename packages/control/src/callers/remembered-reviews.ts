@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server has said of tokens, for a minute: a proxy shows the same token on each of its streams and calls, and
-// after an outage all of them at once. Kept by digest, so that nothing here could be used. INVARIANT: nothing is believed
-// for longer than a minute after the API server said it, nor past the token's end, so that an account or Pod that was
-// deleted is noticed; and a token that was not found good is asked about each time it is shown.
+// Caches the API server's token reviews for a minute: a proxy sends the same token on each of its streams and calls, and
+// after an outage all proxies do at once. Keyed by digest, so that the cache contains no usable token. INVARIANT: no
+// entry outlives a minute or the token's expiry, so that a deleted account or Pod is noticed; tokens that were not
+// accepted are not cached.
 
 import { createHash } from "node:crypto"
 import type { Caller } from "@merlon/xds/server"

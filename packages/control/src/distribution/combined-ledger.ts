@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies of all replicas: our own and those that the others report. Of two records of one proxy the later
-// connection counts. A report that is not renewed stops counting: its writer may be gone, and its proxies with it. As it
-// may also live and only not be heard, the ledger is not complete until that report is renewed or cleared away.
+// The proxies of all replicas: our own and those that the others report. If a proxy has two records, the later connection
+// counts. A report that is not renewed stops counting, because its writer and proxies may be gone. As the replica may
+// also be alive but unreachable, the ledger is incomplete until that report is renewed or removed.
 
 import { isDeepStrictEqual } from "node:util"
 import { Emitter } from "@merlon/xds/runtime"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies connected to this replica and what each enforces. A proxy that connects anew while its old stream lingers
-// has two sessions; the younger one counts.
+// The proxies connected to this replica and what each enforces. A proxy that reconnects while its old stream lingers has
+// two sessions; the newer one counts.
 
 import { Emitter } from "@merlon/xds/runtime"
 import { Burst, type Scheduler } from "../snapshot/burst.js"

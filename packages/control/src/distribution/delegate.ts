@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the distribution asks of whoever has the resources of standard xDS (listeners, routes, clusters, endpoints). Who
-// may ask is settled before; these are the same for every member of the mesh.
+// The interface to the provider of standard xDS resources (listeners, routes, clusters, endpoints). Callers are
+// authorized before; these resources are the same for every member of the mesh.
 
 import type { Caller, ClientNode, Snapshot } from "@merlon/xds/server"
 

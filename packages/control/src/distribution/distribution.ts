@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each stream may see, and what it says back. A workload's resources go to its own proxy; routes go to every member
-// of the mesh. Who is connected and enforces what is kept in the ledger.
+// What each stream may see and what it acknowledges. A workload's resources go only to its own proxy; routes go to every
+// member of the mesh. The ledger records who is connected and what each enforces.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { Caller, ClientNode, Refusal, ResourceSource, Subscriber } from "@merlon/xds/server"

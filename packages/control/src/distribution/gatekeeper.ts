@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may have what. A member of the mesh may ask for routes; what a workload enforces goes to that workload alone, proven
-// by the Pod that its token or its certificate is bound to: a service account is shared by siblings.
+// Authorizes streams. A member of the mesh may ask for routes. What a workload enforces goes to that workload only,
+// proven by the Pod that its token or certificate is bound to, because several workloads can share a service account.
 
 import { canonicalSerial } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy/mesh"

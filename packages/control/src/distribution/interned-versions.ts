@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proxies of other replicas enforce, one object per content: what thousands of them enforce alike is kept once. What
-// nobody holds any more is forgotten.
+// What proxies of other replicas enforce, with equal contents stored once, because thousands of proxies enforce the same.
+// Unused entries are dropped.
 
 import type { Enforced } from "./ledger.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is connected and what each proxy enforces, by its own word. This is what "enforced by 12 of 12" is counted from.
+// Which proxies are connected and what each enforces, by its own report. "Enforced by 12 of 12" is counted from this.
 
 export interface Rejection {
   readonly revision: number

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the status of a declared Pod should say, pure: where there is no kubelet, the proxy's stream is the only witness.
+// Computes the status of a declared Pod. Pure: without a kubelet, the proxy's stream is the only evidence.
 
 import { isIP } from "node:net"
 import type { ClientNode } from "@merlon/xds/server"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the kubelet for declared workloads: what their proxies' streams show becomes the status of their Pods. Pods that
-// somebody runs are never touched. Of several replicas, each takes back only what it said itself; the leader's sweep
-// takes back what nobody stands for any more.
+// Acts as the kubelet for declared workloads: their proxies' streams determine the status of their Pods. Pods that a
+// kubelet runs are never touched. Each replica reverts only what it wrote itself; the leader reverts what no replica
+// reports any more.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ConcurrencyLimit } from "@merlon/wire/limits"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One proxy's look at its workload's view. What was handed out is remembered until it is answered, so that an
-// acknowledgement of a number becomes a statement on resources. INVARIANT: a view that goes away is never shown as an
-// empty one, since a proxy without policies admits everybody: the last view stays until the stream ends.
+// One proxy's watch of its workload's view. It remembers what was sent until it is acknowledged, so that an acknowledged
+// nonce maps to resources. INVARIANT: a deleted view is never sent as an empty one, since a proxy without policies allows
+// everything: the last view stays until the stream ends.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { ClientNode, Snapshot, VersionedResource } from "@merlon/xds/server"

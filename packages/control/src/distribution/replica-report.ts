@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one replica tells the others of its proxies, as the content of a ConfigMap. What many proxies enforce alike is
-// written once; the version of the workload itself is each proxy's own and stands beside it. Read with suspicion: an
-// unreadable report counts as none, and its proxies as not enforcing.
+// What one replica reports to the others about its proxies, as the content of a ConfigMap. Content that many proxies
+// enforce is written once; the version of the workload itself is stored per proxy. Not trusted: an unreadable report
+// counts as none, and its proxies as not enforcing.
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import { resourceNames } from "@merlon/xds"

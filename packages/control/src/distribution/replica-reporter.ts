@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes this replica's report while another one leads: soon after a change, at most once a second, and now and then
-// without one, so that the leader sees that we live.
+// Writes this replica's report while another one leads: soon after a change, at most once a second, and periodically
+// without one as a heartbeat.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { Lane } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream's subscriptions, each passed on to whoever has the type's resources.
+// One stream's subscriptions, each passed to the provider of the type's resources.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { Caller, ClientNode, Snapshot, Subscriber } from "@merlon/xds/server"

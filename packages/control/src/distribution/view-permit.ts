@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller's claim on the view of its workload, judged at every look. A Pod of the same name may run under another identity
-// by now, and a caller be revoked: neither has a claim on what is enforced from then on.
+// A caller's permit to see its workload's view, checked on every access. A Pod of the same name may have another identity
+// by now, and a caller may be revoked: neither may see what is enforced from then on.
 
 import type { Caller, ClientNode } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"

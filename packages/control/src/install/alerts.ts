@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator is woken for, as rules for the Prometheus operator; docs/operations/alerts.md says of each what to
-// do. A test holds every metric named here to those that the programs have, and every alert to its place on that page.
+// Alerting rules for the Prometheus operator; docs/operations/alerts.md says for each what to do. A test checks that
+// every metric named here exists and that every alert is on that page.
 
 import { meshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

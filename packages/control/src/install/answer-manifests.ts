@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a cluster learns of the answers API: where the API server sends those who ask.
+// Registers the answers API in a cluster: where the API server forwards its requests.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ANSWERS_VERSION, answersGroup } from "../answers/api/resources.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes an object be as told and leaves the fields of others: by server-side apply, or by a merge patch where an API
-// cannot apply the kind. Where everything already is so, nothing is written, however often one asks.
+// Applies an object without touching the fields of other managers: by server-side apply, or by a merge patch where an API
+// does not support apply for the kind. If nothing differs, nothing is written.
 
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import type { KubernetesObject, ResourceType } from "../kubernetes/resource-type.js"

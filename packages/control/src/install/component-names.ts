@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of what the control plane installs, all derived from the mesh's own.
+// Names of the installed components, all derived from the mesh's name.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything an installation puts into a cluster, as values, in the order in which it must come. The chart's templates are
-// these same objects with places left open (`scripts/generate/chart.ts`), so that both ways install the same.
+// Everything that an installation puts into a cluster, as values, in the required order. The chart's templates are the
+// same objects with placeholders (`scripts/generate/chart.ts`), so that both ways install the same.
 
 import { meshNames } from "@merlon/policy/mesh"
 import { canonicalJson } from "@merlon/xds/runtime"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three dashboards for Grafana, in a ConfigMap that its sidecar finds: the control plane, the proxies, what policies
-// decide. A test holds every metric named here to those that the programs have.
+// Three dashboards for Grafana, in a ConfigMap that its sidecar finds: the control plane, the proxies, and policy
+// decisions. A test checks that every metric named here exists.
 
 import { meshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

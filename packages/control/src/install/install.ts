@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Teaches a cluster our kinds and whom to ask about them. May be called at every start and by every replica: what is
-// there is left, what is older is brought up to date, what is newer is never taken back.
+// Registers our kinds and webhooks in a cluster. Every replica may run it at every start: older objects are updated,
+// newer ones are never downgraded.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { customResourceDefinitions } from "@merlon/policy/resources"

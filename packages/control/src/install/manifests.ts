@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane's own standing in a cluster, as values: its namespace, its account, and exactly the rights it needs.
-// Whoever installs applies these; so does the embedded cluster's start.
+// The control plane's own objects in a cluster, as values: its namespace, its account, and exactly the permissions it
+// needs. Installation applies these; so does the embedded cluster at its start.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics by the names under which a mesh has them: they begin with its word, in which a dash becomes an underscore.
+// Metric names of a mesh: prefixed with the mesh's name, with dashes replaced by underscores.
 
 export interface MetricNames {
   /** Of the control plane. */

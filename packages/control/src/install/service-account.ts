@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane as its own service account, where nobody mounts a token for it: an administrator's client makes the
-// account and its rights, and fetches tokens that are renewed well before they end.
+// Runs the control plane as its own service account where no token is mounted: an administrator's client creates the
+// account and its permissions, and requests tokens that are renewed well before they expire.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesClient } from "../kubernetes/client.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people may do with policies and answers, as parts of the cluster's own roles: `view` reads policies and what was counted,
-// `edit` also sees single decisions, in which there are paths, addresses and what rules looked at, and asks what a change would
-// do, and `admin` writes policies, for who administers a namespace says who may call it.
+// Permissions for policies and answers, aggregated into the cluster's own roles. `view` reads policies and counts. `edit`
+// also sees single decisions, which contain paths, addresses and rule inputs, and may ask what a change would do. `admin`
+// writes policies, because the administrator of a namespace decides who may call it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { answersGroup, PROVED, SEEN } from "../answers/api/resources.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be chosen about an installation: one table, from which come the chart's values.yaml and its schema, and what
-// `merlonctl install` reads. A value that the table does not know is refused by name.
+// The values of an installation in one table: the source of the chart's values.yaml and its schema, and of what
+// `merlonctl install` reads. An unknown value is rejected by name.
 
 import { nearest } from "@merlon/policy/shape"
 import { DEFAULT_RESOURCES } from "../admission/proxy-resources.js"

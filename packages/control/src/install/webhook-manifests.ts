@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API server has to ask us about, as values. Which pods are injected is decided by selectors, so that a cluster
-// that never opted in never depends on us.
+// The webhook registrations, as values. Selectors decide which Pods are injected, so that a cluster without opted-in
+// namespaces never depends on us.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, servedVersions } from "@merlon/policy/resources"

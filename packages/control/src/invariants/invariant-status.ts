@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether PolicyInvariants hold, kept true on their status: after policies or workloads have changed, every invariant is
-// checked anew, one after the other and beside the event loop. Only the lease holder writes.
+// Maintains the status of PolicyInvariants: after policies or workloads change, every invariant is checked again, one at
+// a time and outside the event loop. Only the leader writes.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyInvariant, Status, StatusCondition } from "@merlon/policy/resources"

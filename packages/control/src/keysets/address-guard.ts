@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that no key set is fetched from. Whoever may write a policy chooses a URL that the control plane then asks
-// for; link-local and metadata services answer anybody on the machine with its credentials, so they are never asked.
-// On loopback listen the control plane's own ports and whatever trusts its machine: asked only where the mesh says so, as
-// the local one does. Private ranges are where issuers inside a cluster live: allowed, unless the mesh says otherwise.
+// Addresses from which key sets are never fetched. A policy's author chooses a URL that the control plane then requests.
+// Link-local and metadata services hand out the machine's credentials, so they are never requested. Loopback has the
+// control plane's own ports and other services that trust the machine: only requested if the mesh allows it, as the local
+// one does. Private ranges are allowed by default, because issuers inside a cluster use them.
 
 import { type Cidr, type IpAddress, parseCidr, parseIp } from "@merlon/policy/request"
 

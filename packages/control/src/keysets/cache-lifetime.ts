@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long fetched keys are left alone: as long as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within
-// reason. A minute at least, or an issuer could have itself asked all the time; a day at most, or a withdrawn key stays.
+// How long fetched keys are cached: as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within limits. At
+// least a minute, or an issuer could make us fetch all the time; at most a day, or a withdrawn key would stay.
 
 const DEFAULT_LIFETIME = 20 * 60_000
 const SHORTEST_LIFETIME = 60_000

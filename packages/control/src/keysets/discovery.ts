@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an issuer publishes its keys, by its own word: OpenID Connect Discovery 1.0, section 4. The document must name
-// the very issuer it was asked for (section 4.3), or one issuer could answer for another.
+// Finds where an issuer publishes its keys: OpenID Connect Discovery 1.0, section 4. The document must name the requested
+// issuer (section 4.3), or one issuer could impersonate another.
 
 import { oneLine } from "../observe/one-line.js"
 import { type GuardedGetOptions, guardedGet, readUrl } from "./guarded-get.js"

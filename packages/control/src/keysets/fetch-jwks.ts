@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt to get an issuer's keys: discovery where the rule names no place, the fetch, the reading. One deadline for
-// all of it. What is not a usable key set is an error, so that it never takes the place of a good one.
+// One attempt to fetch an issuer's keys: discovery if the rule has no URL, the fetch, and parsing, with one deadline. An
+// unusable key set is an error, so that it never replaces a good one.
 
 import { type KeySet, parseKeySet } from "@merlon/policy/tokens"
 import type { Clock } from "../observe/clock.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One issuer's keys over time. States: waiting for its time, waiting for a place, fetching. Whatever happens there, the
-// last good keys stay until better ones arrive. Time is measured on a clock that cannot be set.
+// One issuer's keys over time. States: idle until the next fetch, waiting for a slot, fetching. Whatever happens, the
+// last good keys stay until better ones arrive. Time is measured on a monotonic clock.
 
 import { parseKeySet } from "@merlon/policy/tokens"
 import type { Clock } from "../observe/clock.js"

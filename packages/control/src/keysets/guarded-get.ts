@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GET to a server that a policy's author chose. Everything about it is bounded: time from the first DNS question to
-// the last byte, size of headers and body, addresses that may be asked. Nothing is shared with other fetches: each has
-// its own connection, which is closed afterwards. A failure is a sentence for people.
+// One GET to a server that a policy's author chose. Everything is bounded: time from the DNS query to the last byte, size
+// of headers and body, allowed addresses. Nothing is shared between fetches: each has its own connection, which is closed
+// afterwards. A failure is a sentence for users.
 
 import { lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction, Socket } from "node:net"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last good keys, kept in the cluster so that a restart while an issuer is down changes nothing: one ConfigMap per
-// key set in the root namespace. Every replica reads them at its start; only the lease holder writes, and only what
-// differs. What it reads there is checked like an issuer's answer, because others can write ConfigMaps too.
+// Stores the last good keys in the cluster, so that a restart while an issuer is down changes nothing: one ConfigMap per
+// key set in the root namespace. Every replica reads them at startup; only the leader writes, and only changes. They are
+// validated like an issuer's response, because others can write ConfigMaps too.
 
 import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose key sets are fetched where more are named than there are places for. Each namespace has a quota, and places are
-// given out in turns, one to each namespace that still wants one: whoever names a thousand dead issuers takes places from
-// nobody but itself.
+// Which key sets are fetched if there are more than slots. Each namespace has a quota, and slots are assigned round robin
+// by namespace: a namespace with a thousand dead issuers takes slots only from itself.
 
 export interface Shares {
   readonly admitted: ReadonlySet<string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and its own
-// fetches; none waits for another. What was good in an earlier life is in force until the issuer has answered.
+// The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and fetches; none
+// waits for another. Stored keys are used until the issuer has answered.
 
 import { meshNames } from "@merlon/policy/mesh"
 import type { JwtRule } from "@merlon/policy/resources"

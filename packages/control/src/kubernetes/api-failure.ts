@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures of the API in one form: what the server said in its Status, or why no answer came.
+// Failures of the API in one form: the server's Status, or why there was no response.
 
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
 import { ApiError, type StatusCause } from "./client.js"

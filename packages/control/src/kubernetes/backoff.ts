@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait after the n-th failure in a row: doubling up to a limit, spread so that many who failed together do not
-// come back together.
+// Exponential backoff with a limit and jitter, so that clients that failed together do not retry together.
 
 export interface BackoffOptions {
   readonly firstMs: number

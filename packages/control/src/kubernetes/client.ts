@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane asks of a Kubernetes API. One implementation speaks HTTP (`http-client.ts`); whoever needs the
-// API takes this interface and nothing else.
+// The interface of the Kubernetes API that the control plane uses. `http-client.ts` implements it over HTTP; all other
+// code depends on this interface only.
 
 import type { NoAnswerCode } from "../errors.js"
 import type { KubernetesObject, ResourceType } from "./resource-type.js"

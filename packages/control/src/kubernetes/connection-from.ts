@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how to reach the API: what was named, then the pod's own cluster, then the file every user has.
+// Chooses the connection to the API: the named kubeconfig, then the Pod's own cluster, then the user's default file.
 
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"

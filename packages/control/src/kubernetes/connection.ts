@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the API is and how we prove who we are. Credentials are asked for with every request: tokens and certificates change
+// The API's address and our credentials. Credentials are read for every request, because tokens and certificates change
 // while we run.
 
 import type { ConnectionCode } from "../errors.js"

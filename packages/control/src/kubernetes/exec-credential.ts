@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials from a program that the kubeconfig names (client.authentication.k8s.io v1 and v1beta1). Its answer is kept
-// until shortly before it ends; however many ask at the same time, it runs once.
+// Credentials from a program that the kubeconfig names (client.authentication.k8s.io v1 and v1beta1). The result is
+// cached until shortly before it expires; concurrent callers share one run.
 
 import { spawn } from "node:child_process"
 import { ConnectionError, type Credentials } from "./connection.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials that lie in files and are replaced there from outside. Read again after a minute at the latest, as the kubelet
-// renews tokens well before they end; a file that cannot be read now leaves what was read before.
+// Credentials in files that are replaced externally. Read again after at most a minute, as the kubelet renews tokens well
+// before they expire. If a file cannot be read, the previous contents stay in use.
 
 import { readFile } from "node:fs/promises"
 import type { Credentials } from "./connection.js"

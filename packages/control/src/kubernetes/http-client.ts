@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes API over HTTP. Lists are read page by page, watches line by line; objects of lists get the kind that
-// lists leave out.
+// The Kubernetes API over HTTP. Lists are read in pages, watches line by line; objects in lists get the kind that the API
+// omits there.
 
 import { objectOf, textOf } from "../registry/foreign.js"
 import { statusError } from "./api-failure.js"

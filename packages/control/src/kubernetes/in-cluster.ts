@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection of a pod to its own cluster, by the files and variables that Kubernetes gives every pod.
+// The connection of a Pod to its own cluster, from the files and variables that Kubernetes gives every Pod.
 
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads kubeconfig files as kubectl does: of several files the first that names a thing wins, and paths are relative to
-// the file that holds them.
+// Reads kubeconfig files as kubectl does: if several files define a name, the first wins, and paths are relative to their
+// file.
 
 import { dirname, isAbsolute, resolve } from "node:path"
 import { readUtf8File } from "@merlon/xds/runtime"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses one of several replicas, by a Lease (coordination.k8s.io/v1). Nobody's wall clock is believed: a candidate takes
-// over only after it has itself seen the Lease unchanged for its whole duration, and the leader stops counting as one
-// earlier than that, reckoned from before it sent its last successful renewal.
+// Leader election with a Lease (coordination.k8s.io/v1). Wall clocks are not trusted: a candidate takes over only after
+// it has observed the Lease unchanged for its whole duration, and the leader steps down earlier than that, counted from
+// before it sent its last successful renewal.
 
 import { Emitter } from "@merlon/xds/runtime"
 import { ApiError, type KubernetesClient } from "./client.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns an object: with the owner goes what it owns, deleted by the cluster and not by anybody's decision.
+// Owners of an object: the cluster deletes an object with its owner, without a user's decision.
 
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
 import type { KubernetesClient } from "./client.js"

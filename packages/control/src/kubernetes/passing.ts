@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API for somebody who asks through us: requests and answers pass as they are, with the connection's credentials.
+// A pass-through to the API: requests and responses are forwarded unchanged, with the connection's credentials.
 
 import type { Connection } from "./connection.js"
 import { type PassedAnswer, type PassedRequest, Transport } from "./transport.js"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer's whole body, as text and as JSON where it is any. It has a largest size, or a server gone wrong could fill the memory.
+// Reads a whole response body as text, and as JSON if it is. The size is limited, or a faulty server could fill the
+// memory.
 
 import { ApiError } from "./client.js"
 

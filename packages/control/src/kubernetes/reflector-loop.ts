@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the copy: lists, watches from there on, lists again where the server has forgotten where we were. While the API is
-// away the copy stays as it was, and whoever asks is told since when.
+// Keeps a reflector's copy current: lists, watches from there, and lists again if the server no longer has that revision.
+// While the API is away the copy stays unchanged, and readers can see since when.
 
 import { Emitter, messageOf } from "@merlon/xds/runtime"
 import { Backoff } from "./backoff.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of one kind of object, kept up to date: list, watch, and list again where the watch cannot go on.
+// A copy of all objects of one kind, kept up to date: list, watch, and list again if the watch cannot continue.
 
 import type { KubernetesObject } from "./resource-type.js"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as the loops of this package see it, so that tests can hold and turn it. Durations are measured on the monotonic
-// clock: the wall clock may jump.
+// The clock of this package's loops, replaceable in tests. Durations use the monotonic clock: the wall clock may jump.
 
 import type { Clock } from "../observe/clock.js"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request to the API and its answer, for the control plane and for the commands of people: credentials, deadlines, sizes,
-// warnings, and trying again where that can do no harm. Connections are kept; a change of certificate makes new ones and
-// lets the old ones finish.
+// One request to the API and its response, for the control plane and for commands: credentials, deadlines, sizes,
+// warnings, and safe retries. Connections are reused; a new certificate opens new ones and lets the old ones finish.
 
 import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings that the server sends along with an answer (RFC 7234 section 5.5, as Kubernetes uses it: code 299 only).
+// Warnings in the server's response headers (RFC 7234 section 5.5, as Kubernetes uses it: code 299 only).
 
 const MAX_WARNINGS = 50
 const VALUE = /(\d{3}) (?:\S+) "((?:[^"\\]|\\.)*)"/g

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as an argument. Intervals are measured on a clock that only goes forward, so that setting the wall clock neither
-// starts nor stalls anything; the wall clock is for what people read.
+// The clock as an argument. Intervals use a monotonic clock, so that setting the wall clock neither triggers nor stalls
+// anything; the wall clock is for timestamps that people read.
 
 import { performance } from "node:perf_hooks"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the platform asks of the control plane: is it alive, is it ready and if not what is missing, what has it counted.
-// Open to everybody, so it tells nothing about policies; who is connected is told to callers on this machine alone.
+// The health port of the control plane: liveness, readiness with what is missing, and metrics. It is open to everyone, so
+// it reveals nothing about policies; connected proxies are listed for callers on this machine only.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane counts, for Prometheus. Labels come from closed sets or, for issuers, from a bounded number of
-// policies' own words; never from a peer.
+// The control plane's Prometheus metrics. Labels come from closed sets or, for issuers, from a bounded number of policy
+// values; never from a peer.
 
 import { Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { AuthorityFacts } from "../authority/expiry.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of strangers (servers, proxies, people) as they may stand in a status, an event or a log line: short, on one
-// line, without characters that a terminal acts on or that hide others.
+// Sanitises untrusted text (of servers, proxies, people) for a status, an event or a log line: short, on one line,
+// without control characters or characters that hide others.
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu
 

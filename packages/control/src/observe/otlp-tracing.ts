@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracing by OpenTelemetry, loaded only where somebody collects. Its packages are imported by name and not one by one
-// when needed: a bundle keeps the names of an older module format only so.
+// Tracing with OpenTelemetry, loaded only if a collector is configured. Its packages are imported statically here,
+// because a bundle keeps the names of CommonJS exports only this way.
 
 import { type Span, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a change takes from the moment it was seen to the last acknowledgement of it by a proxy that is connected,
-// and who is late. A proxy that has what it is to enforce now has acknowledged every change before; one that goes away
-// is waited for no longer.
+// How long a change takes from its observation to the last acknowledgement by a connected proxy, and which proxies lag. A
+// proxy that has the newest version has acknowledged every earlier change; a proxy that disconnects is not waited for.
 
 import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
 import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that need an answer however long it takes: asked again after each failure, at growing intervals.
+// Queries that are retried until they succeed, with growing intervals.
 
 import type { Clock } from "./clock.js"
 

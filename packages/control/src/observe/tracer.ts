@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans as the control plane sees them, whoever collects them or nobody.
+// Spans as the control plane uses them, with or without a collector.
 
 import type { Attributes } from "@opentelemetry/api"
 

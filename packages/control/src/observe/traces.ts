@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans for whoever collects them (OTLP over HTTP). OpenTelemetry is loaded only where an endpoint is configured;
-// without one a span is one shared object whose methods do nothing.
+// Exports spans (OTLP over HTTP). OpenTelemetry is loaded only if an endpoint is configured; otherwise all spans are one
+// shared no-op object.
 
 import type { Attributes } from "@opentelemetry/api"
 import type { ControlSpan, ControlTracer, Tracing, TracingOptions } from "./tracer.js"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a policy that is stored no more. Deleted by somebody, it has no effect from then on. Deleted by the
-// cluster, because its namespace or its owner goes, it stays in force for the workloads that go the same way until they
-// are gone: nobody decided that they serve without it in the meantime. Which of the two it is, the API is asked after the
-// deletion; its answer cannot be older, while our own copies can.
+// Handles deleted policies. A policy that a user deleted has no effect from then on. A policy that the cluster deleted
+// with its namespace or owner stays in force for the workloads that are being deleted with it: no user decided that they
+// should serve without it. The API is asked after the deletion which case it is, because our own copies may be stale.
 
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { guessedType, type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"

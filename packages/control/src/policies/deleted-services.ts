@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a Service that is stored no more. Deleted by somebody, nothing stands behind it from then on, and a
-// policy that names it has no effect. Deleted by the cluster along with its namespace, it stays for the policies that
-// name it until the workloads behind it are gone too: nobody decided that they serve without those in the meantime.
+// Handles deleted Services. After a user deletes a Service, it selects no workloads, and a policy that names it has no
+// effect. A Service that the cluster deleted with its namespace stays for the policies that name it until its workloads
+// are gone too: no user decided that they should serve without those policies.
 
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"

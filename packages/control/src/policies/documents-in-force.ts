@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of one kind that are in force, as they come and go, for those who ask for documents alone.
+// The documents of one kind that are in force, as they change, for consumers that need documents only.
 
 import type { Kind } from "@merlon/policy/resources"
 import type { Change } from "../kubernetes/reflector.js"

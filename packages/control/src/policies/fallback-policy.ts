@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fallback for a stored policy that cannot be read while no readable version of it is known, as after a restart of
-// the control plane or a downgrade: the strictest that it could have meant, on what it selects. Fail closed: left out,
-// requests that it denies would be allowed without anybody having asked for it.
+// The fallback for a stored policy that cannot be read and has no known readable version, as after a restart or downgrade
+// of the control plane: the strictest policy that it could have meant, for the same selector. Fail closed: without it,
+// requests that the policy denies would be allowed.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one notion of "means the same": two versions of a stored document differ for us only in what is compared here. Most
-// changes are of a status, a label or a managed field, and cost nothing further.
+// Whether two versions of a stored document mean the same: only the fields compared here matter. Most changes affect a
+// status, a label or managed fields and need no further work.
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries what the reflectors see of our kinds into the stage that reads them.
+// Feeds the reflectors' changes of our kinds into `stored-policies.ts`.
 
 import { KINDS, type Kind } from "@merlon/policy/resources"
 import type { Reflected } from "../kubernetes/reflector.js"

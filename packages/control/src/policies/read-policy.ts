@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stored object and what was known of it before → what is in force for it. The only place where stored documents are
-// read: a document that cannot be read never takes the place of one that could; where none could, the strictest it
-// could mean stands in for it.
+// Reads a stored object, given its previous state, and returns what is in force for it. This is the only place where
+// stored documents are read. An unreadable document never replaces a readable one; if there is none, the strictest
+// possible meaning is the fallback.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Kind, type PolicyDocument, validate } from "@merlon/policy/resources"

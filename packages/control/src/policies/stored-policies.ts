@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage between the copies of the cluster and everything else: every stored document of ours, read once per version.
-// Whoever wants to know what a policy says asks here, so that no two of us can disagree about it.
+// Every stored document of ours, read once per version. All code that needs the content of a policy gets it here, so that
+// no two parts can disagree.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Kind } from "@merlon/policy/resources"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stored document of ours as everybody in the control plane sees it: what people wrote, what is wrong with it, and
-// what is in force for it. Values: a change makes another one.
+// One stored document as the control plane uses it: the original, its errors, and what is in force for it. Immutable: a
+// change creates a new value.
 
 import type { Fault, Kind, PolicyDocument } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many stored documents cannot be read, by what is in force in their place. After an upgrade that reads more strictly
-// nobody has written anything, so whoever is on call is told by this, and not by a refusal at `apply`.
+// Counts stored documents that cannot be read, by what is in force in their place. After an upgrade with stricter
+// validation no user has applied anything, so the on-call engineer learns of it from this metric rather than from a
+// rejected `apply`.
 
 import type { StoredPolicy } from "./stored-policy.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy as it travels to proxies: what changes its meaning or names it, and nothing that only the API server cares
-// for. So a status written, a label or a managed field sends nothing.
+// A policy as sent to proxies: its name and everything that affects its meaning, without fields that only the API server
+// uses. A changed status, label or managed field therefore sends nothing.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { SecurityPolicy } from "./stored-policy.js"

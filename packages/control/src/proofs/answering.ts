@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread's side without the thread: a copy of what is in the cluster, and answers from it. Whoever asks can end an
-// answer that takes long; what was found by then is said, and that the rest is not decided.
+// The logic of the proof thread: a copy of the cluster's policies and workloads, and answers from it. A caller can cancel
+// a long answer; partial results are returned, and the rest is reported as not decided.
 
 import { analysis } from "@merlon/policy/analysis"
 import type { MeshConfig } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that people ask of the policies as they are, or as they would be: answered in the thread, from its copy.
+// User queries about current or proposed policies, answered in the proof thread from its copy.
 
 import { analysis, suggestPolicies } from "@merlon/policy/analysis"
 import type { MeshConfig } from "@merlon/policy/mesh"

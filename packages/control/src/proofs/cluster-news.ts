@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the thread has not been told yet. Told in parts, so that a large cluster is copied without holding anybody up.
+// Changes that the proof thread has not received yet. Sent in parts, so that copying a large cluster blocks nothing.
 
 import type { PolicySource, StoredPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the thread's time proofs may take, in milliseconds and for each namespace apart: one question is answered at a
-// time. A namespace that applies without end soon gets "not decided" at once, and leaves the thread to the others.
+// How much of the proof thread's time each namespace may use, in milliseconds; the thread answers one query at a time. A
+// namespace that applies policies endlessly soon gets "not decided" at once, which leaves the thread to the others.
 
 import { TokenBuckets } from "@merlon/wire/limits"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the thread for proofs begins. It hears what changed in the cluster and answers one question after the other.
+// The entry point of the proof thread. It receives changes of the cluster and answers one query after the other.
 
 import { parentPort, workerData } from "node:worker_threads"
 import { Answering } from "./answering.js"

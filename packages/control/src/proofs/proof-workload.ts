@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload of the mesh as proofs see it.
+// A workload of the mesh in the form that proofs use.
 
 import type { ProofWorkload } from "@merlon/policy/proof"
 import { workloadName } from "../answers/workload-names.js"

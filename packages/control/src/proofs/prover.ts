@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proofs and comparisons beside the event loop: one thread, kept, which has a copy of the cluster and answers one question
-// at a time. Namespaces take turns; whoever takes long gives way to others; whoever waits is told in time that it is not
-// decided; and a thread that does not let go is ended and another one started.
+// Runs proofs and comparisons outside the event loop: one persistent thread with a copy of the cluster answers one query
+// at a time. Namespaces take turns, long queries yield to others, callers get "not decided" in time, and a thread that
+// does not yield is terminated and replaced.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment } from "@merlon/policy/proof"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane and its thread for proofs say to each other: plain values, since they are copied on the way.
+// The messages between the control plane and its proof thread: plain values, since they are copied.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

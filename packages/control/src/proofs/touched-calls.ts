@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which recorded calls a change of policies would decide otherwise: each tried before and after with an example of its shape.
-// A shape knows no headers and of a token its issuer alone, so this tells what is known, where the proof tells what can be.
+// Which recorded calls a policy change would decide differently: each shape is judged before and after with an example. A
+// shape has no headers and only the issuer of a token, so this reports what was observed, while a proof reports what is
+// possible.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

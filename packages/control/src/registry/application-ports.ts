@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ports of a Pod are the application's, in which order, and where xserver listens for each of them. Injection and
-// registry both follow this: would they count differently, callers would reach another port than they asked for.
+// Which ports of a Pod are the application's, in which order, and where xserver listens for each. Injection and the
+// registry share this code: if they counted differently, callers would reach the wrong port.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane saw when it tried to reach a Pod's application past xserver: a condition on the Pod, so that
-// every replica and every person knows it.
+// The result of the control plane's attempt to reach a Pod's application past xserver: a condition on the Pod, which
+// every replica and user can read.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject, ObjectMeta } from "../kubernetes/resource-type.js"

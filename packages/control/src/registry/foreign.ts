@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading values whose shape nobody has vouched for: what is not there or is something else reads as absent.
+// Reads untrusted values: a missing value or one of the wrong type reads as absent.
 
 export interface Foreign {
   readonly [field: string]: unknown

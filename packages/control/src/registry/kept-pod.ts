@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of a Pod, what the control plane ever looks at. All Pods of a cluster are kept, most of what they say is for who runs them,
-// and it may be large: variables, volumes, probes, the document as it was last applied.
+// The part of a Pod that the control plane uses. All Pods of a cluster are kept in memory, and most of a Pod is for the
+// kubelet and may be large: variables, volumes, probes, the last applied document.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type Foreign, listOf, objectOf } from "./foreign.js"

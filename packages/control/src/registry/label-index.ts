@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that carry labels, found by the labels they must have: from the smallest set of one label, never by looking at
-// all of them.
+// Finds labelled objects by required labels: starts from the smallest set of one label, never scans all.
 
 interface Labelled {
   readonly key: string

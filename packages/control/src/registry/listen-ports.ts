@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the proxy of a declared workload listens, if not on the usual ports: several of them may share one address, as on a
-// machine that has one only. Whoever declares the workload says so, in an annotation as `8080:21080,9090:21090`.
+// Where the proxy of a declared workload listens, if not on the usual ports: several workloads may share one address. Set
+// by an annotation such as `8080:21080,9090:21090`.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { ApplicationPort } from "./application-ports.js"

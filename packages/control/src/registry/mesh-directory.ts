@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registry answers: who is in the mesh, and who stands behind a Service. Whoever asks gets told what a change
-// touched, so that nothing else has to be looked at again.
+// The registry's interface: who is in the mesh, and which workloads are behind a Service. Subscribers learn what a change
+// affected, so that nothing else is computed again.
 
 import type { MeshWorkload } from "./mesh-workload.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh wants to know of a Pod, and nothing else: two Pods that read alike are alike to us.
+// The facts about a Pod that the mesh uses. Two Pods with equal facts are treated alike.
 
 import { isIP } from "node:net"
 import type { MeshNames } from "@merlon/policy/mesh"

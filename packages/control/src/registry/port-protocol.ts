@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port speaks, as far as somebody says so: `appProtocol` of a Service, else the prefix of a port's name.
+// The protocol of a port, if declared: `appProtocol` of a Service, else the prefix of a port's name.
 
 import type { PortSpec } from "@merlon/xds"
 

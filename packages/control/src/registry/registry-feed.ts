@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries what the reflectors see of Pods and Services into the registry.
+// Feeds the reflectors' changes of Pods and Services into the registry.
 
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

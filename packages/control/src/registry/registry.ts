@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is in the mesh, kept up to date one object at a time. A change of a Pod looks at that Pod and the Services that
-// select it, a change of a Service at the Pods it selects or selected; nothing else is touched.
+// Who is in the mesh, updated one object at a time. A changed Pod affects that Pod and the Services that select it; a
+// changed Service affects the Pods it selects or selected. Nothing else is computed again.
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that select by labels, found by the labels of what they may select: the other direction of `label-index.ts`.
-// Each is filed under one label it asks for, so a look-up costs one step per label and then only near hits.
+// Finds selectors by the labels of an object, the reverse of `label-index.ts`. Each selector is indexed under one of its
+// labels, so a lookup costs one step per label and visits only near matches.
 
 interface Selecting {
   readonly namespace: string

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh wants to know of a Service: the entry that others see, and what weighs it against other Services.
+// The facts about a Service that the mesh uses: its directory entry, and its precedence over other Services.
 
 import { isIP } from "node:net"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which port of a workload a Service's port leads to.
+// Which port of a workload a Service's port targets.
 
 import type { ServicePort } from "./mesh-directory.js"
 

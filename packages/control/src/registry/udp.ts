@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which UDP ports a workload declares and whether datagrams reach them. Proxies carry TCP, so no policy judges UDP; rules
-// inside the Pod can refuse all of it.
+// inside the Pod can block all of it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

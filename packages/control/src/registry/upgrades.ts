@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocols besides `websocket` to which connections of a Pod's ports may be switched. Whoever writes the Pod says so, in
-// an annotation as `8080=spdy/3.1,custom; 9090=custom`. Nothing after a switch is judged, so what cannot be read allows
-// nothing.
+// Protocols besides `websocket` to which connections of a Pod's ports may be upgraded. Set by an annotation such as
+// `8080=spdy/3.1,custom; 9090=custom`. Nothing after an upgrade is judged, so an unreadable annotation allows nothing.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { ApplicationPort } from "./application-ports.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload's ports with what the Services in front of it say of them. Services may disagree; then the one that says it
-// most explicitly is right, then the oldest, then the first by name, so that everyone who asks gets the same answer.
+// A workload's ports with the settings of its Services. If Services disagree, the most explicit one wins, then the
+// oldest, then the first by name, so that every reader gets the same result.
 
 import type { ApplicationPort } from "./application-ports.js"
 import type { WorkloadPort } from "./mesh-workload.js"

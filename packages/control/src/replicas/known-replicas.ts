@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which other replicas there are, by their Leases. One that is there is asked, whatever it says of its time: clocks may be wrong,
-// and whoever does not answer is named. The replica that leads takes away those that nobody renews.
+// The other replicas, by their Leases. Every listed replica is asked, whatever its Lease says about time: clocks may be
+// wrong, and replicas that do not answer are named. The leader removes Leases that are no longer renewed.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { Emitter } from "@merlon/xds/runtime"

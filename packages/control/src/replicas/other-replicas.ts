@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question to all other replicas at once: what each answers, and who did not. Streams of all of them are one, also while
-// replicas come and go.
+// Sends one query to all other replicas: their answers, and those that did not answer. Their streams are merged into one,
+// also while replicas come and go.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the other replicas where we answer, in a Lease of our own that is renewed while we run and taken away when we end.
+// Publishes this replica's address in its own Lease, which is renewed while it runs and deleted at shutdown.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"

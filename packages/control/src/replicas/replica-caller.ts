@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks one other replica, over mutual TLS, and believes it only where it proves to be a control plane of this mesh. An answer has
-// a time and a size, and so have all that are being read together.
+// Queries one other replica over mTLS and trusts it only if it proves to be a control plane of this mesh. Each answer has
+// a deadline and a size limit, and so do all concurrent answers together.
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a replica of the control plane is known to the others: the Lease that says where it listens, and who it is there.
+// How replicas of the control plane identify each other: the Lease with the address, and the identity expected there.
 
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { spiffeId } from "@merlon/policy/request"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where other replicas ask what is only known here. By mutual TLS, and of nobody but control planes of this mesh: they have asked
-// the cluster whether the user may, and we do not ask again. What is asked here is answered from here and never passed on.
+// Serves queries of other replicas about local observations. Only control planes of this mesh may connect, over mTLS.
+// They have authorized the user with the cluster, so this server does not do so again. Queries are answered locally and
+// never forwarded.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"

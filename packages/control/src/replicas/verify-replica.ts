@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the other end of a connection is a control plane of this mesh. OpenSSL has checked the chain against the mesh's roots;
-// here comes whose certificate it is, on both ends alike.
+// Whether the peer of a connection is a control plane of this mesh. OpenSSL has verified the chain against the mesh's
+// roots; this checks the identity, on both ends alike.
 
 import { X509Certificate } from "node:crypto"
 import { canonicalSerial, inspectCertificate } from "@merlon/identity"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may say how a host is called (docs/semantics.md, "Who governs a host"): MeshServices of its Service's own namespace,
-// then those of the root namespace. One that stands elsewhere is a guest: it speaks to callers of its own namespace
-// alone, and only where nobody else speaks, so that no tenant can lead another's calls away or strip their encryption.
+// Which MeshServices may configure a host (docs/semantics.md, "Who governs a host"): those of its Service's own
+// namespace, then those of the root namespace. A MeshService elsewhere is a guest: it applies only to callers of its own
+// namespace, and only if no other applies, so that no tenant can redirect another's calls or remove their encryption.
 
 import type { MeshService } from "@merlon/policy/resources"
 import { byAge } from "@merlon/policy/selection"

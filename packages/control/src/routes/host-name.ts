@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The spellings of a host. A Service has four: `web` in its own namespace, `web.app`, `web.app.svc` and the full name;
-// everything else is a name of its own. Pure: whether a Service exists is asked elsewhere.
+// every other host has one. Pure: whether a Service exists is decided elsewhere.
 
 import { parseIp } from "@merlon/policy/request"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MeshServices by the hosts they speak of, and for a caller's namespace the ones it hears (`host-governance.ts`): one
-// routes the host, several may define its subsets and its TLS mode, whoever governs it first.
+// MeshServices by host, and for a caller's namespace those that apply (`host-governance.ts`): one routes the host,
+// several may define its subsets and its TLS mode, in order of governance.
 
 import type { Destination, MeshService } from "@merlon/policy/resources"
 import { byPrecedence, hostsOf, isHeard, type MeshScope } from "./host-governance.js"

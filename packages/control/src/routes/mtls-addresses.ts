@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who must never be called in plaintext: Services that a MeshService demands mutual TLS for or whose workloads are STRICT, and
-// those workloads. A change looks at the hosts and workloads it touches, and at hosts whose routes lead there.
+// Which addresses must never be called in plaintext: Services for which a MeshService requires mTLS or whose workloads
+// are STRICT, and those workloads. A change updates the hosts and workloads it affects, and hosts whose routes lead
+// there.
 
 import { isIP } from "node:net"
 import type { MeshService } from "@merlon/policy/resources"

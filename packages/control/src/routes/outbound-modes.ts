@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether workloads may call destinations that are not in the cluster: as their namespace's label says, else as the mesh's setting.
+// Whether workloads may call destinations outside the cluster: by their namespace's label, else by the mesh's setting.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { OUTBOUND_MODES, type OutboundMode } from "@merlon/xds"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What workloads' ports accept, by the PeerAuthentications in force, remembered per workload until one of them changes.
+// The mTLS modes of workloads' ports, from the PeerAuthentications in force, cached per workload until one of them
+// changes.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PeerAuthentication } from "@merlon/policy/resources"

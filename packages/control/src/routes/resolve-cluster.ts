@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster's name → who stands behind it: the endpoints of the Service's port that have the subset's labels, how to
-// call them, and who may answer.
+// Resolves a cluster's name: the endpoints of the Service's port that have the subset's labels, how to call them, and
+// which identities they may have.
 
 import { parseIp, parseSpiffeId } from "@merlon/policy/request"
 import type { ClientTlsMode, TrafficPolicy } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route table with everything it leads to: what our own callers get in one piece, and what xclient prints.
+// A route table with all its destinations: what our own callers get as one resource, and what xclient prints.
 
 import type { EffectiveMode } from "@merlon/policy/selection"
 import {

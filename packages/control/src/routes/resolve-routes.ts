@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MeshService and Service → route table. Rules are tried in order and the first whose match holds routes; what a rule
-// or the document says without a match comes after all of them. What can never be reached is left out.
+// Resolves MeshService and Service into a route table. Rules are tried in order and the first that matches routes; routes
+// without a match come last. Unreachable routes are dropped.
 
 import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy/resources"
 import { clusterName, type RouteTable, type WeightedDestination, type WeightedRoute } from "@merlon/xds"

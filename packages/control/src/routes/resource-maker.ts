@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One resource by its type and name, of standard xDS or for our own callers, together with what it was made
-// of: whatever of that changes, it has to be made again; whatever else changes, it stays.
+// Builds one resource by type and name, for standard xDS or for our own callers, and records its inputs: it is rebuilt
+// only if one of them changes.
 
 import { isIP } from "node:net"
 import {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of everything there is, for clients of one namespace that ask for all of it. Kept per host: a change looks only at the hosts
-// it touches and at those whose routes lead there.
+// The names of all hosts, for clients of one namespace that ask for all of them. Kept per host: a change affects only its
+// hosts and those whose routes lead there.
 
 import { clusterName } from "@merlon/xds"
 import { authorityOf, hostCandidates } from "./host-name.js"

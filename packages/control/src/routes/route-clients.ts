@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks for the routes of which host and has taken them as they are now: what a MeshService's status is counted from.
-// Stands between the streams and the routes and changes nothing of what either says.
+// Which clients ask for the routes of which host and have acknowledged the current ones: the input of a MeshService's
+// status. It sits between the streams and the routes and changes nothing.
 
 import { HOST_ROUTES, ROUTE_CONFIGURATION } from "@merlon/xds"
 import { Emitter } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What resolving routes and clusters looks at, and the one question both ask of it: which host a spelling means.
+// The inputs of resolving routes and clusters, and the lookup that both need: which host a spelling means.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { EffectiveMode } from "@merlon/policy/selection"

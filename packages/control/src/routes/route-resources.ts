@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes on demand, as standard xDS and for our own callers: a resource is made when somebody watches
-// it and made again when something it was made of changes; whoever watches it is woken only if it then is another one.
+// Routes on demand, as standard xDS and for our own callers: a resource is built when a client watches it and rebuilt
+// when one of its inputs changes. Watchers are woken only if the result differs.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshService } from "@merlon/policy/resources"

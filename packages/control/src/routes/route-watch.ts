@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream's look at one type: the resources behind its names, and whether they are still those it saw.
+// One stream's watch of one type: the resources of its names, and whether they have changed since they were sent.
 
 import type { Snapshot, VersionedResource } from "@merlon/xds/server"
 import type { RouteWatch } from "../distribution/delegate.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MeshServices say of time limits, retries, balancing, limits and ejection, in the form in which callers get it.
+// Time limits, retries, balancing, limits and ejection of MeshServices, in the form in which callers get them.
 
 import {
   type ConnectionPool,

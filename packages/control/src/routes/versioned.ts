@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A resource whose version follows from its contents, so that all replicas call the same contents the same.
+// A resource whose version is derived from its contents, so that all replicas give equal contents the same version.
 
 import { createHash } from "node:crypto"
 import type { VersionedResource } from "@merlon/xds/server"

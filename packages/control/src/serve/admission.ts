@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
+// Starts the webhooks: served by every replica, registered in the cluster and kept registered by the leader.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { ApiServerCaller } from "../admission/api-server-caller.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh can tell of itself, wired: proxies tell what they see, the ledger keeps it, replicas ask each other, and the API
-// answers from all of it. The replica that leads registers the API in the cluster, and keeps it registered.
+// Wires the answers: proxies report, the ledger stores, replicas query each other, and the API answers. The leader
+// registers the API in the cluster and keeps it registered.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { Caller } from "@merlon/xds/server"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people must see of the authority: rotations, revocations, credentials about to end.
+// Events about the authority for users: rotations, revocations, expiring credentials.
 
 import type { Logger } from "pino"
 import type { Authority } from "../authority/authority.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be there before anything else: an API that answers, and the root namespace.
+// Waits for what everything else needs: an API that answers, and the root namespace.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Logger } from "pino"

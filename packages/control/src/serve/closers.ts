@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How everything that was started ends: in the opposite order, whatever one of them does.
+// Stops everything that was started, in reverse order, even if one step fails.
 
 export class Closers {
   readonly #all: (() => unknown)[] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane, wired: cluster → copies → mesh state → streams, and what comes back → ledger → status. Everything is
-// started here and ends here.
+// Wires the control plane: cluster → copies → mesh state → streams, and acknowledgements → ledger → status. Everything is
+// started and stopped here.
 
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
 import { messageOf } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health port, open before anything that may take long: whoever waits for us is to know for what.
+// The health port, opened before anything slow, so that probes can see what is still missing.
 
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The issuers whose keys are fetched, for metrics. Anybody may ask for those, so nothing is worked out here: what the key
-// sets know of themselves is told.
+// The issuers whose keys are fetched, for metrics. The metrics port is public, so nothing expensive is computed here: it
+// reports what the key sets already know.
 
 import type { FetchedKeySets } from "../keysets/key-set-store.js"
 import type { IssuerKeys } from "../observe/metrics.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which replica leads: the holder of a Lease that is named after the control plane.
+// Which replica leads: the holder of a Lease named after the control plane.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { componentNames } from "../install/component-names.js"

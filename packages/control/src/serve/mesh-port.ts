@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The port that proxies speak to: who they are, what they get, what is counted of it.
+// The port for proxies: authenticates them, serves their resources and counts both.
 
 import { CLUSTER, ENDPOINTS, HOST_ROUTES, LISTENER, PROXY_RESOURCE, ROUTE_CONFIGURATION } from "@merlon/xds"
 import type { MeshServerOptions, ObservationSink } from "@merlon/xds/server"

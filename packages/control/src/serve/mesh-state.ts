@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From copies of the cluster to what proxies and callers are to be told: registry, keys, views, routes. Data flows one
-// way; nothing here knows who is connected.
+// From copies of the cluster to the state for proxies and callers: registry, keys, views, routes. Data flows one way;
+// nothing here knows who is connected.
 
 import { encodeProxyResource, loadRouteEncoders } from "@merlon/xds"
 import type { Logger } from "pino"

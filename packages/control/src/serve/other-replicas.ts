@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether somebody answers for us once we are gone. Where nobody does, what sends the cluster to us has to go too.
+// Whether another replica serves once this one stops. If not, the webhooks and the API registration must be removed too.
 
 import { componentNames } from "../install/component-names.js"
 import type { Reflected } from "../kubernetes/reflector.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is known of proxies by their own word: those of this replica, those of the others, how long a change
-// takes to reach them, and what that says about workloads which no kubelet speaks for.
+// Everything that proxies report: those of this replica and of the others, the propagation delay of changes, and the
+// status of workloads without a kubelet.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { CombinedLedger } from "../distribution/combined-ledger.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every copy of the cluster's objects that the control plane keeps, and how well it keeps them.
+// All copies of cluster objects that the control plane keeps, and how current they are.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Kind } from "@merlon/policy/resources"

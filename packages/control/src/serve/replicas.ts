@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The replicas of the control plane among themselves, wired: how each finds the others, what it asks them, and what it answers.
+// Wires the replicas of the control plane: how they find each other, what they ask and what they answer.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { LocalObservations } from "../answers/local-observations.js"

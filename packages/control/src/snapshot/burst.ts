@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to act on changes: at once after a quiet time, and a few milliseconds later while they keep coming, so that one
-// act serves all of a burst and nothing waits longer than that.
+// When to act on changes: immediately after a quiet time, and a few milliseconds later while they keep coming, so that
+// one action covers a burst and no change waits longer than that.
 
 /** The passing of time, as an argument. */
 export interface Scheduler {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy that is in force, in the form that is sent: stripped, encoded once, with what is needed to find whom it
-// selects and which keys it wants.
+// An enforced policy in its wire form: stripped and encoded once, with the data to find the workloads it selects and the
+// keys it needs.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { keySetId } from "@merlon/policy/tokens"

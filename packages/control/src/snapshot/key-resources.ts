@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key sets in the form that is sent, and which policies hold each of them.
+// Key sets in wire form, and which policies contain each.
 
 import { resourceNames } from "@merlon/xds"
 import { contentVersion } from "@merlon/xds/runtime"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changed and has not been acted on: workloads to revise and policies to report. `due` is called once per burst of
-// changes and takes them all. INVARIANT: it is never called before `begin`.
+// Changes that are still to be processed: workloads to revise and policies to report. `due` is called once per burst and
+// takes them all. INVARIANT: it is never called before `begin`.
 
 import { Burst, type Scheduler } from "./burst.js"
 

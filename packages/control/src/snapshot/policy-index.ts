@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies, found by the workloads they may select: by a label they ask for, or by a Service they name.
+// Finds policies by the workloads they may select: by a required label, or by a named Service.
 
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { SelectorIndex } from "../registry/selector-index.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each workload's proxy is to enforce, kept up to date: a change makes new views of the workloads it touches and
-// leaves all others as they are.
+// What each workload's proxy should enforce: a change creates new views of the affected workloads and leaves all others
+// unchanged.
 
 import type { VersionedResource } from "@merlon/xds/server"
 

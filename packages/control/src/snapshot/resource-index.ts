@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that proxies are sent, encoded once: policies and whom they select, keys, trust, workloads. Each change
-// returns what it touches. Nothing here knows of views or of time.
+// Everything that proxies are sent, encoded once: policies and the workloads they select, keys, trust, workloads. Each
+// change returns what it affects. Nothing here knows of views or of time.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { encodeProxyResource, type MeshSpec, resourceNames, trustVersion } from "@merlon/xds"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which policies select which workloads, in both directions, by index. The index only proposes; `@merlon/policy` says
-// whether a policy applies, as it will say again in the proxy.
+// Which policies select which workloads, in both directions, by index. The index only proposes candidates;
+// `@merlon/policy` decides whether a policy applies, as it does again in the proxy.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { peerScope, select } from "@merlon/policy/selection"

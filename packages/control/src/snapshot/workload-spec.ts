@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy is told of the workload it stands in front of. Readiness and address are none of its business, so their
-// changes send nothing.
+// What a proxy is told about its own workload. It does not include readiness and address, so their changes send nothing.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshSpec, WorkloadSpec } from "@merlon/xds"

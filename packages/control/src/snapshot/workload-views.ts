@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each proxy is to enforce. Data flows one way: a change of a source goes into the resource index, the index says
-// which workloads it touches, and a burst of changes makes one revision of their views. INVARIANT: no view exists before
-// `begin`, which is called when everything stored has been read: a view without a policy that only has not arrived yet
-// would admit what it denies.
+// What each proxy should enforce. Data flows one way: a change goes into the resource index, the index returns the
+// affected workloads, and a burst of changes makes one revision of their views. INVARIANT: no view exists before `begin`,
+// which is called when everything stored has been read: a view that lacks a policy only because it has not arrived yet
+// would allow what the policy denies.
 
 import { Emitter } from "@merlon/xds/runtime"
 import type { VersionedResource } from "@merlon/xds/server"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a status is made from, as plain values.
+// The inputs of a status, as plain values.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument, Status, StatusCondition } from "@merlon/policy/resources"

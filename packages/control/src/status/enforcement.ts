@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a document has got: which of the proxies that must enforce it do, by their own word. Kept as a tally, so that
-// one more acknowledgement costs one comparison and not a walk over all proxies.
+// How far a document has been rolled out: which of the proxies that must enforce it do, by their own reports. Kept as a
+// tally, so that one more acknowledgement costs one comparison and not a scan of all proxies.
 
 import type { ProxyRecord } from "../distribution/ledger.js"
 

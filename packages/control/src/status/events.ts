@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubernetes Events for what people must see beside a resource (`kubectl describe`). Repetitions of one reason on one
-// object are one Event with a count, across restarts too; each is written at once the first time and then at most every
-// half minute, so that nobody can fill the cluster with them.
+// Kubernetes Events that users must see beside a resource (`kubectl describe`). Repetitions of one reason on one object
+// are one Event with a count, across restarts too. Each is written at once the first time and then at most every half
+// minute, so that events cannot flood the cluster.
 
 import { createHash } from "node:crypto"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"

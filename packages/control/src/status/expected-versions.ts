@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy must have acknowledged before a policy counts as enforced: the policy in the version that is stored now,
-// and the keys of its issuers as they are now. Reckoned from the document itself, so that a view that is still to be
-// made from it can never pass for the new one.
+// What a proxy must have acknowledged before a policy counts as enforced: the stored version of the policy, and the
+// current keys of its issuers. Computed from the document itself, so that an outdated view can never count as the new
+// one.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { resourceNames } from "@merlon/xds"

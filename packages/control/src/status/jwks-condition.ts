@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a RequestAuthentication has its issuers' keys: how many, since when, until when, and what went wrong last.
+// Whether a RequestAuthentication has its issuers' keys: how many, since when, until when, and the last error.
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads behind a MeshService: those its destinations lead to, or those of its hosts where it has none; and which
-// of them lead nowhere.
+// The workloads behind a MeshService: those of its destinations, or of its hosts if it has none; and which destinations
+// have no workloads.
 
 import type { Destination, MeshService } from "@merlon/policy/resources"
 import type { MeshDirectory } from "../registry/mesh-directory.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload that somebody most likely meant whose selector selects nothing: the one that misses it by least, if it
-// misses it by little. Bounded work: a selector that selects nothing is looked at again with every workload that comes.
+// Suggests the workload that a selector without matches most likely meant: the one that differs least, if it differs by
+// little. Bounded work: such a selector is checked again with every new workload.
 
 import { nearest } from "@merlon/policy/shape"
 import { oneLine } from "../observe/one-line.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stored resource as the status controller knows it, and the indexes that lead from a change to the few resources
-// whose status it may touch.
+// One stored resource in the status controller, and the indexes from a change to the few resources whose status it may
+// affect.
 
 import type { Kind, PolicyDocument, Status } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a resource does what it says, in one word: accepted, with somebody to protect, with the keys it needs, behind
-// proxies that nobody can go around, and enforced by them. What is missing is named, the first of it as the reason.
+// The `Ready` condition: accepted, with workloads to protect, with the keys it needs, behind proxies that cannot be
+// bypassed, and enforced by them. It names what is missing; the first item is the reason.
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Services that a policy names instead of labels, as far as they lead to nobody, and what a status says of them.
+// The Services that a policy targets and that select no workloads, and the status text for them.
 
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { oneLine, someOf } from "../observe/one-line.js"

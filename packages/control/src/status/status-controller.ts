@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the status of every kind but PolicyInvariant true. A change is traced to the few resources it can touch, and their
-// status is made at the moment of writing. Nothing is written before everything that was stored has been read.
+// Maintains the status of every kind except PolicyInvariant. A change is traced to the few resources it can affect, and
+// their status is computed when it is written. Nothing is written before everything stored has been read.
 
 import { isDeepStrictEqual } from "node:util"
 import type { Kind, Status } from "@merlon/policy/resources"

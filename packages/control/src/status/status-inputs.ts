@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the status controller asks of the rest of the control plane.
+// What the status controller needs from the rest of the control plane.
 
 import type { SecurityKind } from "../policies/stored-policy.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of one entry now: gathers from directory, ledger and key sets what the conditions are made from.
+// Computes the current status of one entry from directory, ledger and key sets.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { JwtRule, MeshService, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy/resources"

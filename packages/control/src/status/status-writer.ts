@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes statuses, and few of them: what is said is asked for when it can be written, so that whatever happened since is
-// in it. Per resource one write at a time, the first at once, further ones a second apart while a number counts up, and
-// the last at once. Only the lease holder writes; without the lease nothing is kept to be written later.
+// Writes statuses, as few as possible: the content is computed when it can be written, so that it includes everything up
+// to then. One write at a time per resource: the first at once, further ones a second apart while a count grows, and the
+// last at once. Only the leader writes; without the lease nothing is queued.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { ApiError } from "../kubernetes/client.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people must be told when a status moves: events by comparing two statuses, so that a restart repeats nothing.
+// Events for status changes: computed by comparing two statuses, so that a restart repeats nothing.
 
 import type { Status, StatusCondition } from "@merlon/policy/resources"
 import type { EventReason } from "./events.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads of a policy can be reached over UDP, which no policy judges: proxies carry TCP alone. `Ready` does not
-// depend on it. A policy does all that it can do there, and a name server under mesh-wide STRICT would otherwise keep
-// `Ready` False for good wherever nothing can refuse UDP.
+// Which workloads of a policy can be reached over UDP, which no policy judges because proxies only carry TCP. `Ready`
+// does not depend on it: the policy does everything it can there, and a name server under mesh-wide STRICT would
+// otherwise keep `Ready` False forever if nothing can block UDP.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an authority consists of, as it is kept in Secrets and files.
+// The keys and certificates of an authority, as stored in Secrets and files.
 
 export interface AuthorityKeys {
   /** PEM: the signing certificate, then those above it. A self-signed root stands here itself. */

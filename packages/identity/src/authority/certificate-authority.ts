@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signs the mesh's certificates. Who the holder is comes from the caller of these methods and from nowhere else; of the
-// holder only the public key is taken.
+// Signs the mesh's certificates. The caller of these methods decides the identity; of the holder's request only the
+// public key is used.
 
 import { randomBytes } from "node:crypto"
 import { parseIp, parseSpiffeId } from "@merlon/policy/request"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that would make a signed certificate useless is found here, before the first one is signed: a key of
-// another certificate, a chain that leads nowhere, an authority that may not sign.
+// Loads an authority and rejects everything that would make its certificates useless, before the first one is signed: a
+// key that does not match, a chain without a root, an authority that may not sign.
 
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { IdentityError } from "../errors.js"

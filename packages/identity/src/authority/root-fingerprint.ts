@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which root an authority's chain leads to. Found once for each value of keys: it takes a signature to check.
+// The fingerprint of the root of an authority's chain. Cached per keys, because finding it verifies a signature.
 
 import { IdentityError } from "../errors.js"
 import { signerOf } from "../trust/chain.js"

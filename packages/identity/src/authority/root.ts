@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a self-signed root. Each has a key and a name of its own: two roots that share either could be mistaken for one
+// Generates a self-signed root. Each has its own key and name: two roots that share either could be mistaken for one
 // another while both are trusted.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto"

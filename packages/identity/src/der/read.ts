@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads DER from strangers, one level at a time and never by recursion: the bytes cannot decide how deep we go. What
-// breaks the encoding rules is undefined, never half a value; nothing here throws.
+// Parses untrusted DER, one level at a time and without recursion, so that the input cannot decide the depth. Invalid
+// encodings give undefined, never a partial value; nothing here throws.
 
 import { TAG } from "./tags.js"
 

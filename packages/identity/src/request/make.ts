@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload's side: a new key and the request to certify it. The key stays where it is made; the request holds
-// nothing but its public half and the proof that its holder asks.
+// The workload's side of a signing request: generates a key and the request for its certificate. The private key stays
+// here; the request contains the public key and a proof of possession.
 
 import { generateKeyPairSync, sign } from "node:crypto"
 import { contextTag } from "../der/tags.js"

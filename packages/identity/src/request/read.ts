@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a PKCS#10 signing request from a stranger (RFC 2986). Only the public key is taken, once its signature shows
-// that the caller holds the private half; subject and attributes are not even looked at, so that nobody can ask to be
-// someone. Answers with a value for whatever bytes come.
+// Parses an untrusted PKCS#10 signing request (RFC 2986). Only the public key is used, once its signature proves
+// possession of the private key. Subject and attributes are ignored, so that a caller cannot request an identity. Returns
+// a value for any input.
 
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import { type DerElement, readOnly, readWithin, wholeBits } from "../der/read.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL's program as a second opinion, with files by name in a folder that goes away. Tests that use it carry the tag
+// Runs openssl as a second implementation, with files in a temporary folder. Tests that use it have the tag
 // `needs/openssl`; where it is missing they are skipped, and files read as empty so that their modules still load.
 
 import { spawnSync } from "node:child_process"

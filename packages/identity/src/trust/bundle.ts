@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trust bundles: the roots that are believed, as PEM. Each root once, in the order of its first mention, so that equal
-// trust is equal text and a bundle does not change without reason.
+// Trust bundles: the trusted roots as PEM. Each root once, in the order of its first occurrence, so that equal trust is
+// equal text and a bundle does not change without reason.
 
 import { createHash, type X509Certificate } from "node:crypto"
 import { IdentityError } from "../errors.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a chain of certificates up to a root. Each step is a signature that was checked, not a name that fits.
+// Follows a chain of certificates up to a root. Each step verifies a signature and does not rely on names.
 
 import type { X509Certificate } from "node:crypto"
 import { type BundleCertificate, readBundle, readCertificates } from "./bundle.js"

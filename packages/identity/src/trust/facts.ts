@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a holder of a certificate needs to know of it.
+// The facts about a certificate that its holder needs.
 
 import { IdentityError } from "../errors.js"
 import type { CertifiedPod } from "../x509/extensions.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the lists of those who are no longer believed, as people write lists: one a line, or with commas between them,
-// with or without dashes and quotes, comments after `#`. What cannot be read is reported and takes nothing else with it:
-// a revocation that was meant and is not in force is the worst that can happen here.
+// Parses revocation lists as people write them: one entry per line or separated by commas, with or without dashes and
+// quotes, comments after `#`. Unreadable entries are reported and do not affect others: a revocation that is silently
+// ignored is the worst case.
 
 import { parseSpiffeId } from "@merlon/policy/request"
 import { nearest } from "@merlon/policy/shape"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to renew a certificate: at half its life, a little earlier or later so that workloads that started together do
-// not come back together.
+// When to renew a certificate: at half its lifetime, with jitter so that workloads that started together do not renew
+// together.
 
 import { BACKDATE_MS } from "../authority/authority-keys.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a workload's certificate may live.
+// The lifetime of workload certificates.
 
 export interface TtlLimits {
   readonly defaultMs: number

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a certificate together and signs it (RFC 5280 section 4.1). What stands in it is decided by the caller alone.
+// Builds and signs a certificate (RFC 5280 section 4.1). The caller decides all of its contents.
 
 import { type KeyObject, sign } from "node:crypto"
 import { contextTag } from "../der/tags.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What node:crypto does not tell of a certificate, read from its DER and not from a printed form: in the printed form
-// one name can be written so that it looks like two (CVE-2021-44532). The one reader for callers, servers and
-// authorities, so that no two of them see two names in one certificate. Strict, and a value for whatever bytes come.
+// Reads from a certificate's DER what node:crypto does not expose. It never parses the printed form, in which one name
+// can look like two (CVE-2021-44532). Callers, servers and authorities all use this parser, so that no two of them see
+// different names in one certificate. Strict; returns a value for any input.
 
 import { parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
 import { type DerElement, readElements, readOnly, readWithin } from "../der/read.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A certificate from its DER, and from nothing else.
+// Parses a certificate from DER only.
 
 import { X509Certificate } from "node:crypto"
 

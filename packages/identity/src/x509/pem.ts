@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The textual form of RFC 7468. Text between the blocks is explanation and skipped, as everyone does; a block that is
-// begun must also end, and hold base64.
+// The textual encoding of RFC 7468. Text between blocks is skipped, as is common; a block that begins must end and
+// contain base64.
 
 export interface PemBlock {
   readonly label: string

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serial numbers: 128 bits of which 126 are random, so that nobody predicts or repeats one, written in one way only.
+// Serial numbers: 128 bits of which 126 are random, so that they are unpredictable and unique, with one text form.
 
 export type RandomBytes = (size: number) => Buffer
 

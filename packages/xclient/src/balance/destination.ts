@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a MeshService limits for one destination, and what is under way to it: connections, waiting and running requests, ejected
-// endpoints. One for each destination, however many names and addresses lead to it.
+// The limits of a MeshService for one destination, and its current load: connections, waiting and running requests,
+// ejected endpoints. One per destination, however many names and addresses lead to it.
 
 import type { SharedLimits } from "@merlon/wire/http"
 import { Quota } from "@merlon/wire/limits"

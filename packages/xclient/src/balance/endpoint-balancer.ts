@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a destination's endpoints takes the next request. Healthy ones alone; where none is, all of them: a wrong verdict on
-// everybody's health must not take a service away that would answer.
+// Picks the endpoint of a destination for the next request: a healthy one, or any if none is healthy, because a wrong
+// health verdict must not take down a service that would answer.
 
 import type { LoadBalancer, ServiceEndpoint } from "@merlon/xds"
 import type { EndpointHealth } from "./endpoint-health.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What we have seen of endpoints ourselves: how busy each one is, and which ones are left out for a while because they cannot be
-// connected to, for longer with each failure in a row. The control plane's word on health comes on top of this and is not kept here.
+// Our own observations of endpoints: how busy each is, and which are skipped for a while because connections failed,
+// longer with each failure in a row. Health from the control plane is applied separately.
 
 import type { ServiceEndpoint } from "@merlon/xds"
 import { EndpointLoad } from "./endpoint-load.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The endpoints that one request may be sent to, each once, in the order to try. Most requests need only the first one, so each
-// is chosen when it is asked for.
+// The endpoints to try for one request, each once, in order. Most requests need only the first one, so each is chosen on
+// demand.
 
 import type { ServiceEndpoint } from "@merlon/xds"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints of one destination that fail several times in a row are ejected for a while, for longer each time, as
-// `outlierDetection` of a MeshService says. Nothing runs in between: an ejection ends, and earlier ones are forgotten, by the clock.
+// Ejects endpoints of one destination that fail several times in a row, for longer each time, as `outlierDetection` of a
+// MeshService says. There are no timers: ejections end, and earlier ones are forgotten, by comparing times.
 
 import type { OutlierDetectionSpec, ServiceEndpoint } from "@merlon/xds"
 

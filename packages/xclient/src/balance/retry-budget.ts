@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many of a host's requests may be sent again: a fifth of those of the last ten seconds, and a few more where there are only
-// few. Without it, a host in trouble would get several times the requests that brought it there.
+// How many requests of a host may be retried: a fifth of those of the last ten seconds, and a few more if there are few.
+// Without it, a failing host would get several times its load.
 
 const SHARE = 0.2
 const SLOT_MS = 1_000

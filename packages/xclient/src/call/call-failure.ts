@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call did not get an answer, by a code of the table in errors.ts.
+// Why a call got no response, by a code of the table in errors.ts.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { type CallFailureCode, XCLIENT_ERRORS } from "../errors.js"

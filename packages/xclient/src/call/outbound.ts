@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection through the mesh for bytes that nobody looks into: route, destination, endpoint. An endpoint that cannot be
-// reached is left out for a while, and the next one is tried.
+// A connection through the mesh for opaque bytes: route, destination, endpoint. An endpoint that cannot be reached is
+// skipped for a while, and the next one is tried.
 
 import type { Socket } from "node:net"
 import type { ServiceEndpoint, TrustSpec } from "@merlon/xds"

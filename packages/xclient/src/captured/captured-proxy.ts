@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of an unmodified program: the network of its Pod redirects each outgoing connection here. The destination it
-// meant decides: hosts of the mesh are reached by their routes and over mutual TLS, everything else as the program called it.
+// The calls of an unmodified program: its Pod's network redirects each outgoing connection here. The original destination
+// decides: hosts of the mesh are called by their routes and over mTLS, everything else unchanged.
 
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failed calls in the log, each destination and reason at most once in a while: a program that tries again in a loop must not
-// fill the disk.
+// Logs failed calls, each destination and reason at a limited rate: a program that retries in a loop must not fill the
+// disk.
 
 import type { Log } from "@merlon/xds/runtime"
 import type { CallFailure } from "../call/call-failure.js"

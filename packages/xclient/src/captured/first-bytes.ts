@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first bytes of a program say about what it speaks. In some protocols the server speaks first, so silence is waited for
-// only a moment: the connection is then carried as bytes.
+// Detects the protocol from a program's first bytes. In some protocols the server speaks first, so after a short silence
+// the connection is carried as bytes.
 
 import type { Socket } from "node:net"
 import { detectHttp } from "@merlon/wire/http"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check tool: prints routes, follows them, or sends requests by them and compares who answered with what is expected.
-// Returns the exit code: 0 where everything is as it should be.
+// The check tool: prints routes, follows them, or sends requests and compares who answered with the expectation. Returns
+// the exit code: 0 if everything is as expected.
 
 import type { RequestCalls } from "../http/request-calls.js"
 import { authorityOf } from "../routes/authority.js"

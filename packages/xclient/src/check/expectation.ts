@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody expects of a split, as `v1=50,v2=50`. Weights are shares of their sum, so 1 and 1 is the same split as 50
-// and 50; a destination that is not named is expected to get nothing.
+// The expected split, such as `v1=50,v2=50`. Weights are shares of their sum, so 1 and 1 is the same split as 50 and 50;
+// a destination that is not named is expected to get nothing.
 
 import { periodOf, SmoothWeighted } from "../balance/smooth-weighted.js"
 

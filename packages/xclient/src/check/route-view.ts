@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes as people and scripts read them: the JSON of `--print-route`, the line of `--watch`, and whether they are
-// complete. They are those of one call: where routes depend on the request, so does what is shown.
+// Routes for people and scripts: the JSON of `--print-route`, the line of `--watch`, and whether they are complete. They
+// are the routes of one call: if routes depend on the request, so does the output.
 
 import type { ServiceCluster } from "@merlon/xds"
 import type { Call } from "../routes/call.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check tool from its start to its exit code: joins the mesh, does what was asked, leaves.
+// Runs the check tool: joins the mesh, does what was requested, leaves, and returns the exit code.
 
 import type { Bootstrap } from "@merlon/xds/member"
 import type { Log } from "@merlon/xds/runtime"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a number of requests one after the other and counts who answers. An answer of 400 or more counts for the split
-// and as a failure: somebody answered, but not what was asked for.
+// Sends a number of requests one after the other and counts who answers. A response of 400 or more counts both for the
+// split and as a failure.
 
 import { CallFailure } from "../call/call-failure.js"
 import type { OwnRequest } from "../http/own-call.js"

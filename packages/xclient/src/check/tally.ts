@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who answered how often, and what went wrong how often. Reasons are grouped and their number is bounded, since servers
-// choose what they answer.
+// Counts answers by endpoint and failures by reason. Reasons are grouped and bounded, since servers choose them.
 
 import type { Shares } from "./expectation.js"
 

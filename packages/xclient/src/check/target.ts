@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which host and port is meant: what was said, else what the environment says of the one Service it knows. Kubernetes
-// tells pods of Services by variables such as `WEB_SERVICE_HOST`; the name is in the variable, its value only an address.
+// The host and port to check: from the flags, else the one Service in the environment. Kubernetes gives Pods variables
+// such as `WEB_SERVICE_HOST`; the Service's name is in the variable's name, its value is only an address.
 
 import { parseIp } from "@merlon/policy/request"
 import { parseAuthority } from "../routes/authority.js"

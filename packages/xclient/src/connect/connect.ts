@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to one endpoint, at the first of its addresses that can be reached. It is handed out only when it is ready
-// for the first byte of a request: under mutual TLS that is after the server has proven to be one of those who may answer.
+// One connection to one endpoint, at the first of its addresses that can be reached. It is returned only when the first
+// byte of a request may be sent: with mTLS, after the server has proven an expected identity.
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells apart connections that may not stand for each other: by the endpoint, how it is spoken to and who may answer.
+// The key of reusable connections: the endpoint, its transport and the expected identities.
 
 import { createHash } from "node:crypto"
 import type { ServiceEndpoint } from "@merlon/xds"

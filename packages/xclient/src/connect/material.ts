@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our credentials and whom we trust, as one value: each change of either is another value with another id, and connections
-// made under an older one are used for no new request.
+// Our credentials and trusted roots as one value: each change is a new value with a new id, and connections of an older
+// one take no new requests.
 
 import type { TrustSpec } from "@merlon/xds"
 import type { WorkloadCredentials } from "@merlon/xds/client"

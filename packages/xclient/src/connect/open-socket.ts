@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connecting socket for pools of requests, which send nothing before it is ready. Under mutual TLS that is after the server has
-// proven to be one of those who may answer; a server that cannot is disconnected.
+// A connecting socket for pools, which send nothing before it is ready. With mTLS that is after the server has proven an
+// expected identity; otherwise it is disconnected.
 
 import type { Socket } from "node:net"
 import { connectTcp, placeOf } from "@merlon/wire"

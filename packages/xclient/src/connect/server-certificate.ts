@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate a server has shown. Not by `getPeerX509Certificate`: on a client's side that takes the certificate out
-// of the chain, so that a second call finds the next one up, or none.
+// The certificate of a server. It does not use `getPeerX509Certificate`: on the client side that removes the certificate
+// from the chain, so that a second call returns the next one up, or none.
 
 import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to speak to one endpoint: mutual TLS where a MeshService asks for it or the server accepts it, plaintext only where
-// nothing asks for more. Pure; there is no way from mutual TLS back to plaintext.
+// How to call one endpoint: mTLS if a MeshService requires it or the server accepts it, plaintext only if nothing
+// requires more. Pure; there is no fallback from mTLS to plaintext.
 
 import type { ServiceCluster, ServiceEndpoint } from "@merlon/xds"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open connections to servers that have proven who they are. Tunnels and streams stay open for as long as programs like. A
-// server that is revoked meanwhile loses them: an old connection must not outlive what a new one would be refused for.
+// Open connections to servers with a verified identity. Tunnels and streams can stay open for long. If the server is
+// revoked meanwhile, they are closed: an old connection must not outlive what a new one would be rejected for.
 
 import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"

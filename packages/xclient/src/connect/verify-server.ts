@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the server is one of those who may answer. OpenSSL has checked the chain against the mesh's roots; here comes
-// what only the mesh knows: one SPIFFE identity, among the expected ones, not revoked.
+// Whether the server has an expected identity. OpenSSL has verified the chain against the mesh's roots; this checks what
+// only the mesh knows: one SPIFFE identity, among the expected ones, not revoked.
 
 import type { X509Certificate } from "node:crypto"
 import { canonicalSerial, certificateFacts } from "@merlon/identity"

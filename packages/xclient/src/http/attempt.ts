@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One try of a request at one endpoint, as the balancer and the health of the endpoint see it: outstanding from the moment it is
-// sent until it is over, answered after so long, or not at all.
+// One attempt of a request at one endpoint, for the balancer and the endpoint's health: outstanding from sending until it
+// ends, with its latency or its failure.
 
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools of connections for requests, one for each endpoint and way to speak to it. To a proxy requests travel over HTTP/2 inside
-// mutual TLS, whatever the program speaks; to an endpoint without one, in the version that the program chose.
+// Connection pools for requests, one for each endpoint and transport. To a proxy, requests use HTTP/2 inside mTLS,
+// whatever the program uses; to an endpoint without one, the version that the program chose.
 
 import { TLSSocket } from "node:tls"
 import { Http1Pool, Http2Pool } from "@merlon/wire"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of our own, without content, on the way that the requests of the workload take. Resolves with the response and
-// who gave it; of a long response only the beginning is kept, and no more than a limit is read.
+// One request of our own without content, sent like the workload's requests. Resolves with the response and its sender;
+// of a long response only the beginning is kept, and reading stops at a limit.
 
 import { type BorrowedBytes, parseRequestHead } from "@merlon/wire"
 import { HTTP_FAULTS, type LocalReply, type RequestHead, type Responder, type ResponseHead } from "@merlon/wire/http"

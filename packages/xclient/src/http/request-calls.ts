@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of the workload: each takes its route, is balanced over the endpoints that can be reached, and travels on pooled
-// connections.
+// The requests of the workload: each is routed, balanced over the reachable endpoints, and sent on pooled connections.
 
 import type { Socket } from "node:net"
 import { Deadlines, type LocalReply, type UpstreamLimits } from "@merlon/wire/http"

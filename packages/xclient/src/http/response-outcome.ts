@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a response says about the endpoint that gave it. A gRPC call fails with status 200 and a grpc-status, in the head of a
-// response without content and else in its trailers; it counts as the HTTP status that means the same.
+// What a response says about its endpoint's health. A failed gRPC call has status 200 and a grpc-status, in the head of a
+// response without content or else in its trailers; it counts as the equivalent HTTP status.
 
 import type { Fields, ResponseHead } from "@merlon/wire/http"
 import type { EndpointOutcome } from "../balance/outlier-detector.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a request that failed may be sent again. One that no application has seen may, whatever its method. One that an
-// application may have acted on is sent again only if that does no harm (RFC 9110 section 9.2.2) or a MeshService says so, and
-// only under the conditions it names.
+// Whether a failed request may be retried. A request that no application has seen may be, whatever its method. One that
+// an application may have acted on is retried only if that is safe (RFC 9110 section 9.2.2) or a MeshService allows it,
+// and only under the conditions it names.
 
 import { neverProcessed, type UpstreamFailure } from "@merlon/wire/http"
 import type { RetrySpec } from "@merlon/xds"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of the workload and its response: routed, sent to an endpoint, and passed on in both directions as it comes. What
-// failed is sent again as `retry-policy.ts` allows, within its time and the host's budget. If nobody answers, the program gets the
-// reason.
+// One request of the workload and its response: routed, sent to an endpoint, and streamed in both directions. Failures
+// are retried as `retry-policy.ts` allows, within the timeout and the host's budget. If no endpoint answers, the program
+// gets the reason.
 
 import type { BorrowedBytes } from "@merlon/wire"
 import type {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request of the workload as it is sent on: what belonged to the hop from the program to us is gone, everything else is as the
-// program wrote it (RFC 9110 section 7.6).
+// A request of the workload as it is forwarded: hop-by-hop headers are removed, everything else is unchanged (RFC 9110
+// section 7.6).
 
 import { nominatedHeaders } from "@merlon/policy/request"
 import { FIELD_KIND } from "@merlon/wire"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of a request for as long as it may have to be sent again: up to a small size, and only until the response begins.
+// Keeps the content of a request while it may be retried: up to a small size, and only until the response begins.
 
 import { type BorrowedBytes, copyOf } from "@merlon/wire"
 

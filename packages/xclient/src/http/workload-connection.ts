@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP connection of the workload, of either version, to one destination: each of its requests is routed by itself.
+// One HTTP connection of the workload, of either version, to one destination. Each of its requests is routed separately.
 
 import type { Socket } from "node:net"
 import { Http1Downstream, Http2Downstream } from "@merlon/wire"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials and trust as they are now, as one value that changes its id only when one of them really changed.
+// The current credentials and trust as one value, whose id changes only when one of them really changed.
 
 import { isDeepStrictEqual } from "node:util"
 import type { TrustSpec } from "@merlon/xds"

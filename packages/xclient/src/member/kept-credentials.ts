@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's key and certificate between runs: a check that runs every minute need not have a new one signed each time.
-// What cannot be read or written is done without.
+// Keeps the caller's key and certificate between runs: a check that runs every minute need not get a new one each time.
+// If the file cannot be read or written, it is ignored.
 
 import { certificateFacts } from "@merlon/identity"
 import type { WorkloadCredentials } from "@merlon/xds/client"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller as a member of the mesh: it proves who it is, holds a certificate, follows the routes it asks for and calls by
-// them. The control plane may go away at any time; what is known then stays in use.
+// A caller as a member of the mesh: it proves its identity, has a certificate, watches the routes it needs and calls by
+// them. The control plane may go away at any time; the last known state stays in use.
 
 import { readFileSync, statSync } from "node:fs"
 import type { TrustSpec } from "@merlon/xds"

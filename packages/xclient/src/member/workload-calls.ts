@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of one workload: the routes it asks for, the connections it keeps, and the credentials and trust they are made
-// with. The owner of the stream to the control plane feeds it.
+// The calls of one workload: the routes it needs, its connections, and their credentials and trust. The owner of the
+// stream to the control plane feeds it.
 
 import type { ServiceCluster, TrustSpec } from "@merlon/xds"
 import type { WorkloadCredentials } from "@merlon/xds/client"

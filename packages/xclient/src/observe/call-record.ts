@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caller's proxy reports of the calls of its workload. An interface, so that the calls know nothing of registries, log
-// formats or collectors.
+// What the caller's proxy reports about the calls of its workload. An interface, so that the calls know nothing of
+// registries, log formats or collectors.
 
 import type { HeaderLines } from "@merlon/policy/request"
 import type { HttpVersion } from "@merlon/wire/http"

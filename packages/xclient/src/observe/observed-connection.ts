@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is noted of one connection whose bytes are not looked into, and reported once when it is over.
+// Records one opaque connection, and reports it once when it ends.
 
 import type { Socket } from "node:net"
 import type { CallFailure } from "../call/call-failure.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is noted of one request while it is under way, and reported once when it is over.
+// Records one request while it is in flight, and reports it once when it ends.
 
 import { type RequestHead, type ResponseHead, requestId } from "@merlon/wire/http"
 import type { CallTransport, ServiceEndpoint } from "@merlon/xds"

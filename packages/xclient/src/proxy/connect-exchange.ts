@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tunnel that a program asked for by CONNECT: once there is a connection to the server, bytes pass both ways, each direction
-// ends by itself, and neither side is read faster than the other takes it.
+// A tunnel that a program opened with CONNECT: once the server is connected, bytes flow both ways. Each direction closes
+// independently, with backpressure.
 
 import type { Socket } from "node:net"
 import { type BorrowedBytes, HeaderBlock, Outbox, openWire, type WireUser } from "@merlon/wire"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts outside of the mesh, where they are allowed: called as they are named, without our credentials.
+// Hosts outside the mesh, if allowed: called as named, without our credentials.
 
 import { connect, type Socket } from "node:net"
 import { clusterName } from "@merlon/xds"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request to a forward proxy asks for: absolute form names host, port and path (RFC 9112 section 3.2.2), CONNECT a host
-// and a port. The target's host counts, whatever the Host header says.
+// The target of a request to a forward proxy: absolute form names host, port and path (RFC 9112 section 3.2.2), CONNECT a
+// host and a port. The target's host counts, whatever the Host header says.
 
 import type { RequestHead } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of a program through the forward proxy. Where it goes may have to be asked for first: what comes of the request
-// meanwhile waits, and then it is an exchange like that of a captured connection.
+// One request of a program through the forward proxy. If its route must be fetched first, the request waits; then it is
+// handled like one of a captured connection.
 
 import { type BorrowedBytes, copyOf } from "@merlon/wire"
 import type { LocalReply, RequestHead, Responder } from "@merlon/wire/http"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forward proxy for programs beside us (`http_proxy`): what they ask of a host of the mesh goes by its routes, balanced
-// and over mutual TLS; what they ask of other hosts is rejected, unless that was allowed. CONNECT makes a tunnel.
+// A forward proxy for local programs (`http_proxy`): calls to hosts of the mesh use their routes, balanced and over mTLS;
+// calls to other hosts are rejected unless allowed. CONNECT opens a tunnel.
 
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"

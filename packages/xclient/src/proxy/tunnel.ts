@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connections made one: bytes both ways, each end closed when the other is, and both let go when nothing moves. A connection
-// that breaks off breaks the other off, or the bytes so far would look like all there are.
+// Joins two connections: bytes both ways, each end closed when the other is, and both when idle. A connection that is
+// reset resets the other, or truncated data would look complete.
 
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `host:port` as people and programs write it, and as the control plane is asked for it.
+// Parses `host:port` as people and programs write it, and formats it for the control plane.
 
 import { isIP, isIPv6 } from "node:net"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route's match made ready. Alternatives: any of them; within one, all its fields. What a request does not have never
+// A compiled route match. One of its alternatives must match, with all its fields. A field that a request lacks never
 // matches, whatever the pattern.
 
 import { readableText } from "@merlon/policy/request"

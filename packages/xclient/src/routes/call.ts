@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a request its route depends on.
+// The parts of a request that its route depends on.
 
 export interface Call {
   readonly method: string

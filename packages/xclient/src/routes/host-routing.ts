@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of one host and port at work: which destination a call goes to, and in which order its endpoints are tried.
-// An update replaces the routes and keeps whose turn it is, so that a change of endpoints does not favour anybody.
+// The routes of one host and port in use: which destination a call goes to, and in which order its endpoints are tried.
+// An update replaces the routes and keeps the round-robin position, so that a change of endpoints favours none.
 
 import type { HostRoutesSpec, RouteTraffic, ServiceCluster, WeightedDestination } from "@merlon/xds"
 import type { Destination, Destinations } from "../balance/destination.js"

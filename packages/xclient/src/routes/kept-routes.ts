@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes and the outbound policy on disk, so that a proxy that starts while the control plane is away still reaches the hosts
-// it knew, over mutual TLS where that is demanded, and calls nothing in plaintext that demands it. That a host was outside of the
-// mesh is not kept: it may have joined since. What cannot be written is done without; what does not match its checksum is not used.
+// The routes and the outbound policy on disk, so that a proxy that starts while the control plane is away still reaches
+// the hosts it knew, over mTLS where required, and never calls these in plaintext. That a host was outside the mesh is
+// not kept: it may have joined since. Write errors are ignored; a file that does not match its checksum is not used.
 
 import {
   decodeHostRoutes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane last said about destinations without routes: which addresses demand mutual TLS, and whether unknown
+// The control plane's last word on destinations without routes: which addresses require mTLS, and whether unknown
 // destinations may be called. It decides while the control plane is away, also for a proxy that has just started.
 
 import { CidrIndex, parseCidr, parseIp } from "@merlon/policy/request"

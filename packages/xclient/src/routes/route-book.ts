@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The routes of all hosts somebody asked for, as the control plane keeps them up to date. A host is subscribed to when it
-// is first asked for. "Not known yet" and "no host of the mesh" are different answers, and stay so.
+// The routes of all hosts that were requested, kept up to date by the control plane. A host is subscribed to on first
+// use. "Not known yet" and "not a host of the mesh" are different answers.
 
 import { TokenBucket } from "@merlon/wire/limits"
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route book that a test fills as the control plane would, through the bytes of the wire.
+// A route book that a test fills as the control plane would, through encoded resources.
 
 import {
   encodeHostRoutes,

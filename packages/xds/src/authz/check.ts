@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question of Envoy's external authorization, read from its message, and our answer written as one. What the message lacks
-// is absent here; whether a question is good enough to be answered is for the authorizer to decide.
+// Decodes a check request of Envoy's external authorization and encodes our response. Fields that the message lacks are
+// absent here; the authorizer decides whether a request can be answered.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
 import {

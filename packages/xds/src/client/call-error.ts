@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call beside the stream failed, in the control plane's words or, where it gave none, in gRPC's.
+// Why a unary call failed, in the control plane's words or, if it gave none, in gRPC's.
 
 import { type FaultCode, XDS_ERRORS } from "../errors.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls beside the stream, each with a channel of its own.
+// Unary calls, each on its own channel.
 
 import { create } from "@bufbuild/protobuf"
 import { ReportRequestSchema, SignCertificateRequestSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to the control plane with the trust bundle and the proof of this moment. Channels are not kept: each stream
-// and each call makes its own, so that a rotated root or certificate counts from the next one on. Nothing is said on it, least
-// of all the token, before the control plane has proven who it is.
+// A connection to the control plane with the current trust bundle and credentials. Channels are not reused: each stream
+// and call opens its own, so that a rotated root or certificate counts from the next one on. Nothing is sent, least of
+// all the token, before the control plane has proven its identity.
 
 import { isIP, type TcpSocketConnectOpts } from "node:net"
 import {

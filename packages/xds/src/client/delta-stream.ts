@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One delta stream from its opening to its end: subscribes with what is held, applies what comes, answers each update.
-// It never throws; `ended` tells why it is over.
+// One delta stream from opening to end: subscribes with the resources it has, applies updates and acknowledges each. It
+// never throws; `ended` has the reason.
 
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf"
 import { NodeSchema } from "../generated/envoy/config/core/v3/base_pb.js"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last TLS session with the control plane, for the connection after it: a control plane that comes back has all its
-// proxies shake hands at once. INVARIANT: whoever resumes is shown no certificate, so a session counts only under the trust
-// and the proof it was begun with, and no longer than the certificate that was seen then. Trust and proof as OpenSSL read them
-// are kept with it, so that they are not read again for each attempt.
+// The last TLS session with the control plane, to resume it: when a control plane comes back, all its proxies connect at
+// once. INVARIANT: a resumed session shows no certificate, so it is used only with the trust and credentials it was
+// created with, and no longer than the certificate it saw. The parsed trust and credentials are kept with it, so that
+// OpenSSL does not parse them for each attempt.
 
 import type { SecureContext } from "node:tls"
 

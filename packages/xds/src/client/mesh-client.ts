@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy's connection to its control plane: keeps a delta stream open for as long as it runs, and calls beside it. What speaks
-// xDS is loaded when it is needed, so that a proxy serves from its last good state before that.
+// A proxy's connection to its control plane: keeps a delta stream open while it runs, and makes unary calls. The xDS code
+// is loaded on demand, so that a proxy serves from its last good state before that.
 
 import { Emitter } from "../runtime/emitter.js"
 import { Lane } from "../runtime/lane.js"

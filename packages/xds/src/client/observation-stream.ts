@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of what a proxy sees, on the connection of its configuration: opened when that has an answer, and gone with it.
-// Whatever becomes of it, configuration goes on: a control plane that knows no such stream is asked no more.
+// The stream of a proxy's observations, on the same connection as its configuration: opened after the first configuration
+// response, closed with the connection. Its failures never affect configuration: a control plane without this stream is
+// not asked again.
 
 import { create } from "@bufbuild/protobuf"
 import { ObservationSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the client of a control plane is told, and what it tells back.
+// Options and callbacks of the control plane's client.
 
 import type { ObservationSource } from "../observation.js"
 import type { Log } from "../runtime/log.js"

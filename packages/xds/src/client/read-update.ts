@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An update out of a response. A response that names a resource twice, or brings another type than it says, is refused
-// as a whole: applying half of it would be a state that nobody ever meant.
+// Decodes an update from a response. A response that names a resource twice, or contains another type than it declares,
+// is rejected as a whole: half an update would be a state that never existed.
 
 import type { DeltaDiscoveryResponse } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
 import type { VersionedResource } from "../server/source.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where everything else is found: on the stream that brought this.
+// The config source of everything else: the same ADS stream.
 
 import { create } from "@bufbuild/protobuf"
 import {

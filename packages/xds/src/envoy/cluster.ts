@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServiceCluster → Cluster. Endpoints come over ADS. With TLS the client shows the mesh's certificate and takes an answer
-// only from the identities behind the Service.
+// ServiceCluster → Cluster. Endpoints come over ADS. With TLS the client presents the mesh's certificate and accepts only
+// the identities behind the Service.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { anyPack, durationFromMs } from "@bufbuild/protobuf/wkt"

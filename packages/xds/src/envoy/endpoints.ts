@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints → ClusterLoadAssignment, all in one locality: the mesh knows of no distances.
+// Endpoints → ClusterLoadAssignment, all in one locality, because the mesh has no topology.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { type Address, AddressSchema, SocketAddressSchema } from "../generated/envoy/config/core/v3/address_pb.js"

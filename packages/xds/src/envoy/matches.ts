@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One alternative of a MeshService's match in Envoy's words. The host is not among them: it chooses the virtual host.
+// One alternative of a MeshService's match as an Envoy match. It has no host, because that selects the virtual host.
 
 import { create } from "@bufbuild/protobuf"
 import type { RouteMatch as MeshMatch, StringMatch } from "@merlon/policy/resources"

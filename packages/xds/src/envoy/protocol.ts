@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which HTTP Envoy speaks to a cluster: what was negotiated over TLS, in plaintext what its own caller speaks. gRPC
-// clients speak HTTP/2 whatever this says.
+// The HTTP version that Envoy uses to a cluster: negotiated over TLS, in plaintext that of its own caller. gRPC clients
+// use HTTP/2 in any case.
 
 import { create } from "@bufbuild/protobuf"
 import { Http2ProtocolOptionsSchema } from "../generated/envoy/config/core/v3/protocol_pb.js"

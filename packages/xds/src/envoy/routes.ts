@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Route table → RouteConfiguration. The host a caller names is one of the table's spellings, so what matches by host is
-// settled here: spellings that lead to the same routes are one virtual host. Thus it also holds for gRPC clients, which
-// never see `:authority` as a header.
+// Route table → RouteConfiguration. The host of a request is one of the table's spellings, so host matches are resolved
+// here: spellings with the same routes are one virtual host. This also works for gRPC clients, which do not match
+// `:authority` as a header.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { durationFromMs } from "@bufbuild/protobuf/wkt"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retries, limits and ejection of a MeshService in Envoy's words, for standard xDS clients. A field that is absent here has the
-// client's own default. gRPC clients read of it the statuses and number of retries, and the limit of requests.
+// Retries, limits and ejection of a MeshService in Envoy's fields, for standard xDS clients. A field that is absent here
+// has the client's own default. gRPC clients use the retry statuses and count, and the limit of requests.
 
 import { create } from "@bufbuild/protobuf"
 import { durationFromMs } from "@bufbuild/protobuf/wkt"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a client secures its calls. Its credentials are its own, in its bootstrap: for gRPC (A29) the certificate provider
-// `default`, for Envoy the static secrets `default` and `ROOTCA`. The server's identity is one of its URI names.
+// How a client secures its calls. Its credentials are in its own bootstrap: for gRPC (A29) the certificate provider
+// `default`, for Envoy the static secrets `default` and `ROOTCA`. The server's identity must be one of its URI SANs.
 
 import { create } from "@bufbuild/protobuf"
 import {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy needs to join a mesh: who it is, whom to ask, and how each knows the other. Injection writes it for pods,
-// `workload add` for everything else. `${NAME}` stands for a variable of the environment, since a pod's name is not known
-// when its template is written.
+// What a proxy needs to join a mesh: its identity, the control plane's address, and how each authenticates the other.
+// Injection writes it for Pods, `workload add` for everything else. `${NAME}` is an environment variable, since a Pod's
+// name is not known when its template is written.
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a file that a person wrote cannot be used.
+// Why a configuration file cannot be used.
 
 import { type Read, ShapeError } from "@merlon/policy/shape"
 import type { ConfigurationCode } from "../errors.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload's key and certificate over time: asked for when there is none, renewed at half its life or when another
-// root signs, and asked for again and again where that fails. The key is made here and never leaves.
+// The workload's key and certificate over time: requested if there is none, renewed at half its lifetime or when the
+// signing root changes, with retries. The key is generated here and never leaves.
 
 import { BACKDATE_MS, certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
 import type { Log } from "../runtime/log.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proves to others who a workload is.
+// The credentials that prove a workload's identity.
 
 export interface WorkloadCredentials {
   /** PEM, leaf first. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One spelling per JSON value, and a short name for it: equal values have equal versions in every replica, in whatever
-// order their fields arrived.
+// Canonical JSON and its short hash: equal values have equal versions in every replica, in whatever order their fields
+// arrived.
 
 import { createHash } from "node:crypto"
 

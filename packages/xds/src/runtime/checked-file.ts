@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private files that begin with the digest of what follows. What decides on requests after a restart is read from such a
-// file, so that one changed character is an error instead of another decision.
+// Private files that begin with a digest of their contents. State that decides on requests after a restart is read from
+// such files, so that one changed character is an error instead of another decision.
 
 import { createHash } from "node:crypto"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thing after the other, in the order they came; one that fails does not keep those behind it.
+// Runs tasks one after the other, in order; a failed task does not block the next ones.
 
 export class Lane {
   #last: Promise<unknown> = Promise.resolve()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a program writes its log. A file is written at once, and what it does not take is lost and counted: a full disk
-// must end no proxy, and must not silence it for good either, as a stream would be after its first error. Others
-// are streams, whose reader may go away.
+// Where a program writes its log. A file is written synchronously, and lines that it does not take are dropped and
+// counted: a full disk must neither stop a proxy nor silence it forever, as a stream would be after its first error.
+// Other outputs are streams, whose reader may disappear.
 
 import { fstatSync, writeSync } from "node:fs"
 

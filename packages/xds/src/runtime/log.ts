@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where client and server say what they met. A logger of pino has this shape.
+// The logger interface of client and server. A pino logger has this shape.
 
 export interface Log {
   info(fields: object, message: string): void

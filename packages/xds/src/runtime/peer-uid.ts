@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which user of this machine is at the other end of a loopback connection, from the kernel's table of sockets. Loopback keeps
-// other machines out and lets every local user in; what only the operator may see asks this as well.
+// The local user at the other end of a loopback connection, from the kernel's socket table. Loopback excludes other
+// machines but admits every local user, so operator-only endpoints check this as well.
 
 import { readFile } from "node:fs/promises"
 import type { Socket } from "node:net"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold a key: readable by their owner only, written to a new file and renamed into place, so that a crash
+// Files that contain a key: readable by their owner only, written to a new file and renamed into place, so that a crash
 // leaves either the old one or the new one.
 
 import {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate that a caller showed, with those it was shown with. Node tells of the latter to whoever looks first, and
-// some versions (24.21, 26.8, 26.9) look themselves before they say that anybody is there: nodejs/node#65579. So we look
-// before them, where the caller names protocols; of one that names none, those versions tell the certificate alone.
+// The certificate that a caller presented, with its chain. Node returns the chain only to the first reader, and some
+// versions (24.21, 26.8, 26.9) read it themselves before the connection event: nodejs/node#65579. So we read it before
+// them, if the caller uses ALPN; for a caller without ALPN, those versions return the certificate alone.
 
 import type { X509Certificate } from "node:crypto"
 import { TLSSocket } from "node:tls"

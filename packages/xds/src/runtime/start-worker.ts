@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a thread, wherever its code is: beside the file that starts it, in an executable, or as source under test.
+// Starts a worker thread, wherever its code is: beside the file that starts it, in an executable, or as source under
+// test.
 
 import { createRequire } from "node:module"
 import { Worker, type WorkerOptions } from "node:worker_threads"

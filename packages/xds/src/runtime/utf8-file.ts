@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a file that says what to do. What is written in another encoding is refused: read as if it were UTF-8, it
-// would say something else than its writer sees.
+// Reads a configuration file as text. Another encoding than UTF-8 is rejected: decoded as UTF-8, it would mean something
+// else than its author sees.
 
 import { isUtf8 } from "node:buffer"
 import { readFileSync } from "node:fs"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound on how long somebody else's work is waited for. The work goes on; its outcome no longer matters.
+// Waits for a promise with a timeout. The work continues; its result is ignored.
 
 export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined

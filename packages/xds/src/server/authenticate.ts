@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who calls. A certificate that names a pod which may stay says all that a token could, and nobody has to be asked about
-// it; else a token comes first, because it may say which pod, and any other certificate of the connection counts where there
-// is no token or none that is good. Nobody gets in by what they say of themselves.
+// Authenticates a caller. A certificate that is bound to a Pod proves everything a token could, without a token review.
+// Otherwise a token comes first, because it may be bound to a Pod, and another certificate counts if there is no valid
+// token. Claims of the caller about itself are never used.
 
 import { ConcurrencyLimit } from "@merlon/wire/limits"
 import { type Log, messageOf } from "../runtime/log.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each caller uses: its streams, and the bytes that its subscriptions make us keep. One identity may have many replicas,
-// so a caller is an identity at an address.
+// What each caller uses: its streams, and the bytes of its subscriptions. One identity may have many replicas, so a
+// caller is an identity at an address.
 
 import { Quota, remoteKey } from "@merlon/wire/limits"
 import type { ServerLimits } from "./limits.js"

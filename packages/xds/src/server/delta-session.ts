@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The incremental variant of xDS on one stream, several types at once. A response is complete for its type: it carries
-// everything in which the client's state differs from the newest, so to accept it is to hold the newest.
+// The incremental variant of xDS on one stream, several types at once. A response is complete for its type: it contains
+// everything in which the client's state differs from the newest, so acknowledging it means having the newest.
 
 import { type DeltaResponse, DeltaType } from "./delta-type.js"
 import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"

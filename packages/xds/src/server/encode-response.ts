@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Responses as bytes. A resource may go to thousands of streams as it is, so once it goes to a second one its part of a response
-// is kept for as long as the resource is; most resources are for one stream alone, and would lie here twice. Streams that are
-// woken together are mostly sent the very same: then only the nonce is new.
+// Encodes responses. A resource may go to thousands of streams unchanged, so its encoding is cached once a second stream
+// needs it; most resources are for one stream only, and caching those would double their memory. Streams that are woken
+// together mostly get the same response with a different nonce.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who signed the certificates of clients, up to the root. All proxies have the same few issuers, and Node takes long to tell a
-// chain, so an issuer that was seen once is known again by its key: what that has signed leads to the same root.
+// The issuers of client certificates, up to the root. All proxies have the same few issuers, and building a chain in Node
+// is slow, so a known issuer is recognised by its key: what it signed leads to the same root.
 
 import type { X509Certificate } from "node:crypto"
 import { readBundle, readCertificates, signerOf } from "@merlon/identity"

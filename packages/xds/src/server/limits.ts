@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client may cost the control plane. Whoever reaches the port chooses what it sends; everything it can make us
-// keep or compute ends here.
+// What a client may cost the control plane. Anyone who reaches the port chooses what to send; everything that it could
+// make us keep or compute is limited here.
 
 export interface StreamLimits {
   /** Resource names a client may subscribe to, or claim to know, of one type. */

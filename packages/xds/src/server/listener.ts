@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TLS port. A client certificate is asked for and not demanded, since a proxy that has none yet proves itself by its
+// The TLS port. A client certificate is requested but not required, since a proxy without one authenticates with its
 // token.
 
 import { constants } from "node:crypto"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane's gRPC port: both variants of aggregated xDS and the calls of proxies, behind one TLS listener.
+// The control plane's gRPC port: both variants of aggregated xDS and the proxies' unary calls, behind one TLS listener.
 
 import type { MeshServerOptions, RunningServer } from "./options.js"
 

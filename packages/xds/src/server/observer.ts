@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be counted about streams and pushes; metrics are somebody else's.
+// Events of streams and pushes for metrics, which are implemented elsewhere.
 
 import type { FaultCode } from "../errors.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane's gRPC port is made of, and what one can ask of it while it listens.
+// Options of the control plane's gRPC port, and its interface while it listens.
 
 import type { Log } from "../runtime/log.js"
 import type { ServerLimits } from "./limits.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the certificate of a connection's other end says, once OpenSSL has found its chain to be good.
+// The contents of a peer's certificate, after OpenSSL has verified its chain.
 
 import type { TLSSocket } from "node:tls"
 import { type CertifiedPod, canonicalSerial, inspectCertificate, readBundle, signerOf } from "@merlon/identity"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every stream of a caller is held to, whatever is said on it: a proof before the first word, which it does not
-// outlive, a first word in time, so many words in a second, and an end that does not wait for who reads nothing.
+// Rules for every stream, whatever its content: authentication before the first message and for the whole life of the
+// stream, a deadline for the first message, a rate limit, and a close that does not wait for a peer that reads nothing.
 
 import { TokenBucket } from "@merlon/wire/limits"
 import { messageOf } from "../runtime/log.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds that requests of both variants of xDS are held to, before anything of them is kept.
+// The limits on requests of both variants of xDS, checked before anything of them is kept.
 
 import type { StreamLimits } from "./limits.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy asks and says beside its stream: sign this, these keys are unknown.
+// The unary calls of a proxy: sign a certificate, report unknown keys.
 
 import { create } from "@bufbuild/protobuf"
 import {

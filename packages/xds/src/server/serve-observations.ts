@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream by which a proxy tells what it sees and is asked about it. A caller proves who it is as on every stream, names
-// its workload first, and is held to bounds; what it says is for the source to believe or not.
+// The stream on which a proxy reports observations and answers queries about them. A caller authenticates as on every
+// stream, names its workload first, and has limits; the source decides whether to trust the reports.
 
 import { create } from "@bufbuild/protobuf"
 import { InquirySchema, type Observation as ObservationMessage } from "../generated/merlon/mesh/v1/mesh_pb.js"

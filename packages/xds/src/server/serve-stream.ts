@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One xDS stream on its socket: feeds the session, writes one response at a time. The session decides
-// what to say at the moment when it can be written, so nothing queues up here.
+// One xDS stream on its socket: feeds the session, writes one response at a time. The session computes a response only
+// when it can be written, so nothing queues up here.
 
 import type { GrpcCall } from "./grpc/call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"

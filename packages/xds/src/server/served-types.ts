@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types that one stream watches, whichever variant of the protocol it speaks: how many there may be, in which order they
-// are served, how long an answer may take, and what becomes of one.
+// The types that one stream watches, in either variant of the protocol: how many, in which order they are served, the
+// deadline of an acknowledgement, and its outcome.
 
 import { REJECTION_LENGTH, type SessionOptions } from "./session.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every stream and call of one server shares.
+// What all streams and calls of one server share.
 
 import type { Log } from "../runtime/log.js"
 import type { Authenticator, Proven } from "./authenticate.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One xDS stream as a machine without wires: requests and wakes go in, responses come out. The shell that has the socket
-// asks `next` whenever it could send, so a slow client gets the newest state and never a queue of old ones.
+// One xDS stream as a state machine without I/O: requests and wake-ups go in, responses come out. The socket's owner
+// calls `next` whenever it can send, so a slow client gets the newest state and never a queue of old ones.
 
 import type { StreamLimits } from "./limits.js"
 import type { Refusal, Subscriber } from "./source.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state-of-the-world variant of xDS on one stream. Listeners and clusters always go out complete, so that absence
-// can be read off them; of the other types only what the client has not seen yet, which the protocol allows.
+// The state-of-the-world variant of xDS on one stream. Listeners and clusters are always sent completely, so that absence
+// means deletion; of other types only what the client has not received yet, which the protocol allows.
 
 import { bytesOf, checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
 import { type ServedType, ServedTypes } from "./served-types.js"

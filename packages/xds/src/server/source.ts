@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ADS server asks of whoever has the resources. The server knows the protocol and nothing of their meaning; the
-// source knows what each caller may see and nothing of streams, nonces and versions already sent.
+// What the ADS server needs from the provider of resources. The server knows the protocol and not the meaning; the
+// provider knows what each caller may see and not streams, nonces or versions already sent.
 
 /** Who speaks, as proven by a service-account token or a certificate of the mesh. */
 export interface Caller {

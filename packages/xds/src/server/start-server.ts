@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wiring of the server: listener, gRPC, streams, and how all of it ends.
+// Wires the server: listener, gRPC, streams and shutdown.
 
 import { messageOf, SILENT } from "../runtime/log.js"
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a stream or a call ends before its time, in the words of gRPC.
+// Why a stream or call ends early, as a gRPC status.
 
 import type { FaultCode } from "../errors.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order types go out when several have changed. Envoy's documentation of ADS asks for it: what is referred to
-// comes before what refers to it, or requests would be lost in between.
+// The order in which changed types are sent, as Envoy's ADS documentation requires: a referenced resource before the one
+// that refers to it, or requests would be lost in between.
 
 const ORDER = [
   "type.googleapis.com/envoy.config.cluster.v3.Cluster",

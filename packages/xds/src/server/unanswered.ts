@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Responses of one type that the client has neither accepted nor refused. Mostly there is one; there are more only when a
-// client let a deadline pass. Each response repeats what its unanswered predecessors touched, so the newest alone
-// settles everything, and old ones may be forgotten.
+// Responses of one type that the client has neither acknowledged nor rejected. Usually there is one; there are more only
+// if a client missed a deadline. Each response repeats what its unanswered predecessors contained, so the newest decides
+// everything and old ones can be dropped.
 
 export interface Sent {
   readonly nonce: string

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gRPC client without manners: sends what it is told and keeps all that comes back.
+// A misbehaving gRPC client: sends what the test says and records everything it receives.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf"
 import {

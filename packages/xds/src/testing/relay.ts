@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wire that can be cut without anybody being told: it forwards until it is frozen, then takes everything and passes
-// nothing on.
+// A TCP relay that can silently stop: it forwards until it is frozen, then accepts everything and forwards nothing.
 
 import { connect, createServer, type Socket } from "node:net"
 

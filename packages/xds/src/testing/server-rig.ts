@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real server on a real port for tests: resources in memory, tokens that are `good:<pod>`, an authority of its own.
+// A real server on a real port for tests: in-memory resources, tokens `good:<pod>`, its own authority.
 
 import type { Log } from "../runtime/log.js"
 import type { ServerLimits } from "../server/limits.js"

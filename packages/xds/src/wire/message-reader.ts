@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in the content of a call, which comes in pieces of any size (gRPC over HTTP/2, "Length-Prefixed-Message"). What is
-// kept is what has come, never what was announced.
+// Reassembles messages from the content of a call, in chunks of any size (gRPC over HTTP/2, "Length-Prefixed-Message").
+// Memory grows with received bytes, never with an announced length.
 
 import { type BorrowedBytes, ByteQueue, copyOf } from "@merlon/wire"
 

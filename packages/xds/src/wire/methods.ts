@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gRPC methods. Client and server take them from here, so that both mean the same path.
+// The gRPC methods. Client and server import them from here, so that both use the same path.
 
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf"
 import {

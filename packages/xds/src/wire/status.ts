@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call ends, in the words of gRPC over HTTP/2.
+// The status of a call, as in gRPC over HTTP/2.
 
 import type { FaultCode } from "../errors.js"
 

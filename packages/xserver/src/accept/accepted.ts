@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection that has passed the transport stage: bytes in clear, attributes fixed. The handlers of HTTP/1.1, HTTP/2
-// and TCP begin here.
+// A connection that has passed the transport stage: plaintext bytes and fixed attributes. The handlers of HTTP/1.1,
+// HTTP/2 and TCP start here.
 
 import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What we agree to speak inside a terminated connection, and what the agreement means for the handlers.
+// The ALPN protocols of terminated connections, and which handler each selects.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every connection that a handler owns, so that a change of policies or mode, a revocation or the end of the process
-// reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
+// All connections that handlers own, so that a change of policies or mode, a revocation or a shutdown reaches open ones.
+// Handlers of all protocols register here and define what draining means for them.
 
 import type { SpiffeId } from "@merlon/policy/request"
 import { ByteBudget } from "@merlon/wire/limits"

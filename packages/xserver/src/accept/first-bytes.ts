@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first bytes of a connection make of it, by the port's mode and declared protocol: one pure function that is
-// the table of docs/semantics.md, "Peer modes". It is asked again from the beginning whenever more bytes have come, so
-// that it always answers by the mode in force.
+// Classifies a connection by its first bytes, the port's mode and its declared protocol: one pure function that
+// implements the table of docs/semantics.md, "Peer modes". It is evaluated from the start whenever more bytes arrive, so
+// that it always uses the current mode.
 
 import type { EffectiveMode } from "@merlon/policy/selection"
 import { detectHttp, isPreface } from "@merlon/wire/http"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches what a client sends on an undeclared port after it was taken for something other than HTTP: the application may
-// be an HTTP server all the same, and a lenient one. It looks for a line that such a server would take for a request
-// line, however the bytes are cut. INVARIANT: whoever forwards asks first, so no such line is ever completed.
+// Watches what a client sends on an undeclared port after it was classified as something other than HTTP: the application
+// may still be a lenient HTTP server. It looks for a line that such a server could take for a request line, however the
+// bytes are split. INVARIANT: the forwarder asks first, so no such line is ever completed.
 
 import { isSpace, KNOWN_METHODS } from "@merlon/wire/http"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One port of the application, seen from outside. `#serve` and `#serveSecured` are the way of a connection: limit, first
-// bytes, TLS, identity, protocol, and once more everything that may have changed since, before a handler gets it. The
-// mode is read when the bytes are there, never earlier, so that no connection is let in by a mode that no longer holds.
-// Everything about the port but its address can change while connections are open, which read the current value.
+// One application port, seen from outside. `#serve` and `#serveSecured` are the path of a connection: limit, first bytes,
+// TLS, identity, protocol, and then again everything that may have changed since, before a handler gets it. The mode is
+// read when the bytes arrive, never earlier, so that no connection is accepted by an outdated mode. Everything about the
+// port but its address can change while connections are open; they read the current value.
 
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"

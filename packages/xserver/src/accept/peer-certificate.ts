@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a peer's certificate says, whoever asks and whenever. Read once and remembered: callers come back with the same
-// certificate for as long as it lives, and reading it costs a good part of a handshake.
+// Parses a peer's certificate once and caches the result: callers reconnect with the same certificate while it is valid,
+// and parsing is a large part of a handshake's cost.
 
 import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"

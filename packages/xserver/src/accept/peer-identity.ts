@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who the peer of a finished handshake is. The chain has been checked by OpenSSL; here comes what only the mesh knows:
-// one SPIFFE identity, of a trust domain that is ours, not revoked, and not expired since a resumed session was granted.
+// The identity of a peer after the handshake. OpenSSL has verified the chain; this checks what only the mesh knows:
+// exactly one SPIFFE identity, of our trust domain, not revoked, and not expired since a resumed session was granted.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { SpiffeId } from "@merlon/policy/request"

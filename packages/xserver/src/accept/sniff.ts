@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a fresh connection until its first bytes tell what it is. Whoever judges takes the socket over in the same
-// call; until then nothing is read beyond what the judge asked for, and time is limited. INVARIANT: once there is a byte,
-// time never decides what a connection is, only that it ends.
+// Waits for a new connection's first bytes to classify it. The classifier takes over the socket in the same call; until
+// then nothing is read beyond what it needs, and time is limited. INVARIANT: once there is a byte, a timeout can only end
+// a connection, never classify it.
 
 import type { Socket } from "node:net"
 import { type BorrowedBytes, copyOf, readIntoShared } from "@merlon/wire"

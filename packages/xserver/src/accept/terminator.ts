@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handshakes of one port. A `tls.Server` that never listens takes the sockets that the listener has looked at; there
-// is one per material and kind of client, so that a swap leaves nothing of the old one behind, least of all its session tickets.
+// TLS handshakes of one port. A `tls.Server` that never listens takes the sockets that the listener has classified. There
+// is one per credentials and kind of client, so that replaced credentials leave nothing behind, in particular no session
+// tickets.
 
 import { constants } from "node:crypto"
 import type { Socket } from "node:net"

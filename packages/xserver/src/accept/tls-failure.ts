@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a handshake failed, from the many words of OpenSSL and Node to the few of a metric's label.
+// Maps the many errors of OpenSSL and Node to the few values of a metric label.
 
 import type { TlsFailure } from "../observe/meters.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate, the trust bundle and the revocations in force, for all listeners. Swapping them is one assignment:
-// handshakes that begin afterwards use the new ones, sessions begun under the old ones cannot be resumed, and what a
-// revoked identity has open is closed, as is what was let in by a root that is trusted no more.
+// The current certificate, trust bundle and revocations of all listeners. Replacing them is one assignment: new
+// handshakes use the new ones, old sessions cannot be resumed, and open connections of a revoked identity or of a root
+// that is no longer trusted are closed.
 
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"

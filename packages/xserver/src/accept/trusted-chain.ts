@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a peer that was let in under one trust bundle would be let in under another. The handshake is OpenSSL's; this is
-// asked only of connections that stand open when a root goes.
+// Whether a peer that was accepted under one trust bundle would be accepted under another. OpenSSL does this in the
+// handshake; this is for connections that are open when a root is removed.
 
 import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the operator, on loopback and for the user that xserver runs as only: what is enforced, what was decided and why, and how much is logged. A browser page
-// from elsewhere must not reach it, so a request has to name the loopback address it came to.
+// The admin server, on loopback and only for the user that xserver runs as: what is enforced, decisions and their
+// reasons, and the log level. Browser pages of other origins must not reach it, so a request has to name the loopback
+// address it came to.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A probe in the kubelet's place: whether the application answers as the Pod's author asked. Only a status is passed on:
-// a probe's caller has no business with the application's answers.
+// Probes the application for the kubelet. Only the status is returned: the caller of a probe must not see the
+// application's response.
 
 import { request as httpRequest } from "node:http"
 import { request as httpsRequest } from "node:https"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the platform asks: is it ready, is it alive, what has it counted; and the kubelet's probes of the application.
-// Open to everybody, so it tells nothing about policies.
+// The health port: readiness, liveness, metrics, and the kubelet's probes of the application. It is open to everyone, so
+// it reveals nothing about policies.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"

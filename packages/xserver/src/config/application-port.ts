@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One port of the application and the listener that stands in front of it.
+// One application port and the listener in front of it.
 
 export interface ApplicationPort {
   /** Where xserver listens. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything one xserver enforces, as one value: whole or not at all. It comes from a file or from the control plane,
-// and the last one that was good is kept on disk.
+// Everything that one xserver enforces, as one value that is applied completely or not at all. It comes from a file or
+// from the control plane, and the last good one is kept on disk.
 
 import type { Program } from "@merlon/policy/authorization"
 import { compile } from "@merlon/policy/authorization"

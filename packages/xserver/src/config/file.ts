@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of an xserver that runs alone: one YAML file with the workload, its ports, its policies (in place or
-// in files beside it), its certificate and the key sets it is to trust. Relative paths start at the file.
+// The configuration of a standalone xserver: one YAML file with the workload, its ports, its policies (inline or in files
+// beside it), its certificate and the key sets to trust. Paths are relative to the file.
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"

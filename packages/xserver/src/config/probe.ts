@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kubelet probe as the pod declared it, before injection pointed it at xserver. The kubelet has no identity, so under
-// STRICT it could not ask the application itself.
+// A kubelet probe as the Pod declared it, before injection pointed it at xserver. The kubelet has no identity, so under
+// STRICT it could not probe the application itself.
 
 export interface Probe {
   readonly kind: "http" | "https" | "tcp" | "grpc"

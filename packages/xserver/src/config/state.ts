@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last configuration that was good, kept on disk for a proxy that runs from a file.
+// The last good configuration, kept on disk for a proxy that runs from a file.
 
 import { meshConfig, meshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller that shares are counted for: the identity that it proved, else its address.
+// The key by which limits count callers: the proven identity, else the address.
 
 import type { Connection } from "@merlon/policy/authorization"
 import { addressKey } from "@merlon/wire/limits"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of refusals: unguessable, so that knowing one proves having been refused, and short enough to be read out.
+// Ids of denials: unguessable, so that only the denied caller knows one, and short enough to read out.
 
 import { randomFillSync } from "node:crypto"
 

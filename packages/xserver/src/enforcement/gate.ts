@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every handler asks before it forwards anything. The gate holds the program in force; swapping it is one
-// assignment, so a request is judged by one program from beginning to end, and none starts under the old one after the
-// swap.
+// What every handler asks before it forwards anything. The gate has the current program; replacing it is one assignment,
+// so a request is judged by one program from start to end, and none starts under the old one afterwards.
 
 import {
   type Connection,

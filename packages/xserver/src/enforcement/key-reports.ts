@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the key sets in which a key was missed. A stranger chooses what his token names and how often, so each set is
-// told of once in a while, whatever comes in.
+// Collects the key sets in which a key was missing. A caller chooses which key its token names and how often, so each set
+// is reported at a limited rate.
 
 const INTERVAL_MS = 1_000
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every verdict that the gate gives: on a request, on a connection that carries no HTTP, and on what may not pass whatever
-// the policies say.
+// Every verdict of the gate: on a request, on a connection that is not HTTP, and on what is always rejected, whatever the
+// policies are.
 
 import type { AuthorizationStage, Decision, Judgement } from "@merlon/policy/authorization"
 

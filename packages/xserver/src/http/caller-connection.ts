@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP connection of a caller, of either version: what it carries is judged here, request by request, and a change of
-// policies, mode or trust reaches what stands open. How it is read and written is the protocol engine's to know.
+// One HTTP connection of a caller, of either version: requests are judged here one by one, and a change of policies, mode
+// or trust applies to open requests. The wire package reads and writes it.
 
 import type {
   DownstreamConnection,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all requests of a caller's connection have in common, made ready once: what is told of it to the application, what
-// rules read under the names that are only ours, and the services of the process.
+// What all requests of a caller's connection share, computed once: headers about it for the application, the values of
+// reserved names for rules, and the services of the process.
 
 import type { Connection } from "@merlon/policy/authorization"
 import type { Deadlines, FieldPairs, LocalReply } from "@merlon/wire/http"

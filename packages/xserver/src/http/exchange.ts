@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of a caller and its response: judged, then forwarded in both directions as it comes, or answered here.
-// Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
+// One request of a caller and its response: judged, then forwarded in both directions as it streams, or answered here.
+// The responder of either HTTP version writes to the caller.
 
 import type { HttpRequest } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the application is told about the connection a request came over. Only the gate speaks under these names, so
-// whatever a peer wrote under them is removed first; what is set is the same for all requests of a connection.
+// Headers that tell the application about the caller's connection. Only the gate may set these names, so values from a
+// peer are removed first; the set values are the same for all requests of a connection.
 
 import type { Accepted, PeerCertificate } from "../accept/accepted.js"
 

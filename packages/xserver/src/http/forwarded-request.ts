@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as the application gets it: what belonged to the client's hop is gone, what the judgement changed is changed,
-// and the names under which only the gate speaks say what the gate knows. Decided here once; how it is written is for
-// the version of HTTP that the application speaks.
+// A request as the application gets it: hop-by-hop headers are removed, the edits of the decision are applied, and
+// reserved names have the gate's values. Computed once; the HTTP version of the application decides how it is written.
 
 import { foldedName, nominatedHeaders, type ProtectedHeaders } from "@merlon/policy/request"
 import type { RequestEdits } from "@merlon/policy/tokens"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that come from the gate itself: refusals, and words for an application that does not answer. The text says
-// what happened and nothing about policies.
+// Responses of the gate itself: denials, and errors for an application that does not answer. The text says what happened
+// and reveals nothing about policies.
 
 import type { FieldPairs, LocalReply, UpstreamFailure } from "@merlon/wire/http"
 import { HTTP_FAULTS, type HttpFault } from "@merlon/wire/http"

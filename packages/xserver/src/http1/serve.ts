@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler of HTTP/1.1 connections: each lives until its socket closes.
+// The handler of HTTP/1.1 connections: it runs until the socket closes.
 
 import { Http1Downstream } from "@merlon/wire"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler of HTTP/2 connections: each lives until its socket closes.
+// The handler of HTTP/2 connections: it runs until the socket closes.
 
 import { Http2Downstream } from "@merlon/wire"
 import { TokenBuckets } from "@merlon/wire/limits"

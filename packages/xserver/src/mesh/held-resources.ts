@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane has sent and we have taken, as a value: an update makes another one, and the old one stays what
-// it was, to be kept where the new one proves unusable.
+// The resources received from the control plane, as an immutable value: an update creates a new one, and the old one is
+// kept if the new one proves unusable.
 
 import { type MeshConfig, meshConfig, meshNames } from "@merlon/policy/mesh"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a member of a mesh keeps on disk: the resources in force, and in a file of its own its key and certificate. With it
-// a proxy starts while the control plane is away, and asks for nothing it already has when the control plane is back.
-// INVARIANT: the versions it then claims to hold are computed from what was read, never read themselves.
+// What a mesh member keeps on disk: the enforced resources, and in a separate file its key and certificate. With it a
+// proxy starts while the control plane is away, and later requests only what it lacks. INVARIANT: the versions it then
+// claims to have are computed from the contents, never read from disk.
 
 import { decodeProxyResource, resourceVersion } from "@merlon/xds"
 import type { WorkloadCredentials } from "@merlon/xds/client"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations from the control plane. A revision is acknowledged when it is enforced and refused as a whole where it
-// cannot be; the control plane may go away at any time, and what is in force stays.
+// Configurations from the control plane. A revision is acknowledged when it is enforced, or rejected as a whole. The
+// control plane may go away at any time; the enforced revision stays.
 
 import { readFileSync, statSync } from "node:fs"
 import { PROXY_RESOURCE } from "@merlon/xds"

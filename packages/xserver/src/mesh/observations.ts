@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane is told of the calls that this proxy sees. A batch is sent again, with the same number, until it
-// is taken; what comes meanwhile is added up. Decisions are told while somebody follows, and found by their id.
+// Reports the observed calls to the control plane. A batch is resent with the same number until it is acknowledged; new
+// calls are added up meanwhile. Decisions are sent while a client follows them, and can be found by id.
 
 import { randomBytes } from "node:crypto"
 import { CallSet, type ObservedCall } from "@merlon/policy/ledger"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps what is in force for the next start. If the disk does not take it, the older state is removed, because it would be
-// enforced after a restart without the control plane; and it is tried again until it succeeds.
+// Saves the enforced state for the next start. If the disk write fails, the older state is removed, because it would be
+// enforced after a restart without the control plane; the write is retried until it succeeds.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { Logger } from "pino"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line per request. Lines are gathered and written together: a write per line would cost more than the rest of the request.
+// One line per request. Lines are batched: a write per line would cost more than the rest of the request.
 
 import type { LineOutput } from "@merlon/xds/runtime"
 

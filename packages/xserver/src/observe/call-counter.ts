@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts calls by their shape. A request that came before costs two looks into maps, by its caller and its path or, where that has
-// an identifier in it, by where its template ends, and builds no text; what a shape is in full is found out when it is new, and
-// told when somebody asks. Callers choose paths, methods and addresses, so each of them has a bound.
+// Counts calls by their shape. A request of a known shape costs two map lookups, by its caller and its path or, if the
+// path has an identifier, by where its template ends, and builds no text. The full shape is computed when it is new and
+// reported on request. Callers choose paths, methods and addresses, so each has a bound.
 
 import {
   type CallRule,

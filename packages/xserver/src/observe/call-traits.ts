@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells calls apart that are counted apart, without building a text for each request.
+// The traits by which calls are counted separately, without building a text for each request.
 
 import type { RuleRef } from "@merlon/policy/authorization"
 import type { Judged } from "../enforcement/verdict.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions as they are made, for as long as somebody follows. In each quarter of a second so many and no more; of the
-// others only their number is told.
+// Streams decisions while a client follows them. At most a fixed number per quarter of a second is sent; the rest is only
+// counted.
 
 import type { DecisionSummary } from "./decisions.js"
 

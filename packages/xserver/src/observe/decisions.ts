@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last decisions, for `explain` by id. Of a refusal the attributes are kept with the program that judged it, so that
-// the explanation can be made when somebody asks; of what was let through only the summary.
+// The last decisions, for `explain` by id. For a denial, the attributes are kept with the program that judged it, so that
+// the explanation can be computed on request; for an allowed request, only the summary.
 
 import { explain, type Program, type RuleRef, ruleName, type Trace } from "@merlon/policy/authorization"
 import type { Attributes } from "@merlon/policy/request"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long requests took, by one label: a histogram whose buckets are plain numbers until somebody reads them.
+// Request durations by one label: a histogram whose buckets are plain numbers until they are read.
 
 import { Histogram, type MetricObjectWithValues, type MetricValueWithName, type Registry } from "prom-client"
 

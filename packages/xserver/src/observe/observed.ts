@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of whatever sees calls: this process, or several workers.
+// The queries that an observer of calls answers: this process, or several workers.
 
 import type { CallReport } from "./call-counter.js"
 import type { DecisionListener } from "./decision-tail.js"

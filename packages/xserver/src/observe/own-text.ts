@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that outlive their request. V8 lets a piece share the text it was cut from, which here is a whole head: what is kept, of
-// whomever's choosing, is a text of its own and no longer than somebody would read.
+// Strings that outlive their request. V8 lets a substring share its parent's memory, here a whole request head, so a kept
+// string is copied and truncated to a readable length.
 
 export const MAX_TEXT = 2_048
 /** V8 copies pieces shorter than this by itself. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a proxy tells of requests, whichever direction they take: a log of lines, counters, spans.
+// How a proxy reports requests of either direction: access log, counters, spans.
 
 export type { SpanContent } from "../trace/otlp.js"
 export { HTTP_VERSIONS } from "../trace/request-span.js"

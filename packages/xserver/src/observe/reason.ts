@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a request ended as it did, in the words of logs and of people. Never part of a reply.
+// Why a request ended as it did, in the wording of logs. Never part of a reply.
 
 import { describeNearMiss, type PolicyRef, type RuleRef, responseDetails } from "@merlon/policy/authorization"
 import { faultText, responseDetail } from "@merlon/policy/tokens"

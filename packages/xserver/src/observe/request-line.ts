@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that was judged here as a line of the access log.
+// An inbound request as a line of the access log.
 
 import type { AccessLogFormat, LogLine } from "./access-log.js"
 import type { RequestRecord } from "./meters.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who calls: requests by the caller's identity and verdict. Only the mesh's authority hands identities out, yet a mesh
-// may have thousands; the first hundred that come have a label of their own, the rest share one.
+// Requests by the caller's identity and verdict. Only the mesh's authority issues identities, yet a mesh may have
+// thousands: the first hundred have their own label, the rest share one.
 
 import type { Registry } from "prom-client"
 import { TalliedCounter, type Tally } from "./tallied-counter.js"

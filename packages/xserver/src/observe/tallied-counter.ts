@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A counter for what every request adds to: adding is one addition to a field, and the registry is told when it is read.
-// Told each time, it would copy, check and hash the labels again, which costs a request more than its judgement.
+// A counter that every request increments: an increment is one addition to a field, and the registry is updated when it
+// is read. Updating the registry each time would copy, check and hash the labels, which costs more than judging the
+// request.
 
 import { Counter, type CounterConfiguration } from "prom-client"
 

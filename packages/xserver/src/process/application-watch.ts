@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the application behind the proxy now and then whether it takes calls: by a request, a connection or a command. One
-// good answer makes it ready; it takes two bad ones to unmake it, since a single lost one says little.
+// Probes the application behind the proxy periodically: by a request, a connection or a command. One success makes it
+// ready; two failures make it unready, since a single failure means little.
 
 import { execFile } from "node:child_process"
 import type { ApplicationProbe } from "@merlon/xds/member"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What enforces a configuration: in this process, or in several workers. Applying is over when no request starts under
-// the old configuration any more, wherever it is enforced; only then may it be acknowledged.
+// What enforces a configuration: this process, or several workers. Applying is complete when no request starts under the
+// old configuration anywhere; only then is it acknowledged.
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"

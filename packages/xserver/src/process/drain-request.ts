@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How another process of the Pod asks xserver to start draining: a file in the folder of its state. A signal would need
-// xserver's process id, which containers that share their processes do not know, and a port would be open to others.
+// How another process of the Pod tells xserver to drain: a file in its state folder. A signal would need xserver's
+// process id, which containers with a shared process namespace do not know, and a port would be open to others.
 
 import { existsSync, mkdirSync, rmSync, watch, writeFileSync } from "node:fs"
 import { join } from "node:path"

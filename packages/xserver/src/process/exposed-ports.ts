@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ports of the application answer at other addresses than loopback, and so past the proxy, by the kernel's list of
-// sockets (`/proc/net/tcp`, `/proc/net/tcp6`). Outside of a Pod nothing leads such connections to the proxy.
+// Which application ports accept connections at other addresses than loopback, and so bypass the proxy, by the kernel's
+// list of sockets (`/proc/net/tcp`, `/proc/net/tcp6`). Outside of a Pod nothing redirects such connections to the proxy.
 
 import { open } from "node:fs/promises"
 import { SocketAddress } from "node:net"

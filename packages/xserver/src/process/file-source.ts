@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a configuration file and the files it names. They are looked at by their time and size: a mounted ConfigMap is
-// replaced by switching a link, which notification by the system does not report.
+// Watches a configuration file and the files it names. Polls modification time and size: a mounted ConfigMap is replaced
+// by switching a symlink, which file notifications do not report.
 
 import { statSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"

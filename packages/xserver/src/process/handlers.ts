@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of one application port with what they share: the pool of connections to the application and the clock of
-// deadlines.
+// The handlers of one application port with what they share: the connection pool to the application and the deadline
+// timer.
 
 import { isDeepStrictEqual } from "node:util"
 import { connectTcp, Http1Pool, Http2Pool } from "@merlon/wire"

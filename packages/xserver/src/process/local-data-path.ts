@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data path in this process: listeners, handlers and everything they share. Applying a configuration builds all that
-// can fail before it replaces anything; the replacing itself is a few assignments.
+// The data path in this process: listeners, handlers and everything they share. Applying a configuration builds
+// everything that can fail before it replaces anything; the replacement is a few assignments.
 
 import { X509Certificate } from "node:crypto"
 import type { Program } from "@merlon/policy/authorization"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory a proxy's process keeps. Large buffers go back to the system when they are freed, and after load they are freed
-// although nothing new is allocated: after two floods of 3,000 connections with 60 KB each, an idle proxy held 77 MB with this
-// collection and 272 without (Node 20), 87 and 121 on Node 24. Its objects live as long as a request, so the young generation of
-// its heap need not grow: V8 would let it take twice 16 MiB (twice 64 since Node 24). Twenty busy connections save 4 to 7 MB by that.
+// Limits the memory that a proxy's process keeps. Large buffers are returned to the system when freed, and a collection
+// runs after load although nothing new is allocated: after two floods of 3,000 connections with 60 KB each, an idle proxy
+// used 77 MB with this collection and 272 without (Node 20), 87 and 121 on Node 24. Objects live as long as a request, so
+// the young generation of the heap need not grow: V8 would let it take twice 16 MiB (twice 64 since Node 24). Twenty busy
+// connections save 4 to 7 MB by that.
 
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"

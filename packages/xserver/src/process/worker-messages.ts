@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What primary and workers say to each other. Every question carries a number, and its answer the same one.
-// Unasked, a worker tells of keys it misses, and of its decisions while somebody follows them.
+// Messages between the primary and its workers. Every query has a number, which its answer repeats. Unprompted, a worker
+// reports missing keys, and its decisions while a client follows them.
 
 import type { Configuration } from "../config/configuration.js"
 import type { DecisionSummary } from "../observe/decisions.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several workers behind one data path: a configuration is applied when every one of them enforces it. A worker that
-// dies is replaced and takes no connection before it has the configuration in force.
+// Several workers behind one data path: a configuration is applied when all of them enforce it. A worker that dies is
+// replaced, and the new one takes no connections before it has the current configuration.
 
 import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of several processes that share the listeners. It knows nothing but what the primary tells it and ends with it.
+// One of several processes that share the listeners. It gets everything from the primary and ends with it.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { DataPath } from "./data-path.js"

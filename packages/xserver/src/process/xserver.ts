@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One xserver from start to end: takes configurations from its source, has them enforced, keeps the last good one, tells
-// the platform whether it is ready, and drains when it is told to stop.
+// One xserver from start to end: takes configurations from its source, has them enforced, keeps the last good one,
+// reports readiness, and drains on shutdown.
 
 import { once } from "node:events"
 import type { Server } from "node:http"

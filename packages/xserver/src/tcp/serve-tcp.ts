@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP through the gate: judged by what is known of the connection, then bytes in both directions as they come, each
-// direction ending by itself. A refusal is a closed connection to which nothing was written. On an undeclared port both
-// sides are watched for HTTP first.
+// TCP through the gate: judged by the attributes of the connection, then bytes in both directions, each direction closing
+// independently. A denied connection is closed without any bytes written. On an undeclared port both sides are watched
+// for HTTP first.
 
 import type { Socket } from "node:net"
 import { connectTcp } from "@merlon/wire"

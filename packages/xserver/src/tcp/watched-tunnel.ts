@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both directions of a tunnel on an undeclared port, until the application has spoken. Until then it may be an HTTP
-// server: what the client sends is forwarded only while nothing in it could be read as a request, and an answer in HTTP
-// ends the tunnel. After other words than HTTP's it is none, and bytes pass as they come.
+// Both directions of a tunnel on an undeclared port, until the application has sent something. Until then it may be an
+// HTTP server: the client's bytes are forwarded only while they could not be a request, and an HTTP response ends the
+// tunnel. Once the application sends anything else, bytes pass unchecked.
 
 import type { Socket } from "node:net"
 import type { HiddenRequest } from "../accept/hidden-request.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits of tests. Each has its own limit, and its failure says what it waited for and what there was instead. How fast
-// something becomes true is no test's business.
+// Waits in tests. Each has its own limit, and its failure says what it waited for and what it found. Tests do not assert
+// how fast something becomes true.
 
 import { setTimeout as sleep } from "node:timers/promises"
 

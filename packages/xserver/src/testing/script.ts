@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process of its own is to run, as one plain script: a loader of TypeScript in each takes longer than what they do.
+// Bundles a test's child process into one plain script: a TypeScript loader in each process would take longer than the
+// test itself.
 
 import { buildSync } from "esbuild"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collector at the other end: OTLP over HTTP in JSON. Its certificate is judged by the roots of the machine and by those
-// that NODE_EXTRA_CA_CERTS adds; it is no member of the mesh.
+// The connection to the collector: OTLP over HTTP in JSON. Its certificate is verified with the machine's roots and those
+// of NODE_EXTRA_CA_CERTS; it is not a member of the mesh.
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"

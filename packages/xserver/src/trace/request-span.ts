@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a span tells of a request that was judged here, with the names of OpenTelemetry's conventions for HTTP servers. No query is
-// told, and no header: they carry tokens.
+// The span of an inbound request, with OpenTelemetry's attribute names for HTTP servers. It contains no query and no
+// header: they carry tokens.
 
 import type { RequestRecord } from "../observe/meters.js"
 import { policyOf } from "../observe/reason.js"

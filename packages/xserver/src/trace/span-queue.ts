@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans on their way to a collector: gathered, sent in batches one after the other, and lost rather than kept without end.
-// INVARIANT: whatever the collector does, no request waits for it, and no more than the queue holds is kept.
+// The queue of spans for a collector: batched, sent one batch at a time, and dropped rather than kept without limit.
+// INVARIANT: whatever the collector does, no request waits for it, and memory is bounded by the queue.
 
 export interface SpanQueueOptions<T> {
   /** Whether they were taken; `again` where the collector may take them later. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asked before us, as callers say it (W3C Trace Context). What is not exactly in that form says nothing: the trace then
-// begins here, and no later reader meets what this one could not read.
+// The caller's trace context (W3C Trace Context). A malformed header is ignored: the trace then begins here, and the
+// malformed value is not passed on.
 
 export interface TraceParent {
   /** 32 lower-case hex digits, not all zero. */

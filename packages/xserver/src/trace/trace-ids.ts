@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of traces and spans, and which of the traces that begin here are recorded.
+// Ids of traces and spans, and the sampling decision for traces that begin here.
 
 import { randomFillSync } from "node:crypto"
 

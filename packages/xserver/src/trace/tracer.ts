@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One span for each request that is to be recorded: a caller's word counts where it gave one, else a share of the traces
-// that begin here. The server behind us gets the decision in either case, so that it makes no other one.
+// One span for each recorded request: the caller's sampling decision counts if there is one, else a fraction of the
+// traces that begin here. The next server gets the decision in either case, so that it does not make its own.
 
 import type { HeaderLines } from "@merlon/policy/request"
 import { collectorAt } from "./collector.js"

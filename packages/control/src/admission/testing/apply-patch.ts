@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a patch makes of an object, for the two operations that admission writes (RFC 6902).
+// Applies a patch to an object, for the two operations that admission writes (RFC 6902).
 
 import type { PatchOperation } from "../review.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions as the API server asks them.
+// Admission requests as the API server sends them.
 
 import type { AdmissionRequest } from "../review.js"
 

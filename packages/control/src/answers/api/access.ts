@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the user may, by the cluster's own rules: one SubjectAccessReview per question.
+// Whether the user is authorized, by the cluster's own rules: one SubjectAccessReview per query.
 
 import type { KubernetesClient } from "../../kubernetes/client.js"
 import { type KubernetesObject, SUBJECT_ACCESS_REVIEWS } from "../../kubernetes/resource-type.js"

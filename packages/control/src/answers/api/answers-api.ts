@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API of answers, behind the aggregation of the cluster's API server: who asks is what that says, whether they may is
-// asked of the cluster, and each user has a share of places, bytes and streams. Every request gets an answer.
+// The answers API, behind the cluster's API aggregation. The front API server authenticates the user, the cluster
+// authorizes the query, and each user has a share of slots, bytes and streams. Every request gets an answer.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { MeshNames } from "@merlon/policy/mesh"

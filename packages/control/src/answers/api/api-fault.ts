@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a question is not answered, as a Status of Kubernetes says it.
+// Why a query is not answered, as a Kubernetes Status.
 
 export class ApiFault extends Error {
   override readonly name = "ApiFault"

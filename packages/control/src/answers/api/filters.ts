@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls and decisions are meant, by the query: `verdict`, `workload`, `caller`, `policy`, `path`, each with a
-// `not-` form, each several times. `*` stands for any text.
+// Filters of calls and decisions from the query string: `verdict`, `workload`, `caller`, `policy`, `path`, each with a
+// `not-` form and repeatable. `*` matches any text.
 
 import { badRequest } from "./api-fault.js"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is followed, in lines as a watch of Kubernetes has them. What was left out and which replicas cannot be heard is told
-// with bookmarks, as is that we live; to whoever shows rows only on request, since it would show those too.
+// A followed answer, one JSON document per line, as in a Kubernetes watch. Bookmarks report omitted entries, unreachable
+// replicas and heartbeats. Clients that ask for tables get bookmarks only on request, since they would print them as
+// rows.
 
 import type { ServerResponse } from "node:http"
 import type { Item } from "./item.js"

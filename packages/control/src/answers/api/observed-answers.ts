@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers about what was seen: calls, decisions, the use of rules, proxies, readiness for mutual TLS. Lists are bounded, and
-// say so where there is more.
+// Answers from observations: calls, decisions, rule usage, proxies, readiness for mTLS. Lists are bounded and say when
+// they are truncated.
 
 import { callKey, type ObservedCall, ruleText, writeCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

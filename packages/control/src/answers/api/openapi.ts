@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API described for programs, in both versions that API servers ask extensions for: one that has neither is told of in
-// the API server's log again and again, and `kubectl explain` knows nothing of it. What a kind holds is told in words;
+// OpenAPI documents of the API, in both versions that API servers request from extensions: without them the API server
+// logs errors repeatedly, and `kubectl explain` does not work. Kinds are described in words;
 // docs/reference/answers-api.md has every field.
 
 import { createHash } from "node:crypto"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that are proved or tried on the policies that are stored, with those of the question laid over them. Read here,
-// worked on in the thread for proofs, where each user has a share; what is not decided by then is said to be so.
+// Answers that are proved or evaluated on the stored policies, overlaid with those of the query. The query is parsed here
+// and evaluated in the proof thread, where each user has a share; what is not decided in time is reported as not decided.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question as its path, verb and query say it.
+// A query, parsed from path, verb and query string.
 
 import { badRequest } from "./api-fault.js"
 import { ANSWERS, type AnswerResource } from "./resources.js"

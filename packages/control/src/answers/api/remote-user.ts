@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks, by the word of the API server in front of us: it has authenticated the user, says so in headers, and proves
-// that it is itself with a certificate of the authority it publishes. INVARIANT: headers of nobody else are believed.
+// The user, as reported by the API server in front of us: it has authenticated the user, sends headers, and proves itself
+// with a certificate of the authority it publishes. INVARIANT: headers of other senders are ignored.
 
 import { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"

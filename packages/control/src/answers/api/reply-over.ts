@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a reply is over: all of it is out, or whoever asked is gone.
+// Resolves when a reply is complete or its client has disconnected.
 
 import type { ServerResponse } from "node:http"
 

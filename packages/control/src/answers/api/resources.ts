@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked: the resources of the API, as discovery tells of them and as roles name them.
+// The resources of the API, as discovery lists them and roles name them.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 

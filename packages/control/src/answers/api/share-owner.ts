@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose share a user takes of. All service accounts of a namespace have one together: whoever may make accounts there would
-// otherwise have as many shares as they like.
+// Whose share a user's requests count against. All service accounts of a namespace share one: otherwise a user who can
+// create accounts there would have any number of shares.
 
 const ACCOUNT = /^system:serviceaccount:([^:]+):[^:]+$/
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as rows, for clients that show what a server gives them without knowing the kind, as `kubectl get` does.
+// Answers as tables, for clients that print what a server sends without knowing the kind, as `kubectl get` does.
 
 import { listOf, objectOf, textOf } from "../../registry/foreign.js"
 import type { Item } from "./item.js"

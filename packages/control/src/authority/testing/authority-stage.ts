@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything an authority stands on, in memory and in the test's hand: API, clock, who leads, what proxies said.
+// In-memory dependencies of an authority, controlled by the test: API, clock, leadership, acknowledgements.
 
 import { createRoot, DEFAULT_TTL_LIMITS, readBundle } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes API in memory, with copies that follow it as reflectors do: a moment later, in order.
+// The Kubernetes API in memory, with copies that follow it as reflectors do: delayed and in order.
 
 import type { Change, Reflected } from "../../kubernetes/reflector.js"
 import { type KubernetesObject, objectKey, type ResourceType } from "../../kubernetes/resource-type.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An API in a test's hands: keeps objects, applies merge patches, shows them to a reflector, fails when told to.
+// An in-memory API for tests: stores objects, applies merge patches, feeds a reflector, and fails on request.
 
 import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { type KubernetesObject, objectKey, type ResourceType } from "../../kubernetes/resource-type.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An issuer for tests: a real HTTP or HTTPS server whose answers can be changed while it runs.
+// An issuer for tests: a real HTTP or HTTPS server whose responses can be changed while it runs.
 
 import { execFileSync } from "node:child_process"
 import { generateKeyPairSync } from "node:crypto"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP server that answers as a test says and remembers what it was asked: for what a real API server would not do on
-// demand.
+// An HTTP server that responds as a test says and records its requests: for behaviour that a real API server does not
+// show on demand.
 
 import {
   createServer,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time that passes when a test says so. Timers fire in order, and what they set off has settled before the next one.
+// Virtual time, advanced by the test. Timers fire in order, and their effects settle before the next one.
 
 import { setImmediate } from "node:timers/promises"
 import type { Time } from "../time.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies as proofs get them, and a statement that some of them break.
+// Policies as proofs get them, and an invariant that some of them break.
 
 import { meshConfig } from "@merlon/policy/mesh"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"

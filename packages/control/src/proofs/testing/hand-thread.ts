@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that answers when told to, or never.
+// A thread that answers when the test says so, or never.
 
 import { EventEmitter } from "node:events"
 import type { Thread } from "../prover.js"

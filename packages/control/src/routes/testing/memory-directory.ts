@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory and documents in memory: what the registry would tell, told by a test.
+// An in-memory directory with documents, filled by a test.
 
 import type { Change } from "../../kubernetes/reflector.js"
 import type { Documents } from "../../policies/documents-in-force.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A registry and the views on it, with everything around them in a test's hands.
+// A registry with views, and dependencies that a test controls.
 
 import { type MeshConfig, meshConfig } from "@merlon/policy/mesh"
 import { encodeProxyResource, type ProxyResource } from "@merlon/xds"

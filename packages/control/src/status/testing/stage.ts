@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The surroundings of a status controller, changed by hand: documents, workloads, proxies and keys that a test sets.
+// Dependencies of a status controller that a test sets by hand: documents, workloads, proxies and keys.
 
 import type { Kind } from "@merlon/policy/resources"
 import { selects } from "@merlon/policy/selection"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One gRPC call on its stream, as its caller sees it: messages out, messages in, a status at the end. The other side may be
-// broken or hostile: of a message no more is kept than may come, and what it does not read runs full.
+// One gRPC call on its stream: messages out, messages in, a status at the end. The peer may be broken or hostile:
+// messages are bounded, and unread data is limited by flow control.
 
 import type {
   Http2Field as Field,

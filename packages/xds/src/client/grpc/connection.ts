@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection to a control plane that has proven itself: calls are streams on it. Whether the other side still
-// lives is asked when it has been silent; where it does not, or goes away, all calls end with the reason.
+// One HTTP/2 connection to an authenticated control plane; calls are its streams. After a silence it sends a ping; if the
+// peer does not answer or goes away, all calls end with the reason.
 
 import type { TLSSocket } from "node:tls"
 import {

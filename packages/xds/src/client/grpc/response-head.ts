@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fields of an answer say (gRPC over HTTP/2, "Responses"): that it is one, and at its end how the call went.
+// Parses the headers and trailers of a gRPC response (gRPC over HTTP/2, "Responses").
 
 import type { Http2Field as Field } from "@merlon/wire"
 import { readMessage, statusName } from "../../wire/status.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh client that holds what it is told, for tests. `refuse` makes it say no.
+// A mesh client for tests that keeps what it receives. `refuse` makes it reject.
 
 import type { Log } from "../../runtime/log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control plane without manners: proves itself as it should, and then says what it is told.
+// A misbehaving control plane for tests: it authenticates correctly and then sends anything the test wants.
 
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One gRPC call on its stream: messages in, messages out, a status at the end. What comes before somebody listens is held as
-// far as the stream's window goes, so a caller that has not proven itself makes us keep no more than that.
+// One gRPC call on its stream: messages in, messages out, a status at the end. Data before the handler listens is limited
+// by the stream's window, so an unauthenticated caller cannot make us keep more.
 
 import type {
   Http2Field as Field,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client's HTTP/2 connection, each of whose streams is a call: how many there may be, whether the client still lives,
-// and how the connection ends.
+// One client's HTTP/2 connection; each stream is a call. Limits the number of calls, checks that the client is alive, and
+// closes the connection.
 
 import type { Http2Field as Field, HeaderListFault as ListFault } from "@merlon/wire"
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of a gRPC call (RFC 9113 section 8.3; gRPC over HTTP/2, "Requests"): what it is about and what it is proven with.
+// Parses the head of a gRPC call (RFC 9113 section 8.3; gRPC over HTTP/2, "Requests"): its method and credentials.
 
 import type { Http2Field as Field } from "@merlon/wire"
 import type { CallHead } from "./call.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gRPC on connections that are through their handshake. It is our own because of what thousands of connections cost: on
-// node:http2 one alone keeps more memory than is promised for a proxy.
+// gRPC on connections after their handshake. This is our own implementation because of memory: a single connection of
+// node:http2 takes more than the memory that is promised for a proxy.
 
 import type { ServerLimits } from "../limits.js"
 import type { Connection } from "../listener.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A delta session with a source in memory and a clock that the test turns.
+// A delta session with an in-memory source and a clock that the test sets.
 
 import { type DeltaRequest, DeltaSession } from "../delta-session.js"
 import type { DeltaResponse } from "../delta-type.js"

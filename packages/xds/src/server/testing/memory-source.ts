@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resources in memory for tests: what everybody sees, by type and name. Records what subscribers are told.
+// Resources in memory for tests, visible to all callers, by type and name. Records acknowledgements.
 
 import type { Caller, ClientNode, Refusal, ResourceSource, Snapshot, Subscriber, VersionedResource } from "../source.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A delta client as the protocol describes one, with a wire in between that delivers when the test says so.
+// A delta client as the protocol describes it, on a connection that delivers when the test says so.
 
 import type { DeltaResponse } from "../delta-type.js"
 import { deltaRig, TYPE } from "./delta-rig.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Authorities and certificates for tests, made in memory: good ones, expired ones, of another trust domain, and with
-// names that no honest authority would sign. Node and openssl read them, so mistakes here do not stay hidden.
+// names that no honest authority would sign. Node and openssl parse them, so mistakes here show up.
 
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
 import type { TlsMaterial } from "../../config/configuration.js"

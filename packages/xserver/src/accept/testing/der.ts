@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the few kinds of DER that certificates are made of, so that tests can make hostile ones as easily as good ones.
+// Writes the few DER types of certificates, so that tests can make hostile ones as easily as good ones.
 
 export function der(tag: number, ...contents: readonly Buffer[]): Buffer {
   const content = Buffer.concat(contents)

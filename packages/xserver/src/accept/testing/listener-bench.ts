@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listeners and clients of them for one file of tests, gone after each of its tests.
+// Listeners and their clients for one test file, closed after each test.
 import { connect as connectTcp, type Socket } from "node:net"
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls"
 import { afterEach } from "vitest"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meters that remember, and let a test wait for what it knows must come.
+// Meters that record events and let a test wait for one.
 
 import { EventEmitter, once } from "node:events"
 import type { LimitName } from "../../limits.js"

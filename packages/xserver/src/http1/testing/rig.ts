@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application, the handler in front of it, and the sockets in between, all real. The listener is the plainest there
-// can be, so that what is tested is the handler.
+// An application, the handler in front of it, and the sockets in between, all real. The listener is minimal, so that
+// tests exercise the handler.
 
 import { EventEmitter, once } from "node:events"
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from "node:http"

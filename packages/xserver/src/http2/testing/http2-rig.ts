@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rig whose HTTP/2 handler stands in front of a real application, and clients that are not ours.
+// A rig with the HTTP/2 handler in front of a real application, and third-party clients.
 
 import { once } from "node:events"
 import { createServer as createHttp1, type RequestListener } from "node:http"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application that tells what it was asked, and what a client sees of it.
+// An application that echoes its requests, and what a client sees of it.
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2"
 import { expect } from "vitest"
 import { type AppListener, ask } from "./http2-rig.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that writes whatever frames a test wants, good ones and others (RFC 9113 section 4.1; RFC 7541 section 6.2.2
-// for headers, never compressed).
+// A client that writes any frames a test wants, valid or not (RFC 9113 section 4.1; RFC 7541 section 6.2.2 for headers,
+// never compressed).
 
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"

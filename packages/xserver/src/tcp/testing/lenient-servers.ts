@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applications that read HTTP more leniently than they should: Node's server with its insecure parser, and Python's with
-// every method. Each tells which requests it was given, and whether they came through the gate's codec.
+// Applications that parse HTTP more leniently than they should: Node's server with its insecure parser, and Python's with
+// every method. Each reports the requests it got, and whether they came through the gate's codec.
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
