@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles each program into one file, with what only some commands need in files of their own, so that a program starts
-// without reading hundreds of modules.
+// Bundles each program into one file, with the parts that only some commands need in separate files, so that a program
+// starts without reading hundreds of modules.
 
 import { existsSync, renameSync, rmSync } from "node:fs"
 import { BESIDE as FRESH, makeBundle, BUILT as OUT } from "./release/bundle-folder.js"

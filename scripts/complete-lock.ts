@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completes package-lock.json after `npm install`. A registry that mirrors only some platforms makes npm leave the other
-// platforms' optional packages out of the lock, and then `npm ci` refuses it. They are entered here with what their
-// names say: where they fit npm fetches them, elsewhere it passes them over.
+// Completes package-lock.json after `npm install`. With a registry that mirrors only some platforms, npm leaves the other
+// platforms' optional packages out of the lock, and then `npm ci` rejects it. This script adds them with what their names
+// say: npm fetches them where they fit and skips them elsewhere.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { missingOptionals, type PackageLock } from "../test/architecture/lock-file.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes `packages/xds/src/generated`: messages and services of xDS, from Envoy's `.proto` files as @grpc/grpc-js-xds
-// ships them and from our own. `--out DIR` writes elsewhere, which is how a test sees whether the committed files are
-// current. Nothing is fetched.
+// ships them and from our own. `--out DIR` writes elsewhere, so that a test can check that the committed files are
+// current. Nothing is downloaded.
 
 import { execFileSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run test:mutants [-- FILTER]`: breaks every line that decides who gets in, one at a time, in a copy of the
-// repository, and runs the tests that must notice. A mutant that survives, or that no longer applies, fails the run.
-// `-- --table` prints the list as THREAT_MODEL.md has it.
+// `npm run test:mutants [-- FILTER]`: breaks every line that decides access, one at a time, in a copy of the repository,
+// and runs the tests that must notice. A mutant that survives, or that no longer applies, fails the run. `-- --table`
+// prints the list of THREAT_MODEL.md.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"

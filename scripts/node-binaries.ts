@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other versions of Node, as npm's packages carry them, kept in the checkout.
+// Other versions of Node, from npm packages, cached in the checkout.
 
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run release`: everything that is handed out, into dist/release, the same bytes from the same commit. With
-// `--version 1.2.3` the manifests and the changelog are brought to that version first; `--dry-run` says what would be
-// written; `--only npm` leaves the executables out, `--only library` the programs altogether. The programs are those that
-// `npm run build` has bundled; `--anew` bundles them again, as a new version does.
+// `npm run release`: writes all release artefacts to dist/release, reproducibly. `--version 1.2.3` first updates the
+// manifests and the changelog; `--dry-run` lists what would be written; `--only npm` leaves out the executables, `--only
+// library` all programs. It uses the programs that `npm run build` bundled; `--anew` bundles them again, as a new version
+// does.
 
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the pictures of the console in docs/images, of a local mesh of its own with the samples, a policy and some calls:
+// Takes the screenshots of the console in docs/images, from its own local mesh with the samples, a policy and some calls:
 // `npx tsx scripts/screenshots.ts`, after `npm run build`. Needs chromium.
 
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs against a real kube-apiserver what otherwise runs against our own cluster: the same commands, the same outcomes.
-// Each suite has a server of its own. Words after the command name files to run instead of all.
+// Runs against a real kube-apiserver the suites that otherwise run against our own cluster: the same commands, the same
+// results. Each suite has its own server. Arguments select files.
 
 import { spawn } from "node:child_process"
 import { startKubernetes } from "../test/kubernetes/kube-apiserver.js"

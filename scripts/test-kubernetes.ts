@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the suites of test/kubernetes on the cluster of KUBECONFIG, or on a node of its own. Words name files to run
-// instead of all. With `--if-possible` a machine that cannot is told so, loudly, and that is no failure.
+// Runs the suites of test/kubernetes on the cluster of KUBECONFIG, or on its own node. Arguments select files. With
+// `--if-possible`, a machine that cannot run them gets a loud message and no failure.
 
 import { spawnSync } from "node:child_process"
 import { readdirSync } from "node:fs"

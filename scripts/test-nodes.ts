@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the suites that meet the network most (xserver, xds, xclient) and the mission on other versions of Node:
-// `npm run test:nodes` on all of them, `npm run test:nodes 24 26` on these, `npm run test:nodes -- --wire 26` only what
-// touches the wire itself. The binaries come from npm. A version that cannot be had is named, and the others run.
+// Runs the suites that use the network most (xserver, xds, xclient) and the mission on other versions of Node: `npm run
+// test:nodes` on all of them, `npm run test:nodes 24 26` on these, `npm run test:nodes -- --wire 26` only the wire
+// suites. The binaries come from npm. A version that cannot be downloaded is named, and the others run.
 
 import { spawnSync } from "node:child_process"
 import { delimiter } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells callers what arrived, in the shapes of httpbin, so that one sees what a proxy changed. Bodies, delays and sizes
-// have limits: the sample stands in networks where anyone may call.
+// Echoes requests in the formats of httpbin, so that users see what a proxy changed. Bodies, delays and sizes are
+// limited, because the sample may run in open networks.
 
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"

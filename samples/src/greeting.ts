@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers with its version, so that one sees which instance a caller was led to.
+// Answers with its version, so that users see which instance was called.
 
 import type { RequestListener } from "node:http"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// The sample `httpbin`: an application that tells what it was asked.
+// The sample `httpbin`: an application that echoes its requests.
 
 import { echo } from "./echo.js"
 import { serve } from "./serve.js"

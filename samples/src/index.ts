@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples are programs; what they are made of is here for whoever wants to run one inside a process.
+// The samples are programs; these exports let tests run them in a process.
 
 export { echo } from "./echo.js"
 export { greeting } from "./greeting.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the samples have in common: where they listen, by flag or environment, and how they stop. SIGTERM ends the
-// listening, lets what is in flight finish, and gives up on what does not.
+// What the samples share: their listening address, from a flag or the environment, and shutdown. SIGTERM stops listening,
+// waits for requests in flight, and then gives up on the rest.
 
 import { createServer, type RequestListener, type Server } from "node:http"
 import type { AddressInfo } from "node:net"

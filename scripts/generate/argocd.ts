@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health check for Argo CD as a patch of its ConfigMap, which holds the script once for each kind.
+// The health check for Argo CD as a patch of its ConfigMap, which contains the script once for each kind.
 
 import { readFileSync } from "node:fs"
 import type { MeshNames } from "@merlon/policy/mesh"

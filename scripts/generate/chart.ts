@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Helm chart, written off the same objects that `merlonctl install` applies: every value becomes a place where Helm
-// puts the user's. The files lie in the repository, and a test fails while they differ from what this makes.
+// Generates the Helm chart from the same objects that `merlonctl install` applies, with a placeholder for every value.
+// The files are committed, and a test fails if they differ from this output.
 
 import {
   defaultValues,

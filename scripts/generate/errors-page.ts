@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error catalogue, from the errors.ts of each package and the tables of the policy library: every code has a heading
-// that can be linked to, its cause and its fix.
+// to link to, its cause and its fix.
 
 import { CLI_ERRORS, EXIT_CODES, PROVED_FINDINGS } from "@merlon/cli"
 import { CLUSTER_ERRORS } from "@merlon/cluster"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of fengari, an interpreter of Lua, that a test uses.
+// The part of fengari, a Lua interpreter, that a test uses.
 
 declare module "fengari" {
   interface State {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference page of a kind, read off its definition: every field with type, default, limits and meaning, an example
-// that validates, and what is refused.
+// Generates the reference page of a kind from its definition: every field with type, default, limits and meaning, an
+// example that validates, and what is rejected.
 
 import {
   apiVersionOf,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The README's five minutes as a terminal that moves: drawn from the page's own blocks, whose output a test compares with
-// what the programs print. Whoever wants no motion sees one scene that stands still.
+// The README's five minutes as an animated terminal, generated from the page's own code blocks, whose output a test
+// compares with the programs. Readers who prefer reduced motion see one static scene.
 
 import { blocks } from "../markdown-blocks.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files stand where in the image. It has no shell, no package manager and nobody to log in as.
+// The files of the image and their paths. It has no shell, no package manager and no login.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

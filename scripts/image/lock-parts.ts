@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes parts.json anew: the newest Node of our line and the newest packages of our Debian, with their checksums.
+// Updates parts.json: the newest Node of our release line and the newest Debian packages, with their checksums.
 
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For which machine a program or library is built, by its own first bytes (ELF, `e_machine`): an image that says arm64 and
-// brings something of amd64 would start nowhere, and nobody who builds on the other machine would notice.
+// The architecture of a program or library, from its ELF header (`e_machine`): an arm64 image with an amd64 file would
+// not start, and a build on the other architecture would not notice.
 
 import type { Entry } from "./tar.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the image is made of besides our own files: Node's program from the package registry and a few libraries from
-// Debian, each at one version with one checksum. Fetched once into a cache folder.
+// The parts of the image besides our own files: Node's binary from the package registry and a few Debian libraries, each
+// pinned by version and checksum. Downloaded once into a cache folder.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"

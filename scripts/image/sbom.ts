@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in the image, in CycloneDX's words: the packages whose code the bundle holds, Node, and Debian's packages.
-// Nothing that only the build needed, and nothing that changes from one build to the next.
+// The SBOM of the image (CycloneDX): the packages in the bundle, Node, and Debian's packages. It contains no build tools
+// and nothing that changes between builds.
 
 import { createHash } from "node:crypto"
 import type { Architecture, Parts } from "./parts.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tar archives as values: read what Debian packages hold, write what an image's layer is. What is written depends on the
-// entries alone (sorted, no times, no owners), so that the same files are the same bytes.
+// Tar archives as values: reads Debian packages, writes image layers. The output depends on the entries only (sorted, no
+// times, no owners), so that equal files give equal bytes.
 
 export type Entry =
   | { readonly path: string; readonly kind: "folder"; readonly mode?: number }

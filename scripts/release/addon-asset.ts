@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A native library inside of an executable. The system loads such code from files only, so it is written to a folder of our
-// own, loaded, and taken away again.
+// A native library inside an executable. The system loads such code from files only, so it is written to a private
+// folder, loaded, and removed.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"

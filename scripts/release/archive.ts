@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archives whose bytes depend on their content alone, so that whoever builds the same commit gets the same file: what lies
-// in a folder as entries, tar under gzip, and `ar` as Debian's packages need it.
+// Archives whose bytes depend on their contents only, so that every build of a commit gives the same file: folder
+// entries, tar under gzip, and `ar` for Debian packages.
 
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { join } from "node:path"

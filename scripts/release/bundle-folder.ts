@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder that our programs are bundled into, and beside them a list of whose code they hold. It lies where `npm run build` has
-// it: names of files in it depend on the way from there to the sources, and on no place beyond this repository.
+// The folder of our bundled programs, with a list of the packages in them. It is the folder of `npm run build`: file
+// names in it depend on the relative path to the sources, and on nothing outside this repository.
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

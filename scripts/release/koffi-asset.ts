@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls the C library, inside of an executable.
+// koffi, which calls the C library, inside an executable.
 
 import { loadAddon } from "./addon-asset.js"
 

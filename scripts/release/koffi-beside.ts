@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls the C library, in a folder beside a bundle: koffi's binaries for the systems that have something to call, without
-// its installer.
+// koffi, which calls the C library, in a folder beside a bundle: its binaries for the systems that use it, without its
+// installer.
 
 import { cpSync } from "node:fs"
 import { join, resolve } from "node:path"

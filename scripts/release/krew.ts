@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifest by which krew installs `kubectl merlon`: where the archives of a release are, with their digests.
+// The krew manifest of `kubectl merlon`: the archives of a release with their digests.
 
 import { stringify } from "yaml"
 import type { Arch } from "./executable.js"

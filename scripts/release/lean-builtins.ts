@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module that is imported from Node has all of its exports read, also those that only exist once somebody asks: fetch and
-// WebSockets behind `node:http`, Web Crypto behind `node:crypto`. A bundle requires these modules instead, and takes the names
-// that it uses: a proxy then weighs less, and is ready sooner.
+// Importing a Node module evaluates all its exports, also lazy ones: fetch and WebSockets behind `node:http`, Web Crypto
+// behind `node:crypto`. A bundle requires these modules instead and takes only the names that it uses: a proxy then needs
+// less memory and starts faster.
 
 import { createRequire } from "node:module"
 import type { Plugin } from "esbuild"

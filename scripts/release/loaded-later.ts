@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two dependencies read tables of Unicode when they are loaded: how wide a text is on a screen, a tenth of what a command of
-// a person took, and RE2's classes of letters, which a proxy never asks for, since it compiles no expression of a
-// MeshService. In a program they are loaded by the first who asks; plain ASCII is as wide as it is long.
+// Two dependencies read Unicode tables when they are loaded: the width of text on a screen, a tenth of a command's
+// runtime, and RE2's letter classes, which a proxy never needs, since it compiles no expression of a MeshService. Bundles
+// load them on first use; plain ASCII is as wide as it is long.
 
 import { resolve } from "node:path"
 import type { Plugin } from "esbuild"

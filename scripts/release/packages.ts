@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two packages for npm: `merlon`, which is both programs with everything they need, so that installing it fetches
-// nothing; and `@merlon/policy`, the library, with what it needs named for npm to fetch.
+// The two npm packages: `merlon`, both programs with all dependencies, so that installing it downloads nothing else; and
+// `@merlon/policy`, the library, with its dependencies listed for npm.
 
 import { readFileSync } from "node:fs"
 import type { ShellFile } from "@merlon/cli"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console's page goes into a bundle as texts: an executable and an image have no folder beside them.
+// Embeds the console's page in a bundle as text: an executable and an image have no folder beside them.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"

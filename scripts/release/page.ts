@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the console's page with Vite, and says whose code is in it. What did not change since the last time is not built again.
+// Builds the console's page with Vite, and lists the packages in it. It is rebuilt only if something changed.
 
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"

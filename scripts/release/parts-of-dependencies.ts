@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of these dependencies a program gets the parts that we use. The whole of undici, with fetch, caches, mocks and WebSockets,
-// took longer to load than anything else that every command of a person waits for; metrics of prom-client's own, and the tracing
-// that those need, were a twelfth of a proxy's script.
+// Bundles only the parts of these dependencies that we use. All of undici, with fetch, caches, mocks and WebSockets, took
+// longer to load than anything else in a command; prom-client's default metrics, and the tracing that they need, were a
+// twelfth of a proxy's script.
 
 import type { Plugin } from "esbuild"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one function of postject that we call; it comes without types.
+// Types of the one function of postject that we call; the package has none.
 
 declare module "postject" {
   export function inject(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded store's binary inside of an executable.
+// The embedded store's native binary inside an executable.
 
 import { loadAddon } from "./addon-asset.js"
 

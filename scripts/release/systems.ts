@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is installed without npm: an archive with the executable, and a Debian package with the same and units for systemd.
+// Packages without npm: an archive with the executable, and a Debian package with the same and systemd units.
 
 import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"

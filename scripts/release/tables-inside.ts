@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables that the API server reads from files go into a bundle as texts, which cost nothing until one is parsed.
+// Embeds the API server's tables in a bundle as text, which costs nothing until one is parsed.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

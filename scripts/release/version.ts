@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new version in every manifest, in the lock, and as a heading of the changelog. Texts in, texts out.
+// Sets a new version in every manifest, in the lock, and as a heading of the changelog. Pure: text in, text out.
 
 const SEMANTIC = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
 

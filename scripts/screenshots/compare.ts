@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a page looks as in its picture: the ground of each part of it and how much is drawn there, not which letters, since
-// fonts differ between machines and times and counts between runs. Chromium itself reads the pictures.
+// Whether a page looks like its screenshot: it compares the background of each area and how much is drawn there, not
+// letters, since fonts differ between machines and times and counts between runs. Chromium decodes the images.
 
 import type { Page } from "playwright-core"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh that the pictures of the console are taken of, and the person who looks at it.
+// The mesh and the user of the console's screenshots.
 
 import type { Browser, Page } from "playwright-core"
 import type { Merlonctl } from "../../test/e2e/local/support/merlonctl.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pictures of the console show. A test looks for the same words and compares what is drawn, so a page that broke is
-// noticed before a picture of it is published.
+// What the console's screenshots show. A test looks for the same words and compares the drawing, so a broken page is
+// noticed before its screenshot is published.
 
 import type { Page } from "playwright-core"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A room that is entered through another must not lead back to it: files that import each other can only be read, moved
-// and tested together. Types count too, since a reader follows them as well.
+// Finds import cycles between folders: files that import each other can only be read, moved and tested together. Type
+// imports count too, since a reader follows them as well.
 
 import { importsOf, type SourceFile } from "./layers.js"
 

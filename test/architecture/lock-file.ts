@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `npm ci` insists on: every optional package that a locked one names is locked too, for every platform; and, before
-// npm 11.11, whom a package takes as its peer is one that suits it.
+// Checks what `npm ci` requires: every optional package that a locked one names is locked too, for every platform; and,
+// before npm 11.11, peer dependencies match.
 
 export interface LockedPackage {
   readonly version?: string

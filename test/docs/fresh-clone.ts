@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clone where nothing was ever built: what this repository holds, and what `npm ci` installs.
+// A clone where nothing was ever built: the repository's files and what `npm ci` installs.
 
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"

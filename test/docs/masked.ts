@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs from one run of a command to the next and says nothing: times, ages, ids, revisions, versions, where files lie,
-// and how wide columns are for it. A page shows such output in a block `output`; everything else of it is compared.
+// Masks output that differs between runs: times, ages, ids, revisions, versions, file paths, and the column widths that
+// depend on them. A page shows such output in an `output` block; everything else of it is compared.
 
 const MASKS: readonly (readonly [what: RegExp, mask: string])[] = [
   [/\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g, "TIME"],

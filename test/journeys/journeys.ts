@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a new user wants to do, each as it is typed, in the order of their files, on one mesh that has no policies.
+// The tasks of a new user, as typed, in the order of their files, on one mesh without policies.
 
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thing we need of the controller manager that does not run here: every namespace has a service account
-// `default`, without which no Pod is let in.
+// Replaces the one part of the controller manager that tests need: every namespace gets a service account `default`,
+// without which no Pod is admitted.
 
 import { ApiError } from "../../packages/control/src/kubernetes/client.js"
 import { connectionFrom } from "../../packages/control/src/kubernetes/connection-from.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real kube-apiserver with its etcd, from the folder that envtest calls KUBEBUILDER_ASSETS, with the flags envtest
-// gives it. It makes its own certificate, which the kubeconfig vouches for.
+// A real kube-apiserver with its etcd, from envtest's KUBEBUILDER_ASSETS folder, with the flags that envtest uses. It
+// generates its own certificate, which the kubeconfig trusts.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { generateKeyPairSync } from "node:crypto"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines that decide who gets in, each with a way to break it and the tests that must notice. `npm run test:mutants`
-// tries them; THREAT_MODEL.md lists them.
+// The lines that decide access, each with a way to break it and the tests that must notice. `npm run test:mutants` tries
+// them; THREAT_MODEL.md lists them.
 
 import { readFileSync } from "node:fs"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person does with a program that is installed somewhere: asks its version, runs a mesh, calls a sample, stops.
+// What a user does with an installed program: prints its version, runs a mesh, calls a sample, stops.
 
 import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a test run with one table of the programs that were missing: how many tests were skipped for each, and what provides it.
+// Ends a test run with a table of missing programs: how many tests were skipped for each, and what provides it.
 
 import type { Reporter, TestModule } from "vitest/node"
 import { isMissing, providerOf } from "./programs.js"

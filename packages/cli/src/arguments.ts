@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of flag values that several commands share. Each refuses what it cannot use in words that fit behind the
+// Parsers of flag values that several commands share. Each rejects invalid values with a message that fits after the
 // flag's name.
 
 import { durationMilliseconds } from "@merlon/policy/shape"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A configuration file says what flags say, under the same names in camel case: one table of options, three ways to set
-// them. A flag wins over the environment, the environment over the file, the file over the default.
+// A configuration file has the same settings as the flags, under the same names in camel case. A flag overrides the
+// environment, the environment the file, and the file the default.
 
 import { nearest } from "@merlon/policy/shape"
 import { messageOf, readUtf8File } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches that the environment sets. To commander any text there means on; people write `false`, and mean off.
+// Boolean switches from the environment. commander treats any value as on; users write `false` and mean off.
 
 import type { Command } from "commander"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where programs that stay put their log: standard error, written before the next thing happens. What cannot be written,
-// since the disk is full or the reader gone, is lost and ends nobody.
+// Where long-running programs write their log: synchronously to standard error. Lines that cannot be written, because the
+// disk is full or the reader is gone, are dropped and stop nothing.
 
 import { fileOutput } from "@merlon/xds/runtime"
 import { type DestinationStream, destination } from "pino"

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// What people type. What runs on machines and in pods is merlond.
+// The program that users type. merlond runs on machines and in Pods.
 
 import { basename } from "node:path"
 import { runProgram } from "./ctl/program.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program of the system with text on its standard input, and waits for its end.
+// Runs a system program with text on its standard input, and waits until it ends.
 
 import { spawn } from "node:child_process"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which version this is: what the programs say, and the tag of the image that is installed and injected. A test holds it to
+// The version: printed by the programs, and the tag of the image that is installed and injected. A test compares it with
 // package.json.
 
 export const VERSION = "0.1.0"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data folder before anything is written to it: the first file that cannot be made would speak of itself, and not of the flag.
+// Checks a data folder before anything is written to it: the error then names the flag, and not the first file that could
+// not be created.
 
 import { accessSync, constants, mkdirSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control plane that goes away and comes back, and what pages say meanwhile.
+// A control plane that stops and comes back, and what pages show meanwhile.
 
 import { describe, expect, it } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"

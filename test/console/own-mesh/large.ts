@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh of a thousand workloads that decides a hundred times a second: what people do there still works. What is shown is
-// bounded; nothing here is about time.
+// A mesh of a thousand workloads with a hundred decisions per second: the console still works. What is shown is bounded;
+// nothing here asserts time.
 
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

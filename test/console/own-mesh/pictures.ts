@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages still look as in the pictures of the documentation, on a mesh as those were taken of; and a page that broke would
-// be noticed. Fonts ship with the page, so every machine draws the same letters.
+// The pages still look like the screenshots of the documentation, on the same kind of mesh, and a broken page is noticed.
+// Fonts ship with the page, so every machine draws the same letters.
 
 import { readFileSync } from "node:fs"
 import type { Browser, Page } from "playwright-core"

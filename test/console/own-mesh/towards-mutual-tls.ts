@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From plaintext to mutual TLS, with the warning, on a mesh where nobody else minds.
+// From plaintext to mTLS, with the warning, on a separate mesh so that other tests are not affected.
 
 import { request } from "node:http"
 import { afterAll, describe, expect, it } from "vitest"

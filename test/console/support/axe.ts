@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What axe finds in a page as it is now, in both themes. They differ in colours and in nothing else (`light-dark()` of our
-// stylesheets), so what is not about colours is asked once.
+// Runs axe on a page, in both themes. They differ only in colours (`light-dark()` in our stylesheets), so checks that are
+// not about colours run once.
 
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"

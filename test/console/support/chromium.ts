@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The browser of the machine, told to speak with nobody but who is tested. Chromium without windows, where the machine has it:
-// thirty pages of their own took a sixth of the CPU that they take with one that could show them.
+// The machine's browser, allowed to connect only to the tested server. Uses headless Chromium if the machine has it:
+// thirty pages took a sixth of the CPU of a full browser.
 
 import { existsSync } from "node:fs"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded before each file that tries the console in a browser.
+// Setup of each test file that uses the console in a browser.
 
 import { existsSync } from "node:fs"
 import { expect, inject } from "vitest"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests at a steady pace, each with a path of its own. What a busy machine does not get done in time is sent later: the
-// pace is what is aimed at, never what is asserted.
+// Sends requests at a steady rate, each with its own path. On a busy machine late requests are sent later: the rate is a
+// goal, never asserted.
 
 const TICK_MS = 50
 const MOST_OPEN = 50

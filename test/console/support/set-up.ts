@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One local mesh and one Chromium for all tests of the console: whoever tests takes a page of its own and writes to
-// namespaces of its own.
+// One local mesh and one Chromium for all tests of the console: each test uses its own page and writes to its own
+// namespaces.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

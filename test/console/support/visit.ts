@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// People at the console: a browser of their own each, signed in by a link or with a token.
+// Users of the console: each has its own browser context, signed in by a link or with a token.
 
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the console's tests share is started by Vitest's own process when the first of their workers asks for it: a mesh that
-// nobody looks at still works, and workers are told things by Vitest only before they start.
+// Vitest's main process starts what the console's tests share when the first worker asks for it: an unused mesh would
+// still take CPU, and Vitest can pass values to workers only before they start.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload behind the gate: tells what it was asked, so that tests see what the application sees.
+// The workload behind the proxy: it echoes its requests, so that tests see what the application sees.
 
 import { createHash } from "node:crypto"
 import { createServer, type Server } from "node:http"

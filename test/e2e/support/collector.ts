@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collector of spans as OTLP over HTTP speaks to one: a real server that keeps what it is sent and answers as it is told.
+// A collector of spans (OTLP over HTTP): a real server that records what it gets and responds as the test says.
 
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

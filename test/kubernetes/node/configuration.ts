@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of a node are told. Every setting that is not a default answers something: a machine may have cgroup
-// v1 and no right to raise priorities, and nothing may leave the node's own network namespace.
+// The configuration of a node's programs. Every setting that is not a default has a reason: a machine may have cgroup v1
+// and no permission to raise priorities, and no traffic may leave the node's own network namespace.
 
 import { CNI_FOLDER } from "./programs.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and kubeconfigs of a node: one authority, and a pair for each who has to prove something to another.
+// Certificates and kubeconfigs of a node: one authority, and a key pair for each component.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"

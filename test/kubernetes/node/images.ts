@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The images that a node is given: ours and the samples', built from this tree for this machine.
+// The images of a node: ours and the samples', built from this tree for this machine.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"

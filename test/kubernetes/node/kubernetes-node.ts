@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole Kubernetes on this machine: etcd, API server, controllers, scheduler, kubelet with containerd, kube-proxy and
-// DNS, in a network namespace of its own that nothing leaves. Ends with `stop`, and leaves nothing behind.
+// DNS, in its own isolated network namespace. `stop` ends it and leaves nothing behind.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"

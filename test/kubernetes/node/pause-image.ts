@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest program there is, which holds a Pod's namespaces and waits for ever, in an image of its own. Written as
-// machine code, so that nobody needs a compiler for four instructions.
+// The pause image: the smallest possible program, which keeps a Pod's namespaces and waits forever. Written as machine
+// code, so that no compiler is needed for four instructions.
 
 import { type BuiltImage, layer, ociArchive } from "../../../scripts/image/oci.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that a node of Kubernetes is made of, and whether this machine has them.
+// The programs of a Kubernetes node, and whether this machine has them.
 
 import { accessSync, constants, existsSync } from "node:fs"
 import { homedir } from "node:os"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version that an upgrade starts from: the commit that MERLON_BEFORE names, else the newest tag. Built once in a folder
-// of its own, from its own sources, and found there again.
+// The version that an upgrade starts from: the commit of MERLON_BEFORE, else the newest tag. Built once from its own
+// sources, in a folder that later runs reuse.
 
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mission's statements in real Pods, with kubectl alone.
+// The mission's requirements in real Pods, with kubectl only.
 
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"

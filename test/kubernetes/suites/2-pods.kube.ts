@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods of every kind in a namespace of the mesh: what starts, what completes, what is refused, what is not protected.
+// All kinds of Pods in a namespace of the mesh: which start, complete, are rejected or are not protected.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends while people work: xserver, the control plane's leader, all of it, the kubelet. Whoever calls notices nothing,
-// and what is enforced stays enforced.
+// Outages under load: xserver, the control plane's leader, the whole control plane, the kubelet. Callers notice nothing,
+// and enforced policies stay enforced.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { beforeAll, describe, expect, inject, it } from "vitest"

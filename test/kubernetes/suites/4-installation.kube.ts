@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chart and merlonctl: both install the same, what they make is taken by the server, and what is removed is gone.
+// The chart and merlonctl: both install the same, the server accepts their objects, and an uninstall removes them.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/kubernetes.md once more, with a kubectl that is three years old: 1.28, of 2023. The node's own is of today. Takes
-// the mesh out of the cluster first, since the page begins without it.
+// docs/kubernetes.md again, with a kubectl that is three years old (1.28, of 2023). Uninstalls the mesh first, since the
+// page begins without it.
 
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API of answers behind a real API server: found, shown and described like any other, with each person's own rights.
+// The answers API behind a real API server: discovered, shown and described like any other, with each user's own
+// permissions.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { apply, kubectl, merlonctl, sample, status, tryKubectl, tryMerlonctl } from "../support/cluster.js"

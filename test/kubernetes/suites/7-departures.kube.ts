@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is deleted: policies that a statement needs, namespaces with all that is in them, and either of them while no control
-// plane runs.
+// Deletion: policies that an invariant needs, namespaces with their contents, and both while no control plane runs.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { answering, apply, kubectl, namespace, ready, sample, tryKubectl } from "../support/cluster.js"

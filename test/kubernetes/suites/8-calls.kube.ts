@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unmodified programs call each other under STRICT: the calls of a Pod are captured and arrive over mutual TLS, under its identity.
-// Nothing in the Pods asks for that: it is the default.
+// Unmodified programs call each other under STRICT: a Pod's calls are captured and arrive over mTLS, under its identity.
+// The Pods have no settings for that: it is the default.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { answering, apiServerAddress, apply, kubectl, namespace, status, tryKubectl } from "../support/cluster.js"

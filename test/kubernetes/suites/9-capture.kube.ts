@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls out of a Pod are captured, by its annotations, its namespace's label and the mesh's setting, and that no application
-// starts before its proxy takes them. A captured call arrives under STRICT; any other gets no answer there.
+// Which outbound calls of a Pod are captured, by its annotations, its namespace's label and the mesh's setting, and that
+// no application starts before its proxy captures. A captured call arrives under STRICT; any other gets no response
+// there.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import {

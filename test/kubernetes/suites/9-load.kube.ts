@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unmodified program calls all the while, its calls are captured, and things change or end: the mesh switches to STRICT, servers
-// roll, go and die, the control plane dies. No request fails that its proxy could have sent again.
+// An unmodified program calls continuously, with captured calls, while the mesh switches to STRICT, servers roll, scale
+// and die, and the control plane dies. No request fails that its proxy could have retried.
 
 import { readdirSync, readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary programs call each other under mesh-wide STRICT with ALLOW by principal, none of them changed: by Service name, headless
-// name, StatefulSet name, cluster IP and Pod IP, over IPv4 and IPv6. Servers answer with what they are told of their caller.
+// Ordinary, unmodified programs call each other under mesh-wide STRICT with ALLOW by principal: by Service name, headless
+// name, StatefulSet name, cluster IP and Pod IP, over IPv4 and IPv6. Servers answer with what they know of their caller.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { isMissing, type ProgramName } from "../../runner/programs.js"

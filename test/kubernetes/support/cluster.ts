@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites do with a cluster, by the programs that people use: kubectl and helm. Requests are made in Pods.
+// What the suites do with a cluster, using kubectl and helm. Requests are made in Pods.
 
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load over connections that are kept: a program in a caller's Pod calls again and again until its standard input ends, and tells
-// how its requests ended. Half of them are POST, which no proxy may send twice once an application may have seen them.
+// Load over kept connections: a program in a caller's Pod calls repeatedly until its standard input ends, and reports the
+// results. Half of the requests are POST, which a proxy must not retry once an application may have seen them.
 
 import { tryKubectl } from "./cluster.js"
 

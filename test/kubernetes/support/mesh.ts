@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every suite but the page's finds: the mesh by the chart, the samples' workloads in it, and a caller outside of it. Each
-// makes sure of it by itself, so that any of them can be run alone; what is there already costs a few seconds.
+// The setup of every suite but the page's: the mesh from the chart, the samples' workloads, and a caller outside the
+// mesh. Each suite ensures it, so that any of them can run alone; an existing setup costs a few seconds.
 
 import { apply, install, kubectl, ready, sample, startCaller } from "./cluster.js"
 

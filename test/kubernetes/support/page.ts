@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/kubernetes.md from its first block to its last, as a reader types them, in one shell, with the kubectl of a folder.
+// Types docs/kubernetes.md from its first block to its last, in one shell, with the kubectl of a folder.
 
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"

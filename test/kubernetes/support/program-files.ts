@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs of this machine for Pods of its own node, which has the files of this machine: what Debian installed in /usr, Node and
-// packages of node_modules, grpcurl, and a Go program that is built here.
+// Programs of this machine for Pods of its own node, which has the machine's files: what Debian installed in /usr, Node
+// and packages of node_modules, grpcurl, and a Go program that is built here.
 
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, realpathSync } from "node:fs"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before the suites: a cluster. The one of KUBECONFIG where that is set, else a node of our own with the images in it.
-// With another's cluster, MERLON_IMAGE and MERLON_SAMPLES_IMAGE name images that it can pull; it must be one that nobody
-// else uses, since the suites install, break and uninstall the mesh there.
+// Provides a cluster for the suites: the one of KUBECONFIG if set, else our own node with the images. With an external
+// cluster, MERLON_IMAGE and MERLON_SAMPLES_IMAGE name images that it can pull; use it for nothing else, since the suites
+// install, break and uninstall the mesh there.
 
 import type { TestProject } from "vitest/node"
 import { buildImages, imagesOfThisTree } from "../node/images.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be meant is refused when it is applied, and nothing of it is stored.
+// Invalid policies are rejected when applied, and nothing of them is stored.
 
 import { describe, expect, it } from "vitest"
 import { ISSUER, policy } from "../support/manifests.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mission, heading by heading, on one mesh: each leaves it as it found it.
+// The mission, heading by heading, on one mesh: each suite restores its state.
 
 import { describe } from "vitest"
 import type { Mission } from "../support/mission.js"

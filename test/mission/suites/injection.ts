@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods get an xserver where their namespace asks for it, and nowhere else.
+// Pods get an xserver if their namespace requests it, and only then.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Mission, succeeded } from "../support/mission.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MeshService: traffic in shares, over mutual TLS, seen by the client inside of the workload `consumer`.
+// MeshService: weighted traffic over mTLS, observed by the client inside the workload `consumer`.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { policy, sample } from "../support/manifests.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes on while parts of the mesh are away. Proxies enforce what they enforced last, also after a restart of their
-// own, and changes count again once the control plane is back.
+// Parts of the mesh stop. Proxies keep enforcing the last policies, also after their own restart, and changes apply again
+// once the control plane is back.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { policy, sample, together } from "../support/manifests.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerAuthentication: whether callers must come with a certificate of the mesh, for all of it or for a namespace.
+// PeerAuthentication: whether callers need a certificate of the mesh, for the whole mesh or a namespace.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { policy, sample, together } from "../support/manifests.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestAuthentication alone: it says which tokens are good, and requires none.
+// RequestAuthentication alone: it defines valid tokens and requires none.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies of the samples in the words of a mesh, and those that the samples do not have.
+// The samples' policies with the names of a mesh, and policies that the samples do not have.
 
 import { readFileSync } from "node:fs"
 import type { MeshNames } from "@merlon/policy"

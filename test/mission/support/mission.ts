@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One local mesh as a person has it: started by `merlonctl up --detach`, spoken to by merlonctl or by kubectl in the same
-// words, called with curl from outside and with xclient from inside. Stopping it also looks for what stayed behind.
-// `MERLONCTL` names another build of the program.
+// One local mesh as a user has it: started by `merlonctl up --detach`, controlled by merlonctl or kubectl, called with
+// curl from outside and with xclient from inside. Stopping it also checks that nothing is left behind. `MERLONCTL` names
+// another build of the program.
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as somebody types it: what it printed and how it ended; or one that runs on, and what it has said so far.
+// Runs a program: its output and exit code; or one that keeps running, and its output so far.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"

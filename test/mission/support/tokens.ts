@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens as `merlonctl jwt` makes them, and the keys of the samples that a published key set verifies.
+// Tokens made by `merlonctl jwt`, and the samples' keys that a published key set verifies.
 
 import { type Mission, succeeded } from "./mission.js"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// One plain JavaScript file of a TypeScript program and its dependencies, so that a process that is started a hundred
+// Bundles a TypeScript program and its dependencies into one JavaScript file, so that a process that is started a hundred
 // times starts quickly: most of a start is finding and compiling modules.
 
 import { renameSync } from "node:fs"

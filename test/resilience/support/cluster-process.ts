@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Starts, asks and kills an API server process, as a client that knows only HTTP: requests with the administrator's
-// certificate, and a watch that ends when the server does.
+// Starts, calls and kills an API server process, as an HTTP client: requests with the administrator's certificate, and a
+// watch that ends with the server.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"

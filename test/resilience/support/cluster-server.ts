@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The real API server as a process that can be killed. Started ahead of time, it waits for one line that says where its
-// data is, then serves and says where. Every further line makes it collect its garbage, for whoever measures memory.
+// The real API server as a process that can be killed. Started in advance, it waits for a line with its data folder, then
+// serves and prints its address. Every further line triggers a garbage collection, for memory measurements.
 
 import { createInterface } from "node:readline"
 import { startCluster } from "../../../packages/cluster/src/cluster.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Writers of the HTTP crash test: each creates, replaces and deletes ConfigMaps of its own through whichever server is
-// up, and tells the ledger what it asked and what it was answered. Also the watcher and the list they are held against.
+// Writers of the HTTP crash test: each creates, replaces and deletes its own ConfigMaps through any running server, and
+// records requests and responses in the ledger. Also the watcher and the list that are compared with it.
 
 import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
 import type { ClusterProcess, KubernetesObject, WatchLine } from "./cluster-process.js"

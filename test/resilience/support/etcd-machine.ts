@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine of a mesh without Kubernetes: a control plane that brings its own API server, on an etcd that others share. It
-// is one process, so all of it dies together, as a machine does.
+// A machine of a mesh without Kubernetes: a control plane with an embedded API server, on a shared etcd. It is one
+// process, so all of it dies together, as a machine does.
 
 import { cpSync } from "node:fs"
 import { join } from "node:path"

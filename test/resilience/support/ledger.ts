@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The bookkeeper of a crash test: what was asked, what was answered, what a watcher saw. Whatever crashed in between,
-// the three must fit: nothing acknowledged is lost, nothing refused happened, nothing is told twice or out of order.
+// The records of a crash test: requests, responses and watch events. Whatever crashed in between, they must be
+// consistent: nothing acknowledged is lost, nothing rejected happened, and no event is repeated or out of order.
 
 export interface Seen {
   revision: number

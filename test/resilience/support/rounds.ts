@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// How often a process is killed: as often as there is time for, and never less than a few times, so that a busy machine
-// makes a shorter proof and not a failure.
+// How often a process is killed: as often as time allows, with a minimum, so that a busy machine runs fewer rounds
+// instead of failing.
 
 import { inject } from "vitest"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The other end of store-server: calls as promises, watch events to one listener, and the kill.
+// The client of store-server: calls as promises, watch events to one listener, and the kill.
 
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { createInterface } from "node:readline"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A process that holds a store and can be killed: JSON lines in, JSON lines out. It says nothing before the store has
-// answered, so what the other side has read was promised. Started ahead of time, it waits for `open`.
+// A killable process with a store: JSON lines in, JSON lines out. It answers only after the store did, so everything that
+// the client has read was acknowledged. Started in advance, it waits for `open`.
 
 import { createInterface } from "node:readline"
 import { openEmbeddedStore } from "../../../packages/cluster/src/store/embedded/open.js"

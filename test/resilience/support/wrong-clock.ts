@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock of a process's own, which a test sets while the process runs. libfaketime stands between the process and the
-// system; timers go on by the clock that nobody can set, as they do when a machine's clock is set.
+// A process with its own wall clock, which a test sets while it runs. libfaketime intercepts the system calls; timers use
+// the monotonic clock, as when a machine's clock is set.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that the workload made as a line of the access log, beside the lines of requests that it got. `direction` tells them apart.
+// An outbound call as a line of the access log, beside the lines of inbound requests. `direction` tells them apart.
 
 import type { CallRecord } from "@merlon/xclient"
 import type { AccessLogFormat, LogLine } from "@merlon/xserver/observe"

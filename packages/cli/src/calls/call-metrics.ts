@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of the calls that a workload makes, for Prometheus. The first hundred Services that are called have a label of their own;
-// the rest share one, and so do all destinations outside of the mesh, because programs choose those.
+// Prometheus metrics of a workload's outbound calls. The first hundred called Services have their own label; the rest
+// share one, and so do all destinations outside the mesh, because programs choose those.
 
 import type { CallRecord, EjectionRecord } from "@merlon/xclient"
 import { CALL_TRANSPORTS, type CallTransport } from "@merlon/xds"

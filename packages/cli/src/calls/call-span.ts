@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a span tells of a request that the workload sent, with the names of OpenTelemetry's conventions for HTTP clients. The span of
-// the server's proxy is its child. It contains no query and no header: they carry tokens.
+// The span of an outbound request, with OpenTelemetry's attribute names for HTTP clients. The span of the server's proxy
+// is its child. It contains no query and no header: they carry tokens.
 
 import type { CallRecord } from "@merlon/xclient"
 import { HTTP_VERSIONS, type SpanContent } from "@merlon/xserver/observe"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The destinations that a workload called since its proxy started, for the control plane to ask for. Bounded: programs choose what
-// they call, so the destination that was called longest ago gives way.
+// The destinations that a workload called since its proxy started, for queries of the control plane. Bounded: programs
+// choose destinations, so the least recently called one is dropped.
 
 import type { CallRecord } from "@merlon/xclient"
 import { type CalledDestination, MAX_DESTINATIONS } from "@merlon/xds"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes known of the calls that a workload makes: lines of the access log, metrics and spans, by the same options as for the
-// requests that it gets, and the destinations that the control plane asks for.
+// Reports a workload's outbound calls: access log, metrics and spans, with the same options as for inbound requests, and
+// the destinations for the control plane.
 
 import type { HeaderLines } from "@merlon/policy/request"
 import type { CallObserver, CallRecord, CallTrace, EjectionRecord } from "@merlon/xclient"

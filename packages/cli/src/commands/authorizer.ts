@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond authorizer`: answers the authorization questions of gateways by the policies that select it. It joins the mesh, or runs
-// alone, as an xserver does; only its requests are questions, and are answered instead of forwarded.
+// `merlond authorizer`: answers the authorization queries of gateways by the policies that select it. It joins the mesh,
+// or runs alone, like an xserver; only its requests are queries, which are answered instead of forwarded.
 
 import { FORWARD_AUTH, type ForwardAuthKind, Gateways, type GatewayTrust } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"

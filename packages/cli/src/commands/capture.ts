@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond capture`: leads what comes to a pod's ports to its xserver, and on request the pod's own calls to its proxy, in
-// the pod's own network. Injection with `--capture redirect` adds it as an init container.
+// `merlond capture`: redirects a Pod's inbound connections to its xserver, and on request its outbound calls to its
+// proxy, in the Pod's own network. Injection with `--capture redirect` adds it as an init container.
 
 import {
   type CaptureChoices,

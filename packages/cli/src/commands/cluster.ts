@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
+// `merlond cluster`: the Kubernetes-compatible API server alone, on its embedded store or on etcd.
 
 import { type Cluster, startCluster } from "@merlon/cluster"
 import { messageOf } from "@merlon/xds/runtime"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond drain`: the `preStop` hook of an injected proxy. Tells its xserver that the Pod terminates, and, where the
-// platform does not end containers in order, returns only when the application has stopped listening.
+// `merlond drain`: the `preStop` hook of an injected proxy. Tells its xserver that the Pod terminates. Where the platform
+// does not stop containers in order, it returns only when the application has stopped listening.
 
 import { connect, isIP } from "node:net"
 import { requestDrain } from "@merlon/xserver/drain"

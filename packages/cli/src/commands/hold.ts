@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond hold`: runs any program as one that ends when its supervisor does, with everything it has started. The programs of
-// a local mesh that are not ours run under it, because they cannot load our parent watchdog.
+// `merlond hold`: runs any program and ends it, with everything it has started, when its supervisor ends. A local mesh
+// runs programs that are not ours under it, because they cannot load our parent watchdog.
 
 import { spawn } from "node:child_process"
 import { constants } from "node:os"

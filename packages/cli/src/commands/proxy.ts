@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond proxy`: both directions of one workload in one process. Inbound is xserver as it is. Outbound takes the calls of the
-// workload, redirected by the network of its Pod or sent here by `http_proxy`, and carries them under the identity of the workload.
+// `merlond proxy`: both directions of one workload in one process. Inbound is xserver. Outbound takes the calls of the
+// workload, redirected by its Pod's network or sent by `http_proxy`, and makes them under the workload's identity.
 
 import type { Socket } from "node:net"
 import { type Destination, type Libc, loadLibc } from "@merlon/wire/native"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond repair-store`: shows what a damaged embedded store has lost, and keeps the rest if a person accepts the loss.
+// `merlond repair-store`: shows what a damaged embedded store has lost, and keeps the rest if the user accepts the loss.
 
 import { repairEmbeddedStore } from "@merlon/cluster/store"
 import { Command } from "commander"

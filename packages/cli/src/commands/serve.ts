@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond serve`: the control plane, on the cluster it is pointed at, or on one of its own.
+// `merlond serve`: the control plane, on the configured cluster or with an embedded one.
 
 import { type ProxyResources, proxyResources } from "@merlon/control/admission"
 import { PROOF_BUDGET_MS } from "@merlon/control/proofs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond wait`: the `postStart` hook of an injected proxy that is a plain container. Returns when the proxy is ready, so
-// that the kubelet starts the application after it and no call out of the application comes too early.
+// `merlond wait`: the `postStart` hook of an injected proxy that is a plain container. Returns when the proxy is ready,
+// so that the kubelet starts the application after it and no call of the application comes too early.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond xclient`: runs inside a workload; shows the routes it would take, calls by them, or lets other programs do so.
+// `merlond xclient`: runs inside a workload; shows its routes, calls by them, or lets other programs do so.
 
 import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
 import { type Bootstrap, readBootstrap } from "@merlon/xds/member"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond xserver`: the inbound proxy of one workload. `merlond proxy` runs the same with the calls of the workload beside it.
+// `merlond xserver`: the inbound proxy of one workload. `merlond proxy` runs the same and also handles the workload's
+// outbound calls.
 
 import type { Subscription } from "@merlon/xds/client"
 import { type Bootstrap, readBootstrap } from "@merlon/xds/member"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of merlonctl. Only the one that is asked for is loaded; the others are known by their summary.
+// The commands of merlonctl. Only the requested one is loaded; the others are known by their summary.
 
 import type { Command } from "commander"
 

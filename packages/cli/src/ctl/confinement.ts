@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a question may read. People who type a command may name any file and cluster. A program that asks on somebody's
-// behalf is confined to folders, links that lead out of them are not followed, and the cluster is used only if that was
-// allowed.
+// Which files and clusters a query may read. A user who types a command may name any. A program that asks on behalf of a
+// user is confined to folders, symlinks out of them are not followed, and the cluster is used only if allowed.
 
 import { realpath } from "node:fs/promises"
 import { isAbsolute, relative, resolve, sep } from "node:path"

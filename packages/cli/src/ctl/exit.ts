@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command ends, for scripts: an exit code, and for an error a code of the catalogue (docs/reference/errors.md).
+// How a command exits: an exit code, and for an error a code of the catalogue (docs/reference/errors.md).
 
 import { CLI_ERRORS, type CommandErrorCode, type ExitCode } from "../errors.js"
 

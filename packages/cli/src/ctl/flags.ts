@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags that mean the same in every command: where the cluster is, which mesh, and how results are printed.
+// Flags that mean the same in every command: the cluster, the mesh, and the output format.
 
 import { type Command, InvalidArgumentError, Option } from "commander"
 

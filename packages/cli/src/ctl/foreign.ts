@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking into values that a server sent: whatever is not of the shape asked for reads as empty.
+// Reads values from a server: a value of the wrong type reads as empty.
 
 export type Fields = { readonly [field: string]: unknown }
 

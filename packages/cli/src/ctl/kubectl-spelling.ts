@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kubectl takes `--wait=false` and `--ignore-not-found=true`; whoever has that in a script or in the fingers is
-// understood here too.
+// Accepts kubectl's spelling `--wait=false` and `--ignore-not-found=true`, because scripts and users are used to it.
 
 import type { Command } from "commander"
 

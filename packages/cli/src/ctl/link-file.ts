@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page that leads a browser to a link with a secret. Other users of a machine see the arguments of every process, so the
-// browser is given the name of a file that only its owner can read.
+// An HTML page that redirects a browser to a link with a secret. Other users see the arguments of every process, so the
+// browser gets the name of a file that only its owner can read.
 
 import { join } from "node:path"
 import { writePrivateFile } from "@merlon/xds/runtime"

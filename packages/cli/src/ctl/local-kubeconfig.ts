@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kubeconfig of the local mesh: in the data folder that is named, else found from anywhere below the folder it was
-// started in.
+// Finds the kubeconfig of the local mesh: in the given data folder, else in the current folder or one above it.
 
 import { lstatSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"

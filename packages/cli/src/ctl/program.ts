@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of merlonctl: finds the command, reads its flags, and turns whatever goes wrong into one sentence and
-// an exit code.
+// The command line of merlonctl: finds the command, parses its flags, and turns any failure into one sentence and an exit
+// code.
 
 import { Command, CommanderError } from "commander"
 import { describeError } from "../describe-error.js"

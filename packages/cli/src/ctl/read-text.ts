@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a file, or of standard input where the file is `-`. Standard input is read as a stream: it may be a pipe
-// that has nothing yet.
+// Reads a file, or standard input if the file is `-`. Standard input is read as a stream: it may be a pipe without data
+// yet.
 
 import { isUtf8 } from "node:buffer"
 import { readFile, stat } from "node:fs/promises"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command works with once it knows which cluster is meant.
+// What a command needs once its cluster is known.
 
 import type { Api } from "@merlon/control/kubernetes"
 import type { MeshNames } from "@merlon/policy/mesh"

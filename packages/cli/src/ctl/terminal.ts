@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command says: results on standard output, everything else on standard error, colour only where a terminal shows
-// it. Text that comes from elsewhere goes through `visible` first: it could move the cursor and paint over the truth.
+// The output of a command: results on standard output, everything else on standard error, colour only on a terminal.
+// External text goes through `visible` first, because control characters could overwrite what is shown.
 
 import { Ansis } from "ansis"
 

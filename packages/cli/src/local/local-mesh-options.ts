@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a local mesh is told before it starts.
+// Options of a local mesh.
 
 import type { LayoutRequest } from "./layout/layout.js"
 import type { Programs } from "./processes/programs.js"

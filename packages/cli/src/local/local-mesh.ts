@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One local mesh from start to end, alone on its data. Whatever goes wrong while it starts, nothing of it stays behind; what
-// runs is written down all the time, for other commands and for the one that comes after a crash.
+// One local mesh from start to end, with exclusive use of its data folder. If the start fails, nothing is left running.
+// Its state is recorded continuously, for other commands and for recovery after a crash.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { CommandError } from "../ctl/exit.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to the cluster of a local mesh, whatever else the environment points at.
+// A connection to the local mesh's cluster, whatever the environment points at.
 
 import { join } from "node:path"
 import { withSession } from "../ctl/connect.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt to bring a local mesh up: cluster and control plane, the samples with a proxy each, the ingress ports. This is the
-// only place where its parts meet. What was cleared away starts nothing more.
+// One attempt to start a local mesh: cluster and control plane, the samples with a proxy each, the ingress ports. This is
+// where its parts are wired. After a cleanup it starts nothing more.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

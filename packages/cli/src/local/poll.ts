@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for something that nobody announces.
+// Polls until a condition is true.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { CommandError } from "../ctl/exit.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person sees while a mesh starts and stops: a line for each step that is done; on a terminal also what is being
-// done, with something that moves.
+// The progress of starting and stopping a mesh: one line per completed step; on a terminal also the current step, with a
+// spinner.
 
 import { paintError, tell, visible } from "../ctl/terminal.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person wants to know once a mesh runs: what is where, and what to try next.
+// The summary after a mesh has started: what is where, and what to try next.
 
 import { relative } from "node:path"
 import { Columns } from "../ctl/output/columns.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `merlonctl` is typed where a person stands: by its name, by npx, or by node and its path. What we tell people to try
-// must work as it is written.
+// How the user types `merlonctl`: by its name, by npx, or by node and its path. The commands that we suggest must work as
+// printed.
 
 import { accessSync, constants } from "node:fs"
 import { delimiter, isAbsolute, join, relative } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of `merlonctl up` as arguments, for the supervisor that runs in the background.
+// The flags of `merlonctl up` as arguments for the background supervisor.
 
 import type { LayoutRequest } from "./layout/layout.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kube-apiserver's flags of an OpenID Connect issuer, for whatever command brings a cluster of our own.
+// kube-apiserver's OpenID Connect flags, for every command that starts an embedded cluster.
 
 import type { OidcFlag, OidcOptions, OidcValues } from "@merlon/cluster"
 import { type Command, Option } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key with which links to the console are made: in the data folder, readable by its owner, who has the administrator's
+// The key that signs links to the console: in the data folder, readable by its owner, who has the administrator's
 // kubeconfig there anyway.
 
 import { randomBytes } from "node:crypto"

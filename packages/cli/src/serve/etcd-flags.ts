@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An etcd instead of the embedded store, for the commands that bring a cluster of our own: several of them over one state.
+// Flags to use etcd instead of the embedded store, for the commands that start a cluster: several of them can share one
+// state.
 
 import type { Store } from "@merlon/cluster/store"
 import { type Command, Option } from "commander"

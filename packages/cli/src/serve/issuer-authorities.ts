@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of `--jwks-ca`. Fail closed, and at the start: a file that holds no certificate would only be noticed when the
-// first issuer is refused.
+// Reads the file of `--jwks-ca`. Fails at startup: a file without certificates would otherwise be noticed only when the
+// first issuer is rejected.
 
 import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of an issuer for the console. Fail closed, and at the start: half of them would only be noticed by the first person
-// who cannot sign in.
+// The console's OIDC flags. Fails at startup: an incomplete set would otherwise be noticed only by the first user who
+// cannot sign in.
 
 import type { OidcOptions } from "@merlon/console"
 import { messageOf, readUtf8File } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this machine reaches what listens on an address: on that address, and on loopback where it is every address.
+// The address at which this machine reaches a listener: its own address, or loopback if it listens on every address.
 
 import { isIPv6 } from "node:net"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console beside a control plane or by itself: who may sign in how, and with whose rights the API is asked then.
+// The console, beside a control plane or alone: who can sign in and how, and whose permissions API requests use.
 
 import type { Console, OidcOptions } from "@merlon/console"
 import type { OneTimeCodes } from "@merlon/console/one-time-codes"

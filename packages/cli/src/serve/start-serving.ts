@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From flags to a running control plane: finds the cluster or brings one, and connects to it as any client would.
+// From flags to a running control plane: finds the cluster or starts one, and connects to it like any client.
 
 import { hostname } from "node:os"
 import { join, resolve } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the steps of a composite action of GitHub as they are written, on this machine: expressions, outputs, summary and the
-// end at the first step that fails. Steps that use other actions are listed and not run.
+// Runs the steps of a composite GitHub Action on this machine as written: expressions, outputs, summary, and stopping at
+// the first failed step. Steps that use other actions are listed and not run.
 
 import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"

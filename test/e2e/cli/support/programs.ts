@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real merlonctl and the real kubectl against a cluster of their own.
+// The real merlonctl and kubectl against a cluster of their own.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"

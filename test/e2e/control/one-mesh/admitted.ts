@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running control plane lets into the cluster, as people meet it: the real kubectl, what it prints, and what is
-// stored then.
+// What a running control plane admits into the cluster, with the real kubectl: its output, and what is stored.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { names } from "../support/cluster-api.js"

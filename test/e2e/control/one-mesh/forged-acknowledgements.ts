@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One workload acknowledges what only another was sent, on the real stream port and with a certificate of its own. Both run
-// under one service account, so their Pods alone tell them apart. What a policy's status says must come from its own proxies.
+// A workload acknowledges what only another was sent, on the real stream port and with its own certificate. Both use one
+// service account, so only their Pods distinguish them. A policy's status must only count its own proxies.
 
 import { makeSigningRequest } from "@merlon/identity"
 import { PROXY_RESOURCE } from "@merlon/xds"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change on its way to proxies and back into the policy's status, with a control plane that is a process and proxies
-// on real streams: who is sent what, and what people are told of those who have not answered.
+// A change on its way to proxies and back into the policy's status, with a control plane process and proxies on real
+// streams: which proxy gets what, and what the status says about proxies that have not acknowledged.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { type BareProxy, refuse } from "../support/bare-proxy.js"

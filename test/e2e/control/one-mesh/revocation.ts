@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody is no longer believed: what an edit of one ConfigMap does to connections, streams and certificates.
+// Revocation: the effect of editing one ConfigMap on connections, streams and certificates.
 
 import { X509Certificate } from "node:crypto"
 import { once } from "node:events"

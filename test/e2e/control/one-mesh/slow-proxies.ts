@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxies that are slow, mute or very many: what that costs the others, and what people are told.
+// Proxies that are slow, silent or very many: the cost for the others, and what the status says.
 
 import { beforeAll, describe, expect, it } from "vitest"
 import { policyTypes } from "../../../../packages/control/src/kubernetes/resource-type.js"

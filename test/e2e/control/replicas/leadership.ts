@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two replicas on one cluster: proxies on both, one who leads, and what happens when that one is killed.
+// Two replicas on one cluster: proxies on both, one leader, and what happens when the leader is killed.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { VALIDATING_WEBHOOKS } from "../../../../packages/control/src/kubernetes/resource-type.js"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy that enforces nothing and answers as a test wants: later, never, or with a refusal. What it was sent is kept.
+// A proxy that enforces nothing and responds as a test wants: later, never, or with a rejection. It records what it
+// received.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import { MeshClient, type Update } from "@merlon/xds/client"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster as its administrator has it: documents in and out, and the real kubectl beside.
+// A cluster with its administrator's credentials: documents in and out, and the real kubectl.
 
 import { meshNames } from "@merlon/policy"
 import { expect, vi } from "vitest"

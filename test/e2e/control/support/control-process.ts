@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real `merlond serve`, and a real `merlond cluster`, that keep their ports and data when they are started again.
+// A real `merlond serve`, and a real `merlond cluster`, that keep their ports and data across restarts.
 
 import { join } from "node:path"
 import { freePort } from "../../../../packages/cluster/src/store/testing/free-port.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between a proxy and the control plane and looks at the wire: the length of every TLS record on its way down.
+// A relay between a proxy and the control plane that records the length of every TLS record to the proxy.
 
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process with grpc-js-xds, which is not ours: one channel to the target in its arguments, for all its life. A line on
-// standard input asks for calls, a line on standard output says who answered how often.
+// A process with grpc-js-xds, a third-party xDS client: one channel to the target in its arguments, for its whole life. A
+// line on standard input requests calls, a line on standard output reports who answered how often.
 
 import { createInterface } from "node:readline"
 import { credentials, Metadata } from "@grpc/grpc-js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The foreign client as a test sees it. grpc-js-xds knows no TLS towards its control plane, so it reaches the mesh port
-// through a tunnel that holds the client's certificate, as stunnel would.
+// The third-party client in a test. grpc-js-xds does not support TLS to its control plane, so it reaches the mesh port
+// through a tunnel with the client's certificate, like stunnel.
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
 import { once } from "node:events"

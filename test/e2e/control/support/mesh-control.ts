@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster and a whole control plane in this process: the embedded API, admission, registry, authority and the mesh port
-// with real TLS. Tests write documents and hold certificates; they know nothing of what is behind.
+// with real TLS. Tests write documents and use certificates, and depend on nothing inside.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

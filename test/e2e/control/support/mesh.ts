@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole mesh for a test: a control plane process on a folder of its own, its cluster, and workloads that are declared
-// as the test goes. Everything that was started ends with `close`.
+// A whole mesh for a test: a control plane process with its own folder, its cluster, and workloads that the test
+// declares. `close` ends everything that was started.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real `merlond` process: what it says, how it ends. `MERLOND` names another build of it.
+// A real `merlond` process: its output and how it ends. `MERLOND` names another build of it.
 
 import { type ChildProcess, spawn } from "node:child_process"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks one replica for answers, as the cluster's API server would on behalf of a user: with the certificate by which that is
-// known, and the user in headers. So a test chooses who answers, where a cluster would send it to any.
+// Queries one replica as the cluster's API server would on behalf of a user: with the API server's certificate, and the
+// user in headers. So a test chooses the replica, while a cluster would pick any.
 
 import { readFileSync } from "node:fs"
 import { request } from "node:https"

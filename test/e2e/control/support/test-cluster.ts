@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster a test stands on: one of ours, made for it, or the one that `CLUSTER_KUBECONFIG` names, such as a real
-// kube-apiserver. There the control plane gets an account with the rights we tell people to give it, and no others.
+// The cluster of a test: our own, or the one of `CLUSTER_KUBECONFIG`, such as a real kube-apiserver. There the control
+// plane gets an account with exactly the documented permissions.
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"

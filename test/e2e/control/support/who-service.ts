@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest gRPC service there is: it says who answered.
+// A minimal gRPC service: it answers with its name.
 
 import {
   type Client,

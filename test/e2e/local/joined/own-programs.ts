@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A person's own program in the local mesh: started, called, changed, broken, stopped. All tests are about the same, in their
+// A user's own program in the local mesh: started, called, changed, broken, stopped. All tests use the same program, in
 // order.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second machine joins by an invitation: a network of its own where this system lets us make one, else another loopback
-// address. Nothing is copied but one word.
+// A second machine joins with an invitation: in its own network namespace if the system allows it, else on another
+// loopback address. Only the invitation is copied.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { randomInt } from "node:crypto"

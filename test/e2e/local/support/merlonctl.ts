@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A local mesh as a person has it: a data folder, and `merlonctl` as a process of its own for everything.
+// A local mesh as a user has it: a data folder, and `merlonctl` as a separate process for everything.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"

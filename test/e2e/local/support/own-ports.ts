@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags that give a mesh ports and addresses of its own. Every listener gets one: where a test leaves one out, its mesh
-// takes the usual port, and a mesh that another test starts takes it away between two starts of the first.
+// Flags that give a mesh its own ports and addresses. Every listener gets one: otherwise a mesh would take the usual
+// port, and another test's mesh could take it between two starts.
 
 import { randomInt } from "node:crypto"
 import { claim } from "../../../../packages/cluster/src/store/testing/claim.js"

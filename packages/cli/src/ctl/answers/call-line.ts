@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for the shell that sends a witness: curl for what anybody can send, xclient where an identity of the mesh calls, and
-// curl in a Pod where the mesh is Istio.
-// What no line can say (an address, a token of an issuer whose keys we do not have) stands in capitals or behind a `#`.
+// A shell command that sends a witness: curl for what any client can send, xclient if the caller has a mesh identity, and
+// curl in a Pod if the mesh is Istio. What no command can set (an address, a token of an issuer whose keys we do not
+// have) is in capitals or in a `#` comment.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy/proof"

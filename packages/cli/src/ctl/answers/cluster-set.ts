@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies and workloads of a running cluster, as a set that questions can be asked about.
+// The policies and workloads of a running cluster, as the input of queries.
 
 import type { ProofWorkload } from "@merlon/policy/proof"
 import { KINDS, type PolicyDocument, validate } from "@merlon/policy/resources"

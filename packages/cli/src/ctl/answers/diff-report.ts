@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of policies does, for programs, for people and for a pull request.
+// The effect of a policy change, for programs, for people and for a pull request.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings for people, for programs, for GitHub's annotations, and as SARIF 2.1.0 for whatever shows that.
+// Findings for people, for programs, as GitHub annotations, and as SARIF 2.1.0.
 
 import { FINDINGS } from "@merlon/policy/analysis"
 import { WARNINGS } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a set of policies, from rules of thumb and by proof, each with the place where it stands.
+// Problems of a set of policies, from heuristics and by proof, each with its position.
 
 import { analyze, type Severity } from "@merlon/policy/analysis"
 import type { RuleRef } from "@merlon/policy/authorization"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer was read from. One rule for all commands that answer about policies: the answer states how many policies
-// and workloads it read and what it skipped. If it skipped anything that could matter, or read nothing, it claims no proof
+// The inputs of an answer. One rule for all commands that answer about policies: the answer states how many policies and
+// workloads it read and what it skipped. If it skipped anything that could matter, or read nothing, it claims no proof
 // and the command exits with 4.
 
 import { EXIT } from "../exit.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kustomization beside manifests: what would be applied is what `kustomize build` makes of them. An answer about the
-// files themselves is true only where the kustomization does nothing but list files that were read.
+// Detects a kustomization beside manifests: what is applied is the output of `kustomize build`. An answer about the files
+// is only true if the kustomization does nothing but list files that were read.
 
 import { posix } from "node:path"
 import { fieldsOf, listOf, textOf } from "../foreign.js"

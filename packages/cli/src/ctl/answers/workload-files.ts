@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads that a question is about, from Pods or from what makes Pods. Namespace, labels, service account and ports
-// count; Services beside them say what callers call the workload, and which policies that name Services select it.
+// The workloads of a query, from Pods or from workload manifests. Namespace, labels, service account and ports count;
+// Services beside them give the workload's host names, and the policies that target these Services.
 
 import { applicationPorts, runnerOf, udpPorts } from "@merlon/control/registry"
 import type { MeshNames } from "@merlon/policy/mesh"

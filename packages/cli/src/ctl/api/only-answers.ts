@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in front of an API, or in its place, may answer 200 with JSON of its own. Taken for an answer it would be an
-// empty list, and "nothing found" or "reaches nothing (proved)" be said of what nobody has seen.
+// A proxy in front of an API, or in its place, may answer 200 with JSON of its own. Read as an answer that would be an
+// empty list, and the command would report "nothing found" or "reaches nothing (proved)" without having seen anything.
 
 import { type Api, ApiError, type ApiRequest, statusError } from "@merlon/control/kubernetes"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of an object or a list of them, of names that a person typed.
+// The path of an object or a list, from names that a user typed.
 
 import { isPathSegment, type Place, type Query, resourcePath } from "@merlon/control/kubernetes"
 import type { Resource } from "../catalog/resource.js"

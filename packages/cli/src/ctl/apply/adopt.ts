@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields that kubectl applied on the client's side are taken over as ours before the server merges. Otherwise a field
-// that was dropped from the file would stay, as the server would think that kubectl still wants it.
+// Takes over fields that kubectl applied client-side before the server merges. Otherwise a field that was removed from
+// the file would stay, because the server would think that kubectl still owns it.
 
 import type { AnyObject } from "../catalog/resource.js"
 

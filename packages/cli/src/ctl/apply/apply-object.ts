@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One document to the server by server-side apply, and what that changed. Where a person's own earlier command set a
-// field, the file wins, as with kubectl; where a controller or another tool did, the conflict is told and nothing changes.
+// Applies one document with server-side apply and reports the change. If the user's own earlier command set a field, the
+// file wins, as with kubectl; if a controller or another tool did, the conflict is reported and nothing changes.
 
 import { isDeepStrictEqual } from "node:util"
 import { type Api, ApiError } from "@merlon/control/kubernetes"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits until the very generation that was written is `Ready`: valid, with workloads to protect and the keys it needs, and
-// enforced by proxies that nobody can go around. A statement about policies is waited for until it holds. Where waiting is in vain it says so at once, else what was missing last.
+// Waits until the written generation is `Ready`: valid, with workloads to protect and the keys it needs, and enforced by
+// proxies that cannot be bypassed. For an invariant, until it holds. If waiting is pointless it fails at once, else at
+// the timeout with what is still missing.
 
 import { KINDS } from "@merlon/policy/resources"
 import { pathOf } from "../api/path.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kubectl remembers on an object of how it was last applied. We write it too, byte for byte, so that the two can be
-// used in turns: kubectl finds out by it which fields were removed from the file.
+// kubectl's record of how an object was last applied. We write it too, byte for byte, so that both tools can be used in
+// turns: kubectl finds removed fields with it.
 
 import type { AnyObject } from "../catalog/resource.js"
 

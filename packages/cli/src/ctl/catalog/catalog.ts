@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cluster serves, asked for as late and as narrowly as a command allows: our own kinds need no question, a
-// document names its group, and only a word that nobody knows yet makes us ask for everything.
+// The kinds that the cluster serves, requested as late and as narrowly as possible: our own kinds need no request, a
+// document names its group, and only an unknown name requires full discovery.
 
 import { type Api, ApiError } from "@merlon/control/kubernetes"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own kinds, known without asking a server: the commands that people type most take one request less, and a cluster
-// that lacks the kinds can be told from a word that was mistyped.
+// Our own kinds, known without discovery: common commands need one request less, and a cluster that lacks the kinds can
+// be distinguished from a typo.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, servedVersions } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind of object that an API serves, and how people call it.
+// A kind of object that an API serves, with its names.
 
 export interface Resource {
   /** Empty for the core group. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl analyze`: what is wrong with a set of policies although each of them is valid; rules that do nothing are
-// found by proof, everything else by rules of thumb.
+// `merlonctl analyze`: finds problems of a set of policies that are each valid. Rules without effect are found by proof,
+// everything else by heuristics.
 
 import { type CheckedStatement, callersAmong, checkInvariants } from "@merlon/policy/proof"
 import { Command, Option } from "commander"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl apply`: bring the cluster to what the files say. A document that fails does not keep the others back; the
-// exit code tells.
+// `merlonctl apply`: applies files to the cluster. A document that fails does not stop the others; the exit code reports
+// it.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"

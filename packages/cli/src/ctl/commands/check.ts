@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl check`: the health of the whole mesh, a line each, with what to do next. Its exit
-// code is for pipelines: what could not be asked is not well.
+// `merlonctl check`: the health of the whole mesh, one line per check, with what to do next. Its exit code is for
+// pipelines: a check that could not run counts as failed.
 
 import { Command, Option } from "commander"
 import type { ExitCode } from "../../errors.js"

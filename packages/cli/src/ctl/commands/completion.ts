@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl completion`: what a shell needs to complete commands, flags and kinds.
+// `merlonctl completion`: generates shell completion for commands, flags and kinds.
 
 import { Argument, Command } from "commander"
 import { bashCompletion } from "../completion/bash.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl dashboard`: opens the web console, signed in. The local mesh serves one; for any other cluster this command
-// serves it on this machine for as long as it runs, with the kubeconfig's own credentials and rights.
+// serves it on this machine while it runs, with the kubeconfig's credentials and permissions.
 
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"

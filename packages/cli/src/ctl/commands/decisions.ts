@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl decisions`: what proxies decide, the last ones or as they are made.
+// `merlonctl decisions`: shows proxies' decisions, the last ones or live.
 
 import { statusError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"

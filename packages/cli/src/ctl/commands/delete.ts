@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl delete`: remove objects by name, by label or by file, and wait until they are gone.
+// `merlonctl delete`: deletes objects by name, by label or by file, and waits until they are gone.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { Command } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl describe workload`: everything that the mesh can tell of one workload, on one page.
+// `merlonctl describe workload`: shows everything about one workload.
 
 import { Command, Option } from "commander"
 import { type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"

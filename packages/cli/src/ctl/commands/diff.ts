@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl diff`: what a change of policies lets through, refuses or closes, by proof. Without a cluster for two sets of
-// files, or against the cluster for files that are to be applied.
+// `merlonctl diff`: what a policy change newly allows or denies, by proof. It compares two sets of files without a
+// cluster, or files with the cluster.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl down`: the end of a local mesh, whether its supervisor still runs or crashed. Its state stays.
+// `merlonctl down`: stops a local mesh, whether its supervisor still runs or has crashed. Its state stays.
 
 import { Command } from "commander"
 import { describeError } from "../../describe-error.js"

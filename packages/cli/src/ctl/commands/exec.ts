@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl exec`: runs a program as a workload of the local mesh, with its credentials and its address in the environment. Its
-// calls go through the proxy of the workload.
+// `merlonctl exec`: runs a program as a workload of the local mesh, with its credentials and its address in the
+// environment. Its calls go through the proxy of the workload.
 
 import { spawn } from "node:child_process"
 import { constants } from "node:os"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl import istio`: manifests of another mesh in our words, on standard output; what changed and what was lost, on
-// standard error. Asks no cluster and writes nowhere.
+// `merlonctl import istio`: converts manifests of Istio to Merlon's, on standard output; changes and losses go to
+// standard error. It contacts no cluster and writes no files.
 
 import { type MeshNames, meshNames } from "@merlon/policy/mesh"
 import { listItems } from "@merlon/policy/resources"

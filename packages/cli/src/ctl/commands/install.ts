@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl install` and `merlonctl upgrade`: the control plane into a cluster, and a newer one or other values into the
-// same. Both apply what `merlonctl manifest` prints and wait until it serves; may be repeated at any time.
+// `merlonctl install` and `merlonctl upgrade`: install the control plane into a cluster, or change its version or values.
+// Both apply what `merlonctl manifest` prints and wait until it is ready; they can be repeated at any time.
 
 import { definitionManifests, installManifests } from "@merlon/control/install"
 import { Command, Option } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl invite`: declares a workload and prints one word that lets the machine it runs on join, once and soon.
+// `merlonctl invite`: declares a workload and prints a one-word, short-lived, single-use invitation for its machine.
 
 import { invitationAudience } from "@merlon/control/callers"
 import { Command } from "commander"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl join`: takes an invitation on the machine it is for. The key is made here and never leaves; the invitation is
-// used up for its first certificate, which proves every one after.
+// `merlonctl join`: joins this machine to a mesh with an invitation. The key is generated here and never leaves; the
+// invitation is used up by the first certificate, which proves the identity for all later ones.
 
 import { isIP } from "node:net"
 import { join as joinPath } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl jwt`: keys, tokens and key sets for trying things out, and a look into any token.
+// `merlonctl jwt`: makes keys, tokens and key sets for testing, and inspects any token.
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl logs`: what a process of the local mesh has written.
+// `merlonctl logs`: shows the log of a process of the local mesh.
 
 import { existsSync } from "node:fs"
 import { Command, Option } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl manifest`: what an installation puts into a cluster, as YAML for kubectl or for a repository.
+// `merlonctl manifest`: prints what an installation puts into a cluster, as YAML for kubectl or for a repository.
 
 import { definitionManifests, installManifests } from "@merlon/control/install"
 import { meshNames } from "@merlon/policy/mesh"

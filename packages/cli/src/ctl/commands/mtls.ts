@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl mtls ready`: who still calls in plaintext, and whether STRICT is safe now.
+// `merlonctl mtls ready`: lists plaintext callers and whether STRICT is safe now.
 
 import { Command, Option } from "commander"
 import { withSession } from "../connect.js"

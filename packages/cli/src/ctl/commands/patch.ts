@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl patch`: change some fields of one object.
+// `merlonctl patch`: changes some fields of one object.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"

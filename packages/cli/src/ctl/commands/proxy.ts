@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl proxy status`: every connected proxy, its revision and its lag.
+// `merlonctl proxy status`: lists every connected proxy, its revision and its lag.
 
 import { Command, Option } from "commander"
 import { withSession } from "../connect.js"

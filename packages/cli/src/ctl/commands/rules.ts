@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl rules`: how often each rule settled a call, and which did nothing for a while.
+// `merlonctl rules`: shows how often each rule decided a call, and which had no effect for a while.
 
 import { Command, Option } from "commander"
 import { withSession } from "../connect.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl run`: any program of this machine as a workload of the local mesh, behind a proxy of its own.
+// `merlonctl run`: runs any local program as a workload of the local mesh, behind its own proxy.
 
 import { Command, InvalidArgumentError, Option } from "commander"
 import { several, whole } from "../../arguments.js"

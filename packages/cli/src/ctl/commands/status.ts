@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl status`: how the mesh of this machine is. Exit code 1 where something is not as it should be.
+// `merlonctl status`: shows the local mesh. Exit code 1 if something is wrong.
 
 import { Command } from "commander"
 import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/record/data-folder.js"

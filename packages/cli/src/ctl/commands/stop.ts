@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl stop`: the end of what `merlonctl run` began. Its Service and its policies stay.
+// `merlonctl stop`: stops what `merlonctl run` started. Its Service and policies stay.
 
 import { Command } from "commander"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/record/data-folder.js"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl suggest`: least-privilege policies from what was seen, in Shadow, each with its evidence and three proofs.
+// `merlonctl suggest`: suggests least-privilege policies from observed calls, in shadow mode, each with its evidence and
+// three proofs.
 
 import { type Suggestion, suggestPolicies } from "@merlon/policy/analysis"
 import type { ObservedCall } from "@merlon/policy/ledger"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test generate`: writes the cases that policy tests lack, for regions of the decision that no case touches.
+// `merlonctl test generate`: writes the cases that policy tests lack, for regions of the decision that no case covers.
 
 import { access, writeFile } from "node:fs/promises"
 import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy/policy-tests"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test`: runs the policy tests that stand beside policies, through the evaluator that proxies run.
+// `merlonctl test`: runs policy tests with the evaluator that proxies use.
 
 import { writeFile } from "node:fs/promises"
 import { dirname } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl uninstall`: takes out what was installed, the webhooks first, so that at no moment Pods are kept from
-// starting. Policies stay unless they are asked away with their kinds.
+// `merlonctl uninstall`: removes an installation, webhooks first, so that Pods can start at any moment. Policies stay
+// unless a flag removes them with their kinds.
 
 import { componentNames, definitionManifests, installManifests } from "@merlon/control/install"
 import { ApiError } from "@merlon/control/kubernetes"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl up`: a whole mesh on this machine, until it is stopped.
+// `merlonctl up`: starts a local mesh on this machine.
 
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"

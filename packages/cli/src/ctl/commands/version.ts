@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl version`: which one this is, and which control plane and proxies it would talk to; what a report of a fault begins
-// with. Without a cluster it says so and is content.
+// `merlonctl version`: prints its version and those of the control plane and proxies, for bug reports. Without a cluster
+// it says so and succeeds.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"

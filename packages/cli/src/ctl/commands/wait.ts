@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl wait`: until a policy is Ready, or a condition of any object is as it should be.
+// `merlonctl wait`: waits until a policy is Ready, or until a condition of any object has a value.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { Command, Option } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl what-can`: exactly what an identity reaches, in words.
+// `merlonctl what-can`: exactly what an identity can reach, in words.
 
 import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"

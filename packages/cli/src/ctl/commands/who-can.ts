@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl who-can`: exactly which callers a workload lets through, in words.
+// `merlonctl who-can`: exactly which callers a workload allows, in words.
 
 import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"

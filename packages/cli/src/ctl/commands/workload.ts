@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl workload`: workloads that no orchestrator runs. An administrator says what they are, so that none of them
+// `merlonctl workload`: manages workloads that no orchestrator runs. An administrator declares them, so that no workload
 // chooses its own labels.
 
 import { Command, Option } from "commander"

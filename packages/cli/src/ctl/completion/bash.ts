@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion for bash: finds the command that the words lead to, then offers what can follow.
+// Completion for bash: finds the command on the line, then offers what can follow.
 
 import { type Flag, type Node, nodesOf } from "./tree.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be completed, read off the commands themselves, so that no list of flags is kept twice.
+// The tree of commands and flags to complete, derived from the commands themselves.
 
 import { KINDS } from "@merlon/policy/resources"
 import type { Argument, Command, Option } from "commander"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A finding with the line it is about and a mark under the place, as compilers do.
+// A finding with its source line and a caret under the position, as compilers print it.
 
 import type { Position } from "@merlon/policy/resources"
 import stringWidth from "string-width"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of `REVISION:PATH` in the git repository we stand in, as the revision has them. Links are followed within the
-// revision; one that leads out of it, and a submodule, are told.
+// The texts of `REVISION:PATH` in the current git repository. Symlinks are followed within the revision; one that leads
+// out of it, and a submodule, are reported.
 
 import { execFile } from "node:child_process"
 import { posix } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents to send: ours are validated here first, so that a mistake is shown where it was written; all others are
-// handed on as they are, for the server to judge.
+// The documents to send: ours are validated first, so that an error is shown at its position in the file; all others are
+// passed to the server unchanged.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fault, isPolicyTest, type ReadDocument, readDocuments, type Warning } from "@merlon/policy/resources"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which namespace a document goes to. What `-n` says and what the document says must agree: a policy in another namespace
-// than its author thinks protects something else.
+// The namespace of a document. `-n` and the document must agree: a policy in an unexpected namespace protects something
+// else.
 
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"

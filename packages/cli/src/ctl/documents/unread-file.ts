@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are not read as manifests because of their names: whether one of them holds what a manifest would. Pages that
-// only show manifests do not count.
+// Whether a file that is skipped because of its name contains a manifest. Pages that only show manifests do not count.
 
 import { open } from "node:fs/promises"
 import { checkInBounds } from "../confinement.js"

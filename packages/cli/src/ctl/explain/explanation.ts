@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything there is to say about one request, as a value: what came of it, the way through the stages, what would have
-// to change, and what is wrong with its token.
+// A complete explanation of one request, as a value: the result, the stages, the smallest change that would allow it, and
+// the problems of its token.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An explanation as people read it.
+// Formats an explanation for people.
 
 import { ruleName } from "@merlon/policy/authorization"
 import type { PolicyEdit } from "@merlon/policy/trial"

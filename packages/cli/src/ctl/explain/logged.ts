@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy answered, by its own log: what an explanation of the line is held against. A log holds neither tokens nor
-// headers, and policies may have changed since.
+// The proxy's logged result, to compare an explanation with. A log has neither tokens nor headers, and policies may have
+// changed since.
 
 import { readEnvoyLine } from "@merlon/policy/trial"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `merlonctl get` was told to show, and how.
+// The flags of `merlonctl get`.
 
 import type { ClusterFlags, OutputFormat } from "../flags.js"
 

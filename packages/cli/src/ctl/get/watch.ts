@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes as they come. A watch that the server ends is taken up where it stood; one that it no longer remembers begins
-// again with what is there. Ends with the process.
+// Watches changes. If the server ends a watch, it continues where it stopped; if the server no longer has that revision,
+// it starts again with a list. Runs until the process ends.
 
 import { ApiError, statusError } from "@merlon/control/kubernetes"
 import { pathOf } from "../api/path.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be told of a mesh's health through the API of its cluster: each check answers by itself, so that one that may
-// not be asked hides no other.
+// Checks of a mesh's health through its cluster's API. Each check reports separately, so that a forbidden one does not
+// hide the others.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { messageOf } from "@merlon/xds/runtime"

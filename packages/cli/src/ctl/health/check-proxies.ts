@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether every workload has its proxy, and every proxy what it is to enforce: proxies that lag or are not connected, and Pods
-// that were to have one and have none.
+// Whether every workload has its proxy and every proxy is current: proxies that lag or are disconnected, and Pods that
+// lack a proxy.
 
 import { type UnprotectedPod, unprotectedPods } from "@merlon/control/admission"
 import type { KubernetesObject } from "@merlon/control/kubernetes"

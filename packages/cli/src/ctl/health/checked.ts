@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line of what is known of a mesh's health.
+// One line of the health report.
 
 export interface Checked {
   readonly what: "server" | "kinds" | "admission" | "policies" | "invariants" | "proxies" | "pods"

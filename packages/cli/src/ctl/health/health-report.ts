@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health of a mesh as a report of OpenReports: one of the cluster.
+// The health of a mesh as an OpenReports ClusterReport.
 
 import { type Found, formatReports, openReport } from "../output/open-report.js"
 import type { Checked } from "./checked.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kind of document becomes on its way into the mesh: itself in our words, and remarks on what changed.
+// The result of importing one document: the converted document, and remarks on what changed.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what was kept decides every request as the manifests did: the original policies, read under the names they were
-// written for, against ours, by the exact comparison of `merlonctl diff`. Both are read by the one evaluator there is, so
-// this speaks of the translation and of what was left out, not of where a field means something else there.
+// Whether the converted policies decide every request like the originals: the original policies, under their own API
+// group, are compared with ours by the exact comparison of `merlonctl diff`. One evaluator reads both, so this covers the
+// conversion and what was left out, not fields that mean something else in Istio.
 
 import { type MeshNames, meshConfig, meshNames } from "@merlon/policy/mesh"
 import { type Diff, diffSets, type Limits, type ProofWorkload } from "@merlon/policy/proof"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VirtualService and the DestinationRules of its hosts become one MeshService: routes with their subsets written out, and how
-// callers treat each destination.
+// Converts a VirtualService and the DestinationRules of its hosts into one MeshService: routes with expanded subsets, and
+// how callers treat each destination.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"

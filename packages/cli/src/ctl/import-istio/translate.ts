@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests written for Istio in our words. Pure: documents in, documents and remarks out. Nothing is left out silently:
-// what has no counterpart is named, with what to do instead, and a security policy that cannot be kept as a whole is not
-// kept in part, since a part may let in whom the whole refuses.
+// Converts manifests for Istio. Pure: documents in, documents and remarks out. Nothing is dropped silently: what has no
+// counterpart is named, with an alternative. A security policy that cannot be converted completely is not converted at
+// all, since a part could allow callers that the whole denies.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The installation that is in a cluster: whose it is, with which values, and whether it runs.
+// The installation in a cluster: its owner, its values, and whether it runs.
 
 import { componentNames } from "@merlon/control/install"
 import { ApiError } from "@merlon/control/kubernetes"

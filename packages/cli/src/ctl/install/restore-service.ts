@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Service that capture pointed at xserver, pointed back at what people wrote: a JSON patch, or undefined where nothing
-// was changed. Refused by the server where somebody changed the port meanwhile.
+// Restores a Service that capture pointed at xserver: a JSON patch, or undefined if nothing was changed. The server
+// rejects it if the port was edited meanwhile.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { AnyObject } from "../catalog/resource.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an installation's values are given on the command line: files and single assignments, as with Helm, in this order.
+// Values of an installation from the command line: files and single assignments, as with Helm, in this order.
 
 import { assignments, type InstallValues, readValues } from "@merlon/control/install"
 import { messageOf } from "@merlon/xds/runtime"

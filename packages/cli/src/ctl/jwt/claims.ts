@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The claims of a token from what was typed. The clock is an argument.
+// Builds a token's claims from flags. The clock is an argument.
 
 import { durationMilliseconds } from "@merlon/policy/shape"
 import { usageError } from "../exit.js"

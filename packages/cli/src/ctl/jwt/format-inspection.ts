@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An inspected token for people: times as dates with how far away they are, the verdict last.
+// Formats an inspected token for people: times as dates with their distance, the verdict last.
 
 import { paint, visible } from "../terminal.js"
 import type { Inspection, Verdict } from "./inspection.js"

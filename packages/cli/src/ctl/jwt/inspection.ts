@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a token says and whether it would be let in. The verdict is that of the engine that the proxies run, from a policy
-// made for this one question; the texts of a refusal are those that callers get.
+// The contents of a token and whether it would be accepted. The verdict comes from the proxies' evaluator, with a policy
+// made for this query; error texts are those that callers get.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type RequestAuthentication, validate } from "@merlon/policy/resources"

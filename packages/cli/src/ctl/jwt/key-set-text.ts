@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key set to check against, from a file or a URL.
+// Reads a key set from a file or a URL.
 
 import { CommandError } from "../exit.js"
 import { readText } from "../read-text.js"

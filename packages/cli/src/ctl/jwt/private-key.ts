@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key to sign tokens with: made here, or read from a JWK (RFC 7517) or a PEM file. Nothing ever prints the private half.
+// A signing key: generated, or read from a JWK (RFC 7517) or a PEM file. The private key is never printed.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from "node:crypto"
 import { TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy/tokens"

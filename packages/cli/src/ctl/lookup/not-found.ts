@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object that is not there: what the person most likely meant, found by asking once more. Whoever may not list is
-// told less.
+// The error for an object that does not exist, with a suggestion from one more request. Users who may not list get no
+// suggestion.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import type { MeshNames } from "@merlon/policy/mesh"

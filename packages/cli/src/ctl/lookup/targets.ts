@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which objects a command line means: `KIND NAME…`, `KIND/NAME…`, and kinds joined by commas.
+// Parses the objects on a command line: `KIND NAME…`, `KIND/NAME…`, and kinds joined by commas.
 
 import type { Resource } from "../catalog/resource.js"
 import { usageError } from "../exit.js"

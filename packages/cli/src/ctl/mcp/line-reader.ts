@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of a byte stream, each at most so long. Of a longer one nothing is kept, and it is reported once it begins to be
-// too long.
+// Splits a byte stream into lines of limited length. A longer line is dropped and reported as soon as it exceeds the
+// limit.
 
 const NEWLINE = 0x0a
 

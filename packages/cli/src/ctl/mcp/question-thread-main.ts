@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the thread of a question begins: runs one command of merlonctl and sends what it printed.
+// The entry point of a query's thread: runs one command of merlonctl and sends its output.
 
 import { parentPort, workerData } from "node:worker_threads"
 import { confine } from "../confinement.js"

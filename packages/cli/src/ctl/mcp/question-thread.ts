@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs commands of merlonctl in threads: a proof may take a minute, and meanwhile the server hears cancellations. A thread
-// cannot write to standard output, its memory is bounded, and it ends with its answer.
+// Runs commands of merlonctl in threads: a proof may take a minute, and the server must hear cancellations meanwhile. A
+// thread cannot write to standard output, its memory is bounded, and it ends with its answer.
 
 import type { Worker } from "node:worker_threads"
 import { startWorker } from "@merlon/xds/runtime"

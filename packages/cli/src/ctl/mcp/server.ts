@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server of the Model Context Protocol (modelcontextprotocol.io, revision 2025-06-18) that offers tools. It turns one
-// JSON-RPC 2.0 message into at most one reply; how a question is answered and where replies go is passed in.
+// A Model Context Protocol server (modelcontextprotocol.io, revision 2025-06-18) that offers tools. It turns one JSON-RPC
+// 2.0 message into at most one reply; the functions that answer a query and send replies are passed in.
 
 import { isUtf8 } from "node:buffer"
 import { messageOf } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question as a tool of the Model Context Protocol: the JSON Schema of its arguments, and the command line they become.
+// A query as a tool of the Model Context Protocol: the JSON Schema of its arguments, and the resulting command line.
 // Values never become flags: an option and its value are one word, and positional arguments come after `--`.
 
 interface Common {

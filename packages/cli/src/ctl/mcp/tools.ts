@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The questions that the Model Context Protocol server offers. Each reads and none writes. Without `--cluster` they are
-// about files only, and those that only a cluster can answer are not offered.
+// The queries that the Model Context Protocol server offers. All are read-only. Without `--cluster` they only read files,
+// and cluster-only queries are not offered.
 
 import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
 import { DIALECTS } from "../answers/dialect.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mesh a cluster has, asked of its API discovery, which every user may read: the group of the policies carries the
-// domain, their categories the mesh word. A flag or an environment variable wins; several meshes are an error that names them.
+// Finds the mesh of a cluster by its API discovery, which every user may read: the policies' API group contains the
+// domain, their categories the mesh's name. A flag or an environment variable wins; several meshes are an error that
+// names them.
 
 import { type Api, ApiError } from "@merlon/control/kubernetes"
 import { type MeshNames, meshNames } from "@merlon/policy/mesh"

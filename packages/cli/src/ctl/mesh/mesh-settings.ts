@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the mesh of a cluster is set up, from its control plane: the same policies mean something else under other settings.
-// A flag overrides a setting, and the answer says so. Settings that the mesh does not report make an answer incomplete.
+// The settings of a cluster's mesh, from its control plane: the same policies mean something else under other settings. A
+// flag overrides a setting, and the answer says so. Missing settings make an answer incomplete.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS } from "@merlon/policy/mesh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane answers about what was seen, asked through the cluster's API with the rights of whoever types.
+// Queries the control plane's observations through the cluster's API, with the permissions of the current user.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { CommandError } from "../exit.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions for people: a line in a table, and the whole account of one. Everything in them comes from callers and proxies,
-// so it is shown without what a terminal would act on.
+// Formats decisions for people: a table row, and the complete account of one. The text comes from callers and proxies, so
+// terminal control characters are removed.
 
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { paint, visible } from "../terminal.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers what there is to know of a workload: the control plane's report of it, the use of the rules in force, who can call
-// it by proof, what called it, and how callers treat it. Each is asked with the rights of the current user, and is missing where they do not suffice.
+// Collects the facts about a workload: the control plane's report, rule usage, who can call it by proof, its callers, and
+// how callers treat it. Each query uses the permissions of the current user, and its part is missing if they do not
+// suffice.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy/proof"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explains one decision by its id, from the proxy that has it.
+// Explains one decision by its id, with data from its proxy.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { workloadsCalled } from "@merlon/policy/proof"

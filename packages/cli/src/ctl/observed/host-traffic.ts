@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers treat the Services of a workload: the MeshService that governs each of them, and what it says of TLS, time limits,
-// retries, balancing, limits and ejection. Pure: documents in, rows out.
+// How callers treat the Services of a workload: the MeshService that governs each, and its TLS, time limits, retries,
+// balancing, limits and ejection. Pure: documents in, rows out.
 
 import type { Destination, MeshService, TrafficPolicy } from "@merlon/policy/resources"
 import { byAge } from "@merlon/policy/selection"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was seen, for programs: what the control plane says, with the name of what it is about beside it.
+// Observations as JSON: the control plane's data with the name of its subject.
 
 import type { PolicyEdit } from "@merlon/policy/trial"
 import type { Fields } from "../foreign.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was seen, as tables.
+// Observations as tables.
 
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { Columns } from "../output/columns.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is known of a workload, as a page and as JSON. Names, paths and reasons come from others, so they are shown
-// without what a terminal would act on.
+// The description of a workload, as text and as JSON. Names, paths and reasons come from others, so terminal control
+// characters are removed.
 
 import { ruleText } from "@merlon/policy/ledger"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"

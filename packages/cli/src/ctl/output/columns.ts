@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns as kubectl prints them: three spaces between, six wide at least, the last one as long as it is. Widths are
-// remembered, so that rows of a watch stand under those before.
+// Columns as kubectl prints them: three spaces between, at least six wide, the last one unpadded. Widths are remembered,
+// so that rows of a watch align.
 
 import stringWidth from "string-width"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects for programs to read: JSON and YAML as kubectl prints them, keys in order. Who manages which field is left out
-// unless asked for: it is longer than all the rest.
+// Objects as JSON and YAML like kubectl's, with sorted keys. managedFields are left out unless requested: they are longer
+// than the rest.
 
 import { stringify } from "yaml"
 import type { AnyObject } from "../catalog/resource.js"

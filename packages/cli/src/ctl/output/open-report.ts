@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report of OpenReports (openreports.io/v1alpha1), which Kubernetes dashboards show. A Report is about one namespace; a
+// An OpenReports report (openreports.io/v1alpha1), which Kubernetes dashboards show. A Report is about one namespace; a
 // ClusterReport about everything else.
 
 import { formatObject } from "./objects.js"

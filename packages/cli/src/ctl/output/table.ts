@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Table that a server makes of objects (meta.k8s.io/v1), as rows of text. The server knows its kinds best, so both
-// kubectl and we show what it says.
+// The server's Table (meta.k8s.io/v1) as rows of text. The server knows its kinds best, so merlonctl, like kubectl, shows
+// its columns.
 
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { visible } from "../terminal.js"

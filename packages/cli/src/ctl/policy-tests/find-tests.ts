@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy tests in files: where they are, what they say, and the policies they are about. Every manifest of a folder that
-// holds a PolicyTest is a test file, whatever it is called; one of another name than a manifest's is logged as skipped.
+// Finds policy tests in files, with the policies they test. Every manifest of a folder that contains a PolicyTest is a
+// test file, whatever its name; a file without a manifest's extension is reported as skipped.
 
 import { stat } from "node:fs/promises"
 import { dirname, join } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came of policy tests: as a test runner prints it, as JSON, and as JUnit's XML for pipelines.
+// The results of policy tests: as a test runner prints them, as JSON, and as JUnit XML for pipelines.
 
 import { ruleName } from "@merlon/policy/authorization"
 import {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders that are watched for changes. Files are watched by the folder they stand in: an editor may put another in their place.
+// Watches folders for changes. A file is watched through its folder, because an editor may replace it.
 
 import { type FSWatcher, statSync, watch } from "node:fs"
 import { basename, dirname, resolve } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// merlonctl in the process of the test, as people type it. What it prints and its exit code are values, and the streams
-// and `process.exitCode` are afterwards as they were.
+// Runs merlonctl in the test's process. Its output and exit code are values; the streams and `process.exitCode` are
+// restored afterwards.
 
 import { vi } from "vitest"
 import { runProgram } from "../program.js"

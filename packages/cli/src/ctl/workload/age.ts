@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long ago something was, in the few letters of a table, as kubectl words it.
+// Formats an age for a table, as kubectl does.
 
 export function age(created: string, now: number): string {
   const seconds = Math.floor((now - Date.parse(created)) / 1000)

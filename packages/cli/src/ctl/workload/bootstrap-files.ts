@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files a proxy needs to run as a declared workload, in one folder. The token is as good as a password.
+// The files that a proxy needs to run as a declared workload, in one folder. The token is as sensitive as a password.
 
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"

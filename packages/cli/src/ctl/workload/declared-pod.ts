@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Pod document that stands for a workload which no orchestrator runs. No scheduler and no kubelet may ever touch it:
-// it waits at a gate that nobody opens, and asks for a scheduler that nobody is.
+// The Pod that represents a workload without an orchestrator. No scheduler or kubelet may ever run it: it has a
+// scheduling gate that is never removed, and names a scheduler that does not exist.
 
 import { isIP } from "node:net"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes side of declaring a workload: root certificate, service account, Pod, and a token that is good for this
-// Pod alone. Saying it again changes nothing but the token.
+// Declares a workload in Kubernetes: root certificate, service account, Pod, and a token that is valid for this Pod only.
+// Repeating it changes only the token.
 
 import { componentNames } from "@merlon/control/install"
 import { ApiError } from "@merlon/control/kubernetes"

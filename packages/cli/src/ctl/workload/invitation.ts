@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An invitation as one word that a person carries to another machine: where the control plane is, by which root it is
-// believed, as whom to come, and the token that lets in once. Whoever has the word is let in, so it is short-lived.
+// An invitation as one word that a person carries to another machine: the control plane's address, the root to trust, the
+// identity, and the single-use token. Anyone who has the word can join, so it is short-lived.
 
 import { X509Certificate } from "node:crypto"
 import { CommandError } from "../exit.js"

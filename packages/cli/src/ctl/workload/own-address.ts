@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the proxy of a workload on this very machine listens: at a loopback address of its own, so that any number of
-// proxies run beside each other with the usual ports. It follows from the workload, so that nobody has to remember it.
+// The address of a workload's proxy on this machine: a loopback address of its own, so that any number of proxies run
+// side by side with the usual ports. It is derived from the workload's name, so nobody has to remember it.
 
 import { createHash } from "node:crypto"
 import type { ProxyPlace } from "./bootstrap-files.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is typed about a workload: labels and ports.
+// Parses the flags of a workload: labels and ports.
 
 import { InvalidArgumentError } from "commander"
 import type { DeclaredPort } from "./declared-pod.js"

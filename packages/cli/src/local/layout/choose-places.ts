@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the instances of the samples live. Each has a loopback address of its own, 127.N.0.i, so that its ports are those
-// of the documentation. Another mesh has another N. Where the system has no such addresses, or something listens on one of
-// these ports at every address, the ports are others.
+// The addresses of the samples' instances. Each has its own loopback address, 127.N.0.i, so that its ports match the
+// documentation. Another mesh has another N. If the system has no such addresses, or a process listens on one of these
+// ports at every address, other ports are used.
 
 import { CommandError } from "../../ctl/exit.js"
 import type { Place } from "../record/mesh-record.js"

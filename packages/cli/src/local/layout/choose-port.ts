@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the port of a listener: the requested one or none; else the one it had before, so that addresses people noted down
-// stay valid; else the usual one, or the next free one with a note. A fallback port is given up once the usual one is free.
+// Chooses the port of a listener: exactly the requested one; else the previous one, so that known addresses stay valid;
+// else the usual one, or the next free one with a note. A fallback port is given up once the usual one is free.
 
 import { CommandError } from "../../ctl/exit.js"
 import type { Look, Vacancy } from "./free-port.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the samples in the cluster. An object that exists already stays as it is.
+// Creates the samples' namespaces, service accounts and Services in the cluster. Existing objects are left unchanged.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { pathOf } from "../../ctl/api/path.js"

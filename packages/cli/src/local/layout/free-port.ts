@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a port can be listened on, found out by doing so for a moment.
+// Whether a port is free, by listening on it for a moment.
 
 import { createServer } from "node:net"
 

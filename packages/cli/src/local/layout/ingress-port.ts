@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A port of this machine for callers outside the mesh. It connects them to the proxies behind a Service, round robin, and
-// tries the next one where one does not answer. It forwards bytes unchanged; the proxies decide what is allowed.
+// tries the next one if one does not answer. It forwards bytes unchanged; the proxies decide what is allowed.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { ConnectionLimiter } from "@merlon/wire/limits"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides before anything starts where everything will listen: as asked for, as before, as usual, or beside what is taken.
+// Decides where everything will listen before anything starts: as requested, as before, the usual port, or a free one.
 
 import type { ControlPlanePorts, IngressPortRecord, MeshRecord, WorkloadRecord } from "../record/mesh-record.js"
 import { choosePlaces } from "./choose-places.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the samples' manifests a local mesh declares: namespaces, service accounts, Services and the policies of the shop.
-// Deployments would wait for an orchestrator; their instances are declared workloads here.
+// The part of the samples' manifests that a local mesh creates: namespaces, service accounts and Services. There is no
+// orchestrator for Deployments; their instances are declared workloads.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

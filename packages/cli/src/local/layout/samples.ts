@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads of a local mesh, as the samples' manifests would have an orchestrator run them.
+// The workloads of a local mesh, as an orchestrator would run them from the samples' manifests.
 
 import type { RunSpec } from "../runs/run-spec.js"
 

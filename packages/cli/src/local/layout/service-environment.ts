@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a program of a workload calls where nobody says: the Service of its namespace. A cluster tells by variables that
-// hold an address; here there is none behind which every instance stands, so it is told by name.
+// The default Service for a program of a workload to call: the one of its namespace. A cluster sets variables with an
+// address; here no address has all instances behind it, so the variable has the name.
 
 import { SERVICES } from "./samples.js"
 

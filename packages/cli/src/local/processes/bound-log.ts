@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log that grows beyond its bound while its process writes to it. That one has the file open for appending, so the file stays
-// and only what is in it goes: into the older log, in the place of what was there. A line that is written meanwhile may be lost.
+// Truncates a log that exceeds its limit while its process writes to it. The process has the file open for appending, so
+// the file stays and its contents move to the older log, replacing that. A line written meanwhile may be lost.
 
 import { copyFile, rm, stat, truncate } from "node:fs/promises"
 

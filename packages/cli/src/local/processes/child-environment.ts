@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a mesh inherit: not the settings that a person's shell holds for these very programs, which would
-// change one mesh and not the next, nor the proxy of a workload that the shell runs in.
+// The environment of a mesh's processes: without the user's settings for these programs, which would change one mesh and
+// not the next, and without the proxy of a workload that the shell runs in.
 
 import { OWN_PROXY } from "./proxy-environment.js"
 

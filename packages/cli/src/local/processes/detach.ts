@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A supervisor in the background. Its parent shows what it reports until everything is ready, and leaves.
+// Starts a supervisor in the background. The parent prints its progress until everything is ready, and exits.
 
 import { spawn } from "node:child_process"
 import { closeSync } from "node:fs"

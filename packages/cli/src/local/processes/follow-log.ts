@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log as bytes, piece by piece and no faster than they are taken: it may be longer than any text can be. Followed as it
-// grows, also over a restart of its process, when another file takes its name, and over its bound, when it is emptied.
+// Reads a log as bytes, in chunks and with backpressure: it may be longer than a string can be. It follows the log as it
+// grows, also over a restart, when another file takes its name, and over truncation.
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a process is asked before it is made to end. Whoever ends a holder waits for longer than the holder does: without
-// it, a program that does not want to end would stay, at its port.
+// How long a process gets to end before it is killed. The timeout for a holder is longer than the holder's own: otherwise
+// a program that does not end would survive, with its port.
 
 /** Of a program that is not ours, by `merlond hold`. */
 export const HELD_GRACE_MS = 8_000

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question to a process of the mesh. No answer is an answer too: it does not run, or not yet. A busy machine has time
-// to give one.
+// One HTTP GET to a process of the mesh. No answer means that it does not run, or not yet. The timeout allows for a busy
+// machine.
 
 import { get } from "node:http"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends processes that a record names and that are still the ones it means: politely, then not.
+// Ends recorded processes that are still the same: first with SIGTERM, then with SIGKILL.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import type { ProcessRecord } from "../record/mesh-record.js"

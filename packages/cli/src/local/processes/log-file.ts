@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logs of processes: begun anew with each start, the one before is kept; read from their end.
+// Logs of processes: each start begins a new one and keeps the previous; read from the end.
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync } from "node:fs"
 import { dirname } from "node:path"

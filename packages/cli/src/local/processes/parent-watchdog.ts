@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded first into the processes of a local mesh. Their supervisor holds the other end of a pipe; when it is gone, however
-// it went, they end too. Killed with -9 it could not tell them.
+// Loaded first into the processes of a local mesh. Their supervisor has the other end of a pipe; when it is gone, for
+// whatever reason, they end too. A supervisor killed with -9 could not tell them.
 
 import { Socket } from "node:net"
 import { isMainThread } from "node:worker_threads"

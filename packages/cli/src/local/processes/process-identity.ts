@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process a number meant when it was written down. Numbers are given anew; with the moment of its start and what it
-// runs, a process is told from a stranger that has its number now.
+// Identifies a process beyond its id, which systems reuse: with its start time and command, a process is distinguished
+// from a later one with the same id.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"

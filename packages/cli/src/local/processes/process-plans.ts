@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which program each process of a local mesh is, with which arguments.
+// The program and arguments of each process of a local mesh.
 
 import { USUAL } from "../layout/choose-places.js"
 import { serviceEnvironment } from "../layout/service-environment.js"

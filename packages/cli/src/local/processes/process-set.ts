@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of one mesh, in the order they were started. While the mesh starts, the death of one is its failure;
-// afterwards they are started again and that is said.
+// The processes of one mesh, in start order. If one dies while the mesh starts, the start fails; afterwards it is
+// restarted and that is reported.
 
 import { CommandError } from "../../ctl/exit.js"
 import type { Progress } from "../progress.js"

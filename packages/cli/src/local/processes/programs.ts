@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the programs of a local mesh are started, seen from wherever this code runs: its source, its build, its bundle, or an
-// executable that holds all of them and is told by its name which one it is.
+// How to start the programs of a local mesh, depending on where this code runs: source, build, bundle, or an executable
+// that contains all of them and selects one by its name.
 
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"

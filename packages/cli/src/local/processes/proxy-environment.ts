@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables by which an ordinary program sends its calls to the proxy of its workload, which carries them over mTLS under
-// the identity of the workload. curl, Python and Go read `http_proxy`, gRPC reads `grpc_proxy`, and Node does with its own flag.
+// The variables that make an ordinary program send its calls to its workload's proxy, which makes them over mTLS under
+// the workload's identity. curl, Python and Go read `http_proxy`, gRPC reads `grpc_proxy`, and Node needs its own flag.
 
 import type { Place } from "../record/mesh-record.js"
 

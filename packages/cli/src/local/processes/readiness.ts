@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which proxies of a local mesh are ready, asked for now and then: callers from outside are led to those only. A proxy is
-// ready when it enforces and, where it knows how to ask, its application is too.
+// Which proxies of a local mesh are ready, by polling: external callers only reach those. A proxy is ready when it
+// enforces its policies and, if it can probe it, its application is ready too.
 
 import type { Target } from "../layout/ingress-port.js"
 import { httpGet } from "./http-get.js"

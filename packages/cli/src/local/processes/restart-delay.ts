@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait before a process that died is started again: longer each time, and short again once it lived a while.
+// The delay before a dead process is restarted: longer each time, and short again once it ran for a while.
 
 const FIRST_MS = 500
 const LONGEST_MS = 30_000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which local mesh a command means: the one of `--data`, else that of this folder or the nearest one above it.
+// The local mesh that a command uses: that of `--data`, else of the current folder or the nearest one above it.
 
 import { existsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which folder a file was written in. A folder that was moved is still the same; a copy is another one, and the processes
-// that its files name are not its own.
+// Identifies the folder in which a file was written. A moved folder is the same; a copy is another one, and the processes
+// that its files name belong to the original.
 
 import { statSync } from "node:fs"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One supervisor to a data folder. The lock names its holder; one whose holder is gone is nobody's.
+// One supervisor per data folder. The lock names its holder; a lock whose holder is gone is void.
 
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"

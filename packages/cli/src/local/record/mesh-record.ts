@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a local mesh consists of, in `mesh.json` of its data folder: its supervisor keeps it true, every other command reads
-// it. After a crash it says which processes to look for, and which ports to take again.
+// The contents of a local mesh, in `mesh.json` of its data folder: its supervisor keeps it current, every other command
+// reads it. After a crash it says which processes to look for, and which ports to reuse.
 
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

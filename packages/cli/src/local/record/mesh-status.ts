@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a local mesh is: what its processes themselves say, next to what the record says they should be.
+// The status of a local mesh: what its processes report, next to what the record expects.
 
 import { certificateFacts } from "@merlon/identity"
 import { fieldsOf, listOf, textOf } from "../../ctl/foreign.js"

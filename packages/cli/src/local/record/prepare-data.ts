@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data folder before anything is written to it. It holds the keys of the mesh, so it is its owner's alone: whoever else
-// may write there could put links in the place of files.
+// Prepares the data folder. It contains the mesh's keys, so only its owner may access it: another user with write access
+// could replace files with symlinks.
 
 import { chmodSync, statSync } from "node:fs"
 import { messageOf } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits until the supervisor has brought about what was asked of it, as its record says.
+// Waits until the supervisor's record shows the requested change.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { CommandError } from "../../ctl/exit.js"

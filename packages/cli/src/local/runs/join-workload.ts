@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes an instance a member of the mesh: its Pod, its token, and the files its proxy starts from. What was declared
-// before stays; only tokens are made anew.
+// Makes an instance a member of the mesh: its Pod, its token, and the files for its proxy. Existing declarations stay;
+// only tokens are renewed.
 
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"

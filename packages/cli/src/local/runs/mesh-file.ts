@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole local mesh in one YAML file: which programs run in it, with or without the samples, and which documents are
-// applied once it is ready. Paths are from the file's own folder.
+// A whole local mesh in one YAML file: its programs, with or without the samples, and the documents to apply once it is
+// ready. Paths are relative to the file.
 
 import { dirname, resolve } from "node:path"
 import {

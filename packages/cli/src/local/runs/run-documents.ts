@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cluster has to know of a run before its workloads are declared: namespace, service account, Service.
+// The cluster objects that a run needs before its workloads are declared: namespace, service account, Service.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { AnyObject } from "../../ctl/catalog/resource.js"

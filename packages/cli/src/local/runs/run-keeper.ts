@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings about what `runs.json` says while the mesh runs: starts what is new, stops what is gone, and does both for what has
-// changed. One change after the other. A run that fails says why and disturbs nobody else.
+// Reconciles `runs.json` while the mesh runs: starts new runs, stops removed ones, and restarts changed ones, one change
+// at a time. A run that fails reports why and does not affect others.
 
 import { rmSync } from "node:fs"
 import { Lane } from "@merlon/xds/runtime"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a person typed or wrote to what is run: names checked, what was not said filled in.
+// From flags or a file to a run: checks names and fills in defaults.
 
 import { isIP } from "node:net"
 import { CommandError } from "../../ctl/exit.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person wants to run in the local mesh beside the samples, as it is kept in `runs.json` of the data folder. Commands
-// write it, the mesh's supervisor brings about what it says, and the next `up` finds it again.
+// A program to run in the local mesh beside the samples, as stored in `runs.json` of the data folder. Commands write it,
+// the mesh's supervisor applies it, and the next `up` finds it again.
 
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"

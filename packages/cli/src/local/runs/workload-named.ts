@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workload of a local mesh a person's word means: its name, or the beginning of one name only.
+// Finds the workload of a local mesh by its name or an unambiguous prefix.
 
 import { CommandError } from "../../ctl/exit.js"
 import type { WorkloadRecord } from "../record/mesh-record.js"
