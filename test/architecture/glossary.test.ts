@@ -52,8 +52,7 @@ function strings(source: string): string {
     .join("\n")
 }
 
-/** Most entries of the changelog are history. */
-const PAGES = files("*.md").filter(path => path !== "CHANGELOG.md")
+const PAGES = files("*.md")
 const SOURCES = [...files("packages/cli/src/**/*.ts"), ...files("packages/console/src/web/**/*.tsx")].filter(
   path => !/\.test\.tsx?$|\/testing\//.test(path),
 )
