@@ -105,7 +105,7 @@ function throughStages(
   const mode = refusedByMode(program, connection)
   if (mode !== undefined) return { verdict: "deny", stage: "transport", mode, reply: undefined }
 
-  const target = normalizeTarget(request.target, program.mesh.pathNormalization)
+  const target = normalizeTarget(request.target, program.mesh.pathNormalization, program.mesh.dialect)
   if (target === undefined) return { verdict: "deny", stage: "path", reply: BAD_REQUEST }
 
   const { method, scheme, host, headers } = request

@@ -31,13 +31,13 @@ it.each<[string, Rule, Asked, "deny" | "allow", "deny" | "allow"]>([
   ],
   ["a dot behind the host", { to: [{ operation: { hosts: ["a.com"] } }] }, { host: "a.com." }, "deny", "allow"],
   ["a character that URIs escape", path("/admin/{**}"), { target: "/admin/[x" }, "deny", "allow"],
+  ["a character that Envoy escapes", path("/admin/{**}"), { target: "/admin/|" }, "deny", "deny"],
   ["a path of URI characters", path("/admin/{**}"), { target: "/admin/x/%5B" }, "deny", "deny"],
   ["OPTIONS *", path("/*"), { method: "OPTIONS", target: "*" }, "deny", "allow"],
 ])("%s", (_, rule, asked, ours, istios) => {
-  const verdict = (dialect?: "istio") =>
-    decide(
-      compile([deny(rule), naming(["https://i"])], workload, { ...mesh, ...(dialect && { dialect }) }),
-      httpRequest(asked),
-    ).verdict
+  const verdict = (dialect?: "istio") => {
+    const config = { ...mesh, ...(dialect && { dialect }) }
+    return decide(compile([deny(rule), naming(["https://i"])], workload, config), httpRequest(asked, config)).verdict
+  }
   expect([verdict(), verdict("istio")]).toEqual([ours, istios])
 })

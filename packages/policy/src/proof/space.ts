@@ -63,7 +63,10 @@ export class Space {
     this.#options = options
     // Every name can be what is left of one: of `a..` rules see `a.`.
     this.host = textDimension("host", { language: NON_EMPTY, preferred: [host], optional: true })
-    this.path = textDimension("path", { language: pathLanguage(mesh.pathNormalization), preferred: ["/"] })
+    this.path = textDimension("path", {
+      language: pathLanguage(mesh.pathNormalization, mesh.dialect),
+      preferred: ["/"],
+    })
     const others = (taken: ReadonlySet<string>) => String(anotherPort(taken))
     this.port = choiceDimension("port", ports.map(String), ports.length === 0 ? others : undefined)
     const peers = ["default", namespace].map(ns => `${mesh.trustDomain}/ns/${ns}/sa/default`)

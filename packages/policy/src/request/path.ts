@@ -3,7 +3,7 @@
 // result, and the result is forwarded. Normalising twice changes nothing: a path whose decoding yields further escapes
 // has no canonical form and is rejected.
 
-import type { PathNormalization } from "../mesh/config.js"
+import type { Dialect, PathNormalization } from "../mesh/config.js"
 
 export interface Target {
   readonly path: string
@@ -12,7 +12,7 @@ export interface Target {
 }
 
 /** The target of a request in origin form (or `*`), or undefined where it must be answered with 400. */
-export function normalizeTarget(target: string, mode: PathNormalization): Target | undefined {
+export function normalizeTarget(target: string, mode: PathNormalization, dialect?: Dialect): Target | undefined {
   // A fragment never belongs in a request target (RFC 9112 section 3.2), and readers differ on where to cut it.
   if (target.includes("#") || !isVisible(target)) return undefined
   const question = target.indexOf("?")
@@ -20,7 +20,7 @@ export function normalizeTarget(target: string, mode: PathNormalization): Target
   const query = question < 0 ? "" : target.slice(question)
   if (path === "*") return { path, query }
   if (path.charCodeAt(0) !== SLASH) return undefined
-  const normalized = normalizePath(path, mode)
+  const normalized = normalizePath(path, mode, dialect)
   return normalized === undefined ? undefined : { path: normalized, query }
 }
 
@@ -28,10 +28,20 @@ const SLASH = 0x2f
 const UNRESERVED = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA]|7[eE])/g
 const SLASHES = /%(?:2[fF]|5[cC])/g
 const TOUCHED = /[%\\]|\/\.|\/\//
+/** Whether Envoy writes it as an escape when it normalizes a path. */
+export const escapedByEnvoy = (unit: string): boolean => '"<>^`{|}'.includes(unit)
 
 /** The path alone: must begin with a slash. */
-export function normalizePath(path: string, mode: PathNormalization): string | undefined {
-  if (mode === "NONE" || !TOUCHED.test(path)) return path
+export function normalizePath(path: string, mode: PathNormalization, dialect?: Dialect): string | undefined {
+  if (mode === "NONE") return path
+  const written =
+    dialect === "istio" ? path.replace(/[^\w/]/g, unit => (escapedByEnvoy(unit) ? escapeOf(unit) : unit)) : path
+  return TOUCHED.test(written) ? resolve(written, mode) : written
+}
+
+const escapeOf = (unit: string): string => `%${unit.charCodeAt(0).toString(16).toUpperCase()}`
+
+function resolve(path: string, mode: PathNormalization): string | undefined {
   const decodeSlashes = mode === "DECODE_AND_MERGE_SLASHES"
   const decoded = decode(path, decodeSlashes)
   if (decoded.includes("%") && (decode(decoded, decodeSlashes) !== decoded || decoded.includes("%00"))) return undefined

@@ -110,10 +110,10 @@ function isSingle({ attribute: { name } }: Criterion): boolean {
 function neverMatches({ attribute: { name } }: Criterion, value: string, mesh: MeshConfig): boolean {
   if (name !== "path" || isTemplate(value) || value.startsWith("*")) return false
   if (/[?#]/.test(value) || !value.startsWith("/")) return true
-  if (!value.endsWith("*")) return normalizePath(value, mesh.pathNormalization) !== value
+  if (!value.endsWith("*")) return normalizePath(value, mesh.pathNormalization, mesh.dialect) !== value
   // Of a prefix the segments that are whole: the last one may go on, also within an escape.
   const whole = value.slice(0, value.lastIndexOf("/") + 1)
-  return !(normalizePath(`${whole}a`, mesh.pathNormalization) ?? "").startsWith(whole)
+  return !(normalizePath(`${whole}a`, mesh.pathNormalization, mesh.dialect) ?? "").startsWith(whole)
 }
 
 function unservedPorts({ attribute, values, field }: Criterion, set: PolicySet, { scope }: Stated): string | undefined {

@@ -32,7 +32,7 @@ const GRPC = /^\/(?:\w+\.)*[A-Z]\w*\/[A-Z]\w*$/
 /** RFC 3986 section 6.2.2.1: the case of its digits makes no difference. */
 const ESCAPE = /%[0-9A-Fa-f]{2}/g
 
-function pathSpellings(written: string, { pathNormalization }: MeshConfig): readonly Spelling[] {
+function pathSpellings(written: string, { pathNormalization, dialect }: MeshConfig): readonly Spelling[] {
   if (GRPC.test(written)) return []
   const path = shortestPath(written)
   const bare = path.endsWith("/") ? path.slice(0, -1) : path
@@ -59,7 +59,7 @@ function pathSpellings(written: string, { pathNormalization }: MeshConfig): read
     { text: `/.${path}`, readers: MOST, fix: "set `pathNormalization` to `MERGE_SLASHES`" },
   ]
   return spellings.flatMap(spelling => {
-    const seen = normalizeTarget(spelling.text, pathNormalization)?.path
+    const seen = normalizeTarget(spelling.text, pathNormalization, dialect)?.path
     // Undefined: the request is answered with 400.
     return seen === undefined || seen === path ? [] : [{ ...spelling, seen }]
   })

@@ -33,7 +33,7 @@ export function ip(text: string): IpAddress {
 }
 
 export function httpRequest(asked: Asked = {}, config = mesh): Attributes {
-  const target = normalizeTarget(asked.target ?? "/", config.pathNormalization)
+  const target = normalizeTarget(asked.target ?? "/", config.pathNormalization, config.dialect)
   if (target === undefined) throw new RangeError(`not a target: ${asked.target}`)
   return {
     ...tcpConnection(asked),

@@ -2,8 +2,8 @@
 // The paths that normalisation does not change: only these ever reach a rule. One state machine serves all modes; its
 // state is the position in the segment and in an escape.
 
-import type { PathNormalization } from "../../mesh/config.js"
-import { normalizePath } from "../../request/path.js"
+import type { Dialect, PathNormalization } from "../../mesh/config.js"
+import { escapedByEnvoy, normalizePath } from "../../request/path.js"
 import { ANY_TEXT, type Language } from "./language.js"
 
 // In a segment: 0 before the first slash, 1 right after a slash, 2 `.`, 3 `..`, 4 anything else; 5 is the whole of `*`,
@@ -16,7 +16,7 @@ const FILLERS = `${ANY_TEXT.fillers}"<>[]^\`{|}.*%`
 // In an escape: 0 none, 1 after `%`, 2 and on after `%` and a hexadecimal digit.
 const escapeState = (unit: string): number => 2 + HEX.indexOf(unit)
 
-export function pathLanguage(mode: PathNormalization): Language {
+export function pathLanguage(mode: PathNormalization, dialect?: Dialect): Language {
   return {
     start: 0,
     step(state, unit) {
@@ -25,6 +25,7 @@ export function pathLanguage(mode: PathNormalization): Language {
       if (segment === 0 && unit === "*") return STAR
       if (!isPathUnit(unit) || segment === STAR || (segment === 0 && unit !== "/")) return undefined
       if (mode === "NONE") return unit === "/" ? 1 : 4
+      if (dialect === "istio" && escapedByEnvoy(unit)) return undefined
       if (unit === "\\" || (inEscape >= 2 && !staysEscaped(`%${HEX[inEscape - 2]}${unit}`, mode))) return undefined
       const next = nextSegment(segment, unit, mode)
       return next === undefined ? undefined : next + SEGMENT_STATES * nextEscape(inEscape, unit)

@@ -5,7 +5,7 @@
 
 import { attributeTable } from "../../authorization/attributes.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
-import type { MeshConfig, PathNormalization } from "../../mesh/config.js"
+import type { MeshConfig } from "../../mesh/config.js"
 import { normalizePath, normalizeTarget } from "../../request/path.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../../resources/document.js"
@@ -79,23 +79,23 @@ export function reachOf(
  * People ask with a path as a client would send it. Rules see only what normalisation makes of it, so that of `//a` as it is
  * written the answer would be that nobody can.
  */
-function inPlainPaths(asked: Rule, { pathNormalization }: MeshConfig): Rule {
+function inPlainPaths(asked: Rule, mesh: MeshConfig): Rule {
   if (asked.to === undefined) return asked
   const to = asked.to.map(({ operation, ...rest }) => {
     const { paths } = operation ?? {}
     if (paths === undefined) return { ...rest, ...(operation === undefined ? {} : { operation }) }
-    return { ...rest, operation: { ...operation, paths: paths.map(path => plainPath(path, pathNormalization)) } }
+    return { ...rest, operation: { ...operation, paths: paths.map(path => plainPath(path, mesh)) } }
   })
   return { ...asked, to }
 }
 
-function plainPath(value: string, mode: PathNormalization): string {
+function plainPath(value: string, { pathNormalization: mode, dialect }: MeshConfig): string {
   // Templates and suffixes stand for many paths, and name segments as rules see them.
   if (!value.startsWith("/") || value.includes("{")) return value
-  if (!value.endsWith("*")) return normalizeTarget(value, mode)?.path ?? value
+  if (!value.endsWith("*")) return normalizeTarget(value, mode, dialect)?.path ?? value
   // Of a prefix the last segment goes on: `/.*` is not `/*`.
   const end = value.lastIndexOf("/") + 1
-  return `${normalizePath(value.slice(0, end), mode) ?? value.slice(0, end)}${value.slice(end)}`
+  return `${normalizePath(value.slice(0, end), mode, dialect) ?? value.slice(0, end)}${value.slice(end)}`
 }
 
 interface Found {
