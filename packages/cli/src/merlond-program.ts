@@ -6,7 +6,7 @@ import { VERSION } from "./version.js"
 
 const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
   authorizer: {
-    summary: "Answer the authorization questions of gateways: Envoy, nginx, Traefik, Caddy",
+    summary: "Answer authorization requests of gateways: Envoy, nginx, Traefik, Caddy",
     load: async () => (await import("./commands/authorizer.js")).authorizerCommand(),
   },
   capture: {

@@ -18,29 +18,28 @@ const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"]
 
 export function authorizerCommand(): Command {
   return withProxyOptions(new Command("authorizer"))
-    .description(
-      "Answer the authorization questions of gateways: Envoy ext_authz, nginx auth_request, Traefik and Caddy",
-    )
+    .description("Answer authorization requests of gateways: Envoy ext_authz, nginx auth_request, Traefik and Caddy")
     .addOption(
-      new Option("--gateway <who>", "address, block or principal of a gateway that may ask; may be given several times")
+      new Option("--gateway <who>", "address, CIDR block or principal of an allowed gateway; repeatable")
         .argParser(gateway)
         .default(LOOPBACK, LOOPBACK.join(" and ")),
     )
     .addOption(
-      new Option("--forward-auth <kind>", "believe the headers in which such a gateway describes the request").choices(
-        Object.keys(FORWARD_AUTH),
-      ),
+      new Option(
+        "--forward-auth <kind>",
+        "trust the headers in which this kind of gateway describes the request",
+      ).choices(Object.keys(FORWARD_AUTH)),
     )
     .addOption(
       new Option(
         "--trust-peer <where>",
-        "believe who the caller is: `envoy` (in its gRPC question), or a header like x-forwarded-client-cert",
+        "trust the caller's identity from `envoy` (its gRPC request), or from a header like x-forwarded-client-cert",
       ).argParser(statement),
     )
     .addOption(
       new Option(
         "--trust-address <where>",
-        "believe the caller's address: `envoy` (in its gRPC question), or the last entry of a header like x-forwarded-for",
+        "trust the caller's address from `envoy` (its gRPC request), or from the last entry of a header like x-forwarded-for",
       ).argParser(statement),
     )
     .action(({ gateway: gateways, forwardAuth, trustPeer: peer, trustAddress, ...flags }: Flags, command: Command) =>

@@ -38,25 +38,26 @@ export function captureCommand(): Command {
   return new Command("capture")
     .description("Redirect the connections of a Pod to its proxy (needs NET_ADMIN)")
     .addOption(
-      new Option("--map <pairs>", "application ports and xserver's, as 8080:15080,9090:15081")
+      new Option("--map <pairs>", "application ports with xserver's ports, such as 8080:15080,9090:15081")
         .argParser(parsed(parseCaptureMap))
         .makeOptionMandatory(),
     )
-    .addOption(new Option("--mesh <word>", "names the rules").env("MERLON_MESH").default("merlon"))
+    .addOption(new Option("--mesh <word>", "name of the mesh, for the rules").env("MERLON_MESH").default("merlon"))
     .addOption(
-      new Option("--undeclared <how>", "connections to any other port: refuse them, or let them pass unjudged")
+      new Option("--undeclared <how>", "connections to other ports: reject them, or pass them without judging")
         .choices(["refuse", "pass"])
         .default("refuse"),
     )
     .addOption(
-      new Option("--udp <how>", "datagrams that do not answer the pod's own: let them pass unjudged, or refuse them")
+      new Option("--udp <how>", "inbound UDP except responses: pass it without judging, or block it")
         .choices(["pass", "refuse"])
         .default("pass"),
     )
     .addOption(
-      new Option("--outbound <port>", "redirect the pod's own TCP connections to this port of its proxy").argParser(
-        whole(1, 65_535),
-      ),
+      new Option(
+        "--outbound <port>",
+        "redirect the Pod's outbound TCP connections to this port of its proxy",
+      ).argParser(whole(1, 65_535)),
     )
     .addOption(
       new Option("--proxy-uid <uid>", `user whose connections are not redirected (default: ${XSERVER_UID})`).argParser(
@@ -64,17 +65,17 @@ export function captureCommand(): Command {
       ),
     )
     .addOption(
-      new Option("--exclude-outbound-ports <ports>", "destination ports to leave alone, as 5432,6379").argParser(
+      new Option("--exclude-outbound-ports <ports>", "destination ports to exclude, such as 5432,6379").argParser(
         parsed(parsePortList),
       ),
     )
     .addOption(
-      new Option("--exclude-outbound-cidrs <blocks>", "destinations to leave alone, as 10.0.0.0/8,fd00::/8").argParser(
+      new Option("--exclude-outbound-cidrs <blocks>", "destinations to exclude, such as 10.0.0.0/8,fd00::/8").argParser(
         parsed(parseCidrList),
       ),
     )
     .addOption(
-      new Option("--include-outbound-cidrs <blocks>", "redirect these destinations alone (default: all)").argParser(
+      new Option("--include-outbound-cidrs <blocks>", "redirect only these destinations (default: all)").argParser(
         parsed(parseCidrList),
       ),
     )

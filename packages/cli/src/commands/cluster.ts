@@ -31,14 +31,14 @@ export function clusterCommand(): Command {
       option("--port <n>", "port to listen on, 0 for any", "MERLON_CLUSTER_PORT").argParser(port).default(7443),
     )
     .addOption(
-      new Option("--name <name>", "further name of the serving certificate (repeatable)")
+      new Option("--name <name>", "additional name in the serving certificate (repeatable)")
         .argParser(several)
         .default([], "none"),
     )
     .addOption(
       new Option(
         "--system-namespace <name>",
-        "namespace whose service accounts run the system, such as a control plane's: places are kept for them (repeatable)",
+        "namespace whose service accounts have reserved slots, such as the control plane's (repeatable)",
       )
         .argParser(several)
         .default([], "kube-system and merlon-system"),

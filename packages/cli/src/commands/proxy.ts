@@ -26,14 +26,14 @@ export function proxyCommand(): Command {
   return withProxyOptions(new Command("proxy"))
     .description("Run the proxy of a workload for both directions: enforce its policies, and send its calls over mTLS")
     .addOption(
-      new Option("--outbound <port>", "take connections that `merlond capture` redirects to this port on loopback")
+      new Option("--outbound <port>", "accept connections that `merlond capture` redirects to this port on loopback")
         .env("MERLON_PROXY_OUTBOUND")
         .argParser(whole(1, 65_535)),
     )
     .addOption(
       new Option(
         "--http-proxy <host:port>",
-        "take the calls of programs of the same user that have `http_proxy` set to this address",
+        "accept calls of programs of the same user with `http_proxy` set to this address",
       )
         .env("MERLON_PROXY_HTTP_PROXY")
         .argParser(loopback),

@@ -25,27 +25,33 @@ export function serveCommand(): Command {
   const command = new Command("serve")
     .description("Run the control plane")
     .addOption(option("--config <file>", "YAML with any of these options, in camel case", "CONFIG"))
-    .addOption(option("--mesh <word>", "what the mesh is called; names derive from it", "MESH").default("merlon"))
-    .addOption(option("--domain <domain>", "of API groups, labels and annotations", "DOMAIN").default("merlon.dev"))
+    .addOption(option("--mesh <word>", "name of the mesh; other names derive from it", "MESH").default("merlon"))
     .addOption(
-      option("--trust-domain <domain>", "of identities", "TRUST_DOMAIN")
+      option("--domain <domain>", "domain of API groups, labels and annotations", "DOMAIN").default("merlon.dev"),
+    )
+    .addOption(
+      option("--trust-domain <domain>", "trust domain of identities", "TRUST_DOMAIN")
         .argParser(trustDomain)
         .default("cluster.local"),
     )
     .addOption(
-      option("--trust-domain-alias <domain>", "further trust domain that counts as ours; repeatable", "TRUST_ALIAS")
+      option(
+        "--trust-domain-alias <domain>",
+        "another trust domain whose identities count as ours; repeatable",
+        "TRUST_ALIAS",
+      )
         .argParser((text: string, before: readonly string[]) => several(trustDomain(text), before))
         .default([], "none"),
     )
     .addOption(
       option(
         "--path-normalization <how>",
-        "one spelling per path, before policies look (default: MERGE_SLASHES; BASE with --mesh istio)",
+        "how paths are normalized before policies match (default: MERGE_SLASHES; BASE with --mesh istio)",
         "PATH_NORMALIZATION",
       ).choices(PATH_NORMALIZATIONS),
     )
     .addOption(
-      option("--num-trusted-proxies <n>", "proxies in front whose X-Forwarded-For is believed", "TRUSTED_PROXIES")
+      option("--num-trusted-proxies <n>", "number of trusted proxies in front, for X-Forwarded-For", "TRUSTED_PROXIES")
         .argParser(whole(0, 100))
         .default(0),
     )
@@ -55,73 +61,99 @@ export function serveCommand(): Command {
     // The cluster.
     .addOption(option("--kubeconfig <file>", "cluster to serve (default: KUBECONFIG, or the pod's own)", "KUBECONFIG"))
     .addOption(option("--context <name>", "kubeconfig context to use", "CONTEXT"))
-    .addOption(option("--embedded", "bring a cluster of our own even if another one is configured", "EMBEDDED"))
-    .addOption(option("--data <folder>", "store, keys and kubeconfig of our own cluster", "DATA").default(".merlon"))
-    .addOption(option("--api-listen <host>", "address our own cluster listens on (default: 127.0.0.1)", "API_LISTEN"))
-    .addOption(option("--api-port <n>", "of our own cluster, 0 for any", "API_PORT").argParser(port).default(7443))
+    .addOption(option("--embedded", "start an embedded cluster even if another one is configured", "EMBEDDED"))
+    .addOption(
+      option("--data <folder>", "store, keys and kubeconfig of the embedded cluster", "DATA").default(".merlon"),
+    )
+    .addOption(option("--api-listen <host>", "address of the embedded cluster (default: 127.0.0.1)", "API_LISTEN"))
+    .addOption(
+      option("--api-port <n>", "port of the embedded cluster, 0 for any", "API_PORT").argParser(port).default(7443),
+    )
     // Listening.
     .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod every address)", "LISTEN"))
-    .addOption(option("--mesh-listen <host>", "where proxies are heard (default: as --listen)", "MESH_LISTEN"))
-    .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
-    .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
-    .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
+    .addOption(option("--mesh-listen <host>", "address for proxies (default: as --listen)", "MESH_LISTEN"))
     .addOption(
-      option("--replica-port <n>", "where other replicas ask what this one knows, 0 for any", "REPLICA_PORT")
+      option("--mesh-port <n>", "port for proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012),
+    )
+    .addOption(
+      option("--webhook-port <n>", "port of the admission webhooks", "WEBHOOK_PORT").argParser(port).default(15_017),
+    )
+    .addOption(option("--health-port <n>", "port of health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
+    .addOption(
+      option("--replica-port <n>", "port for queries of other replicas, 0 for any", "REPLICA_PORT")
         .argParser(port)
         .default(0),
     )
-    .addOption(option("--replica-address <host>", "where they reach it (default: as --listen)", "REPLICA_ADDRESS"))
-    .addOption(option("--console-port <n>", "the web console", "CONSOLE_PORT").argParser(port).default(7080))
     .addOption(
-      option("--console-host <name>", "host name under which people reach the console; repeatable", "CONSOLE_HOST")
+      option(
+        "--replica-address <host>",
+        "address at which other replicas reach it (default: as --listen)",
+        "REPLICA_ADDRESS",
+      ),
+    )
+    .addOption(option("--console-port <n>", "port of the web console", "CONSOLE_PORT").argParser(port).default(7080))
+    .addOption(
+      option("--console-host <name>", "host name of the console; repeatable", "CONSOLE_HOST")
         .argParser(several)
         .default([], "this machine's"),
     )
     .addOption(
-      option("--console-oidc-issuer <url>", "where people sign in whose ID tokens the cluster takes", "OIDC_ISSUER"),
+      option(
+        "--console-oidc-issuer <url>",
+        "OIDC issuer for sign-in; the cluster must accept its ID tokens",
+        "OIDC_ISSUER",
+      ),
     )
-    .addOption(option("--console-oidc-client-id <id>", "of the console at that issuer", "OIDC_CLIENT_ID"))
+    .addOption(option("--console-oidc-client-id <id>", "client id of the console at that issuer", "OIDC_CLIENT_ID"))
     .addOption(
-      option("--console-oidc-client-secret-file <file>", "its secret, where it has one", "OIDC_CLIENT_SECRET_FILE"),
+      option(
+        "--console-oidc-client-secret-file <file>",
+        "file with the client secret, if any",
+        "OIDC_CLIENT_SECRET_FILE",
+      ),
     )
-    .addOption(option("--console-oidc-ca-file <file>", "authority of the issuer's server, PEM", "OIDC_CA_FILE"))
+    .addOption(option("--console-oidc-ca-file <file>", "CA of the issuer's server, PEM", "OIDC_CA_FILE"))
     .addOption(
-      option("--console-oidc-scope <scope>", "asked for besides openid, such as groups; repeatable", "OIDC_SCOPE")
+      option(
+        "--console-oidc-scope <scope>",
+        "scope to request besides openid, such as groups; repeatable",
+        "OIDC_SCOPE",
+      )
         .argParser(several)
         .default([], "none"),
     )
-    .addOption(new Option("--no-console", "serve no web console"))
-    .addOption(new Option("--no-answers-api", "do not register the API of answers in the cluster"))
+    .addOption(new Option("--no-console", "do not serve the web console"))
+    .addOption(new Option("--no-answers-api", "do not register the answers API in the cluster"))
     .addOption(
-      option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")
+      option("--serving-name <name>", "host name or address in our certificates; repeatable", "SERVING_NAME")
         .argParser(several)
         .default([], "the Service's names, localhost and the address"),
     )
-    .addOption(option("--replica <name>", "of this replica (default: host name and process)", "REPLICA"))
+    .addOption(option("--replica <name>", "name of this replica (default: host name and process)", "REPLICA"))
     // Certificates and keys.
     .addOption(
-      option("--certificate-ttl <time>", "life of a workload's certificate", "CERTIFICATE_TTL")
+      option("--certificate-ttl <time>", "lifetime of workload certificates", "CERTIFICATE_TTL")
         .argParser(duration)
         .default(24 * 3_600_000, "24h"),
     )
     .addOption(
-      option("--max-certificate-ttl <time>", "the longest a workload may ask for", "MAX_CERTIFICATE_TTL")
+      option("--max-certificate-ttl <time>", "longest lifetime that a workload may request", "MAX_CERTIFICATE_TTL")
         .argParser(duration)
         .default(24 * 3_600_000, "24h"),
     )
     .addOption(
-      option("--rotation-settle <time>", "shortest phase of a root's rotation", "ROTATION_SETTLE")
+      option("--rotation-settle <time>", "shortest phase of a root rotation", "ROTATION_SETTLE")
         .argParser(duration)
         .default(60_000, "60s"),
     )
-    .addOption(option("--authority <folder>", "sign with this authority instead of a root of our own", "AUTHORITY"))
-    .addOption(option("--jwks-ca <file>", "further authority of issuers' servers, PEM", "JWKS_CA"))
-    .addOption(option("--deny-private-issuers", "fetch no keys from private addresses", "DENY_PRIVATE_ISSUERS"))
     .addOption(
-      option("--allow-loopback-issuers", "fetch keys from this machine too, as a local mesh does", "LOOPBACK_ISSUERS"),
+      option("--authority <folder>", "sign with the authority in this folder instead of a generated root", "AUTHORITY"),
     )
+    .addOption(option("--jwks-ca <file>", "additional CA of issuers' servers, PEM", "JWKS_CA"))
+    .addOption(option("--deny-private-issuers", "do not fetch keys from private addresses", "DENY_PRIVATE_ISSUERS"))
+    .addOption(option("--allow-loopback-issuers", "also fetch keys from loopback addresses", "LOOPBACK_ISSUERS"))
     .addOption(
-      option("--max-issuers-per-namespace <n>", "whose keys are fetched for its policies", "MAX_ISSUERS")
+      option("--max-issuers-per-namespace <n>", "most issuers whose keys are fetched for one namespace", "MAX_ISSUERS")
         .argParser(whole(1, 1_000))
         .default(100),
     )
@@ -131,21 +163,21 @@ export function serveCommand(): Command {
         .default(PROOF_BUDGET_MS),
     )
     // Injection.
-    .addOption(option("--image <image>", "of injected proxies", "IMAGE").default(DEFAULT_IMAGE))
+    .addOption(option("--image <image>", "image of injected proxies", "IMAGE").default(DEFAULT_IMAGE))
     .addOption(
       option("--capture <how>", "how traffic reaches injected proxies", "CAPTURE")
         .choices(["redirect", "service"])
         .default("redirect"),
     )
     .addOption(
-      option("--udp <how>", "pass UDP, which no policy judges, to injected Pods or refuse it there", "UDP")
+      option("--udp <how>", "inbound UDP of injected Pods, which no policy judges: pass or block it", "UDP")
         .choices(["pass", "refuse"])
         .default("pass"),
     )
     .addOption(
       option(
         "--outbound <how>",
-        "calls out of injected Pods: capture them in the Pod or leave them alone; a namespace's label overrides it",
+        "outbound calls of injected Pods: capture them or not; a namespace's label overrides it",
         "OUTBOUND",
       )
         .choices(["capture", "off"])
@@ -161,32 +193,30 @@ export function serveCommand(): Command {
         .default("ALLOW_ANY"),
     )
     .addOption(
-      option(
-        "--sidecar <kind>",
-        "native: an init container that keeps running; auto: from Kubernetes 1.32 on",
-        "SIDECAR",
-      )
+      option("--sidecar <kind>", "kind of sidecar; auto is native from Kubernetes 1.32 on", "SIDECAR")
         .choices(["auto", "native", "plain"])
         .default("auto"),
     )
     .addOption(
       option(
         "--proxy-resources <json>",
-        'requests and limits of injected containers, instead of the defaults, as {"limits":{"memory":"1Gi"}}',
+        'requests and limits of injected containers, such as {"limits":{"memory":"1Gi"}}',
         "PROXY_RESOURCES",
       ).argParser(resources),
     )
     .addOption(
       option(
         "--control-plane <host:port>",
-        "where injected proxies find us (default: the Service)",
+        "address of the control plane for injected proxies (default: the Service)",
         "CONTROL_PLANE",
       ).argParser(endpoint),
     )
     // Watching it.
-    .addOption(new Option("--traces <url>", "OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"))
     .addOption(
-      option("--log-level <level>", "of the log on standard error", "LOG_LEVEL").choices(LEVELS).default("info"),
+      new Option("--traces <url>", "send traces to this collector, OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    )
+    .addOption(
+      option("--log-level <level>", "level of the log on standard error", "LOG_LEVEL").choices(LEVELS).default("info"),
     )
   return addClusterOidc(withEtcdFlags(command)).action((flags: ServeFlags & { config?: string }) => run(flags, command))
 }

@@ -41,37 +41,39 @@ export function xclientCommand(): Command {
     .description("Show the routes of this workload, send calls, or serve as an outbound proxy")
     .argument("[requests]", "how many requests to send", whole(1, MAX_REQUESTS), 20)
     .addOption(
-      option("--bootstrap <file>", "who we are: YAML with control plane, workload, token", "MERLON_XCLIENT_BOOTSTRAP"),
+      option("--bootstrap <file>", "join a mesh: YAML with control plane, workload, token", "MERLON_XCLIENT_BOOTSTRAP"),
     )
     .addOption(
       option(
         "--host <host>",
-        "whom to call: `web`, `web.app`, a full name, with or without :port",
+        "host to call: `web`, `web.app` or a full name, with or without :port",
         "MERLON_XCLIENT_HOST",
       ),
     )
     .addOption(
-      option("--port <port>", "the port to call (80 where nothing says another)", "MERLON_XCLIENT_PORT").argParser(
+      option("--port <port>", "port to call (default: the one of --host, else 80)", "MERLON_XCLIENT_PORT").argParser(
         whole(1, 65_535),
       ),
     )
     .addOption(
       option("--path <path>", "path and query of the requests", "MERLON_XCLIENT_PATH").argParser(path).default("/"),
     )
-    .addOption(option("--method <method>", "their method", "MERLON_XCLIENT_METHOD").argParser(method).default("GET"))
     .addOption(
-      new Option("--header <name: value>", "a header of theirs (repeatable)")
+      option("--method <method>", "method of the requests", "MERLON_XCLIENT_METHOD").argParser(method).default("GET"),
+    )
+    .addOption(
+      new Option("--header <name: value>", "header of the requests (repeatable)")
         .argParser(header)
         .default(new Map(), "none"),
     )
     .addOption(new Option("--print-route", "print the route as JSON and send nothing").conflicts(["watch", "listen"]))
-    .addOption(new Option("--watch", "print a line for each state of the route, until stopped").conflicts("listen"))
     .addOption(
-      option(
-        "--expect <shares>",
-        "fail where the split is another one, as v1=50,v2=50",
-        "MERLON_XCLIENT_EXPECT",
-      ).argParser(expectation),
+      new Option("--watch", "print a line for the route and for each change, until stopped").conflicts("listen"),
+    )
+    .addOption(
+      option("--expect <shares>", "fail if the split differs, such as v1=50,v2=50", "MERLON_XCLIENT_EXPECT").argParser(
+        expectation,
+      ),
     )
     .addOption(
       option("--request-interval <duration>", "pause between requests", "MERLON_XCLIENT_REQUEST_INTERVAL")
@@ -79,12 +81,16 @@ export function xclientCommand(): Command {
         .default(0, "none"),
     )
     .addOption(
-      option("--request-timeout <duration>", "for each request", "MERLON_XCLIENT_REQUEST_TIMEOUT")
+      option("--request-timeout <duration>", "timeout of each request", "MERLON_XCLIENT_REQUEST_TIMEOUT")
         .argParser(timeLimit)
         .default(5_000, "5s"),
     )
     .addOption(
-      option("--wait-timeout <duration>", "for the route to be complete and as expected", "MERLON_XCLIENT_WAIT_TIMEOUT")
+      option(
+        "--wait-timeout <duration>",
+        "how long to wait for a complete and expected route",
+        "MERLON_XCLIENT_WAIT_TIMEOUT",
+      )
         .argParser(timeLimit)
         .default(30_000, "30s"),
     )
@@ -92,20 +98,20 @@ export function xclientCommand(): Command {
     .addOption(
       option(
         "--listen <host:port>",
-        "be a proxy for programs with http_proxy, as 127.0.0.1:15001",
+        "serve as a proxy for programs with http_proxy, such as 127.0.0.1:15001",
         "MERLON_XCLIENT_LISTEN",
       ).argParser(address),
     )
-    .addOption(new Option("--allow-external", "with --listen: also reach hosts outside of the mesh, in plaintext"))
-    .addOption(new Option("--allow-remote", "with --listen: also listen where other machines reach it"))
+    .addOption(new Option("--allow-external", "with --listen: also call hosts outside the mesh, in plaintext"))
+    .addOption(new Option("--allow-remote", "with --listen: allow addresses that other machines can reach"))
     .addOption(
       new Option(
         "--allow-other-users",
-        "with --listen: also take calls of other users of this machine, as the containers of a Pod are",
+        "with --listen: also accept calls of other local users, such as other containers of a Pod",
       ),
     )
     .addOption(
-      option("--log-level <level>", "of the log on standard error", "MERLON_XCLIENT_LOG_LEVEL")
+      option("--log-level <level>", "level of the log on standard error", "MERLON_XCLIENT_LOG_LEVEL")
         .choices(["debug", "info", "warn", "error", "silent"])
         .default("error"),
     )

@@ -112,14 +112,14 @@ export function withProxyOptions(command: Command): Command {
     .addOption(
       option(
         "--trace-ratio <share>",
-        "of the traces that begin here, how many are recorded, from 0 to 1; callers decide of theirs",
+        "fraction of new traces to record, 0 to 1; callers decide for theirs",
         "MERLON_XSERVER_TRACE_RATIO",
       )
         .argParser(share)
         .default(0.01),
     )
     .addOption(
-      option("--log-level <level>", "of the log on standard error", "MERLON_XSERVER_LOG_LEVEL")
+      option("--log-level <level>", "level of the log on standard error", "MERLON_XSERVER_LOG_LEVEL")
         .choices([...LOG_LEVELS])
         .default("info"),
     )

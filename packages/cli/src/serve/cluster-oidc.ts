@@ -6,15 +6,15 @@ import { type Command, Option } from "commander"
 import { several } from "../arguments.js"
 
 const FLAGS: { readonly [flag in OidcFlag]: string } = {
-  "oidc-issuer-url": "issuer whose ID tokens our own cluster takes; https",
-  "oidc-client-id": "client for which they must be made",
+  "oidc-issuer-url": "issuer whose ID tokens the embedded cluster accepts; https",
+  "oidc-client-id": "client id that tokens must have as audience",
   "oidc-username-claim": "claim that names the user (default: sub)",
-  "oidc-username-prefix": "put before names, - for nothing (default: the issuer and #, before an email nothing)",
+  "oidc-username-prefix": "prefix of user names, - for none (default: the issuer and #; none for email)",
   "oidc-groups-claim": "claim that names the user's groups (default: none)",
-  "oidc-groups-prefix": "put before groups (default: nothing)",
+  "oidc-groups-prefix": "prefix of groups (default: none)",
   "oidc-required-claim": "claim=value that a token must have; repeatable",
-  "oidc-signing-algs": "how tokens may be signed; repeatable (default: RS256)",
-  "oidc-ca-file": "authority of the issuer's server, PEM (default: the public ones)",
+  "oidc-signing-algs": "accepted signature algorithm; repeatable (default: RS256)",
+  "oidc-ca-file": "CA of the issuer's server, PEM (default: the public ones)",
 }
 const SEVERAL: ReadonlySet<string> = new Set<OidcFlag>(["oidc-required-claim", "oidc-signing-algs"])
 

@@ -19,16 +19,14 @@ export function withEtcdFlags(command: Command): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
   return command
     .addOption(
-      option("--etcd <endpoint>", "keep the objects in this etcd (repeatable)", "MERLON_ETCD")
+      option("--etcd <endpoint>", "store objects in this etcd (repeatable)", "MERLON_ETCD")
         .argParser(several)
         .default([], "the embedded store"),
     )
-    .addOption(
-      option("--etcd-prefix <key>", "everything in etcd lives under this key (default: /merlon)", "MERLON_ETCD_PREFIX"),
-    )
-    .addOption(option("--etcd-ca <file>", "authority of etcd's certificate", "MERLON_ETCD_CA"))
-    .addOption(option("--etcd-cert <file>", "our certificate towards etcd", "MERLON_ETCD_CERT"))
-    .addOption(option("--etcd-key <file>", "its key", "MERLON_ETCD_KEY"))
+    .addOption(option("--etcd-prefix <key>", "prefix of all keys in etcd (default: /merlon)", "MERLON_ETCD_PREFIX"))
+    .addOption(option("--etcd-ca <file>", "CA of etcd's certificate", "MERLON_ETCD_CA"))
+    .addOption(option("--etcd-cert <file>", "client certificate for etcd", "MERLON_ETCD_CERT"))
+    .addOption(option("--etcd-key <file>", "key of the client certificate", "MERLON_ETCD_KEY"))
     .addOption(option("--etcd-user <name>", "log in to etcd; the password is MERLON_ETCD_PASSWORD", "MERLON_ETCD_USER"))
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every question about policies may be told: how the mesh is set up, and how long to think. Of a cluster, its own mesh
-// says how it is set up; a flag that is given overrides that.
+// Flags of every query about policies: mesh settings and the time budget. For a cluster, its own mesh provides the
+// settings; flags override them.
 
 import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
 import { type Limits, PATIENT } from "@merlon/policy/proof"
@@ -29,21 +29,23 @@ export function withQuestionFlags(command: Command): Command {
   )
 }
 
-/** Those of the mesh alone, for questions that need no thinking. */
+/** Only the mesh settings, for queries without proofs. */
 export function withMeshSettings(command: Command): Command {
   return command
     .addOption(
-      new Option("--dialect <name>", "whose policies the files hold (default: as their API groups tell)").choices(
+      new Option("--dialect <name>", "mesh that the policies are written for (default: by their API groups)").choices(
         DIALECTS,
       ),
     )
-    .option("--mesh-config <file>", "Istio's MeshConfig, or its ConfigMap (default: the one among the files)")
+    .option("--mesh-config <file>", "file with Istio's MeshConfig or its ConfigMap (default: the one among the files)")
     .addOption(
-      new Option("--trust-domain <domain>", `of the mesh (${otherwise("cluster.local")})`).argParser(trustDomain),
+      new Option("--trust-domain <domain>", `trust domain of the mesh (${otherwise("cluster.local")})`).argParser(
+        trustDomain,
+      ),
     )
     .option(
       "--trust-domain-alias <domain>",
-      `another one whose identities count; may be given several times (${otherwise("none")})`,
+      `another trust domain whose identities count; repeatable (${otherwise("none")})`,
       several,
       [],
     )
@@ -54,7 +56,10 @@ export function withMeshSettings(command: Command): Command {
       ).choices(PATH_NORMALIZATIONS),
     )
     .addOption(
-      new Option("--trusted-proxies <n>", `in front of workloads (${otherwise("0")})`).argParser(whole(0, 100)),
+      new Option(
+        "--trusted-proxies <n>",
+        `number of trusted proxies in front of workloads (${otherwise("0")})`,
+      ).argParser(whole(0, 100)),
     )
 }
 

@@ -21,7 +21,7 @@ const MESH: Arguments = {
     type: "text",
     flag: "--dialect",
     choices: DIALECTS,
-    description: "whose policies the files hold (default: as their API groups tell)",
+    description: "mesh that the policies are written for (default: by their API groups)",
   },
   meshConfig: { type: "path", flag: "--mesh-config", description: "file with Istio's MeshConfig or its ConfigMap" },
   trustDomain: { type: "text", flag: "--trust-domain", description: "trust domain (default: cluster.local)" },
