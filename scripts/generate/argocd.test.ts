@@ -160,7 +160,7 @@ it.each([
   expect(argocdHealth(policy)).toBe(health)
 })
 
-it("the patch of Argo CD's ConfigMap is up to date (`npm run generate`), and holds the script for each kind", () => {
+it("the patch of Argo CD's ConfigMap is up to date (`npm run generate`)", () => {
   const text = readFileSync(ROOT + ARGOCD_PATCH, "utf8")
   expect(text).toBe(argocdPatch(names))
   const scripts = Object.values<string>(parse(text).data)

@@ -64,7 +64,7 @@ describe("a program", () => {
     expect(analyzed("a+")).not.toContain("regex")
   })
 
-  it("measures texts that are wider than their letters, although it loads what knows of them only then", () => {
+  it("measures wide characters with the table that it loads on demand", () => {
     const text = 'spec: { note: "広い", actoin: ALLOW }'
     const input = `apiVersion: security.merlon.dev/v1\nkind: AuthorizationPolicy\nmetadata: { name: a, namespace: b }\n${text}\n`
     const { stderr } = spawnSync(process.execPath, ["packages/cli/bin/merlonctl.js", "analyze", "-f", "-"], {

@@ -38,7 +38,7 @@ it("certificates are renewed before they end, and no call notices", async () => 
   expect(await mesh.control.metric("merlon_control_connected_proxies")).toBe(2)
 })
 
-it("one that ended during an outage is refused, and replaced by the workload's token afterwards", async () => {
+it("one that expired during an outage is rejected, and replaced with the token", async () => {
   await mesh.control.kill()
   const last = Math.max(ends(httpbin), ends(caller))
   await expect.poll(() => Date.now() > last, SLOW).toBe(true)

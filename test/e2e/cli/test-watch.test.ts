@@ -27,7 +27,7 @@ cases: [{ name: ${name}, request: {}, expect: ${expected} }]
 const tests = join(folder, "tests")
 const junit = join(tests, "results.xml")
 
-it("runs again whenever a policy or a test changes, goes on where they cannot be read, and ends when it is told to", async () => {
+it("runs again on changes, survives unreadable files, and stops on a signal", async () => {
   writeFileSync(join(folder, "readers.yaml"), policy("nothing: was"))
   mkdirSync(tests)
   writeFileSync(join(tests, "readers.test.yaml"), test("people read", "allow"))

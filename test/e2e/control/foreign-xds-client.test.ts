@@ -119,7 +119,7 @@ describe("a foreign gRPC client in plaintext", () => {
     expect(await asking(10)).toEqual({ v1: 10 })
   })
 
-  it("goes to the Service itself where no MeshService governs it, and leaves out who is not ready", async () => {
+  it("calls the ready Pods of a Service without a MeshService", async () => {
     await control.delete("MeshService", "app", "web")
     client = await start("plain", "xds:///web.app:80")
     await expect.poll(async () => Object.keys(await asking(20)).sort()).toEqual(["v1", "v2"])

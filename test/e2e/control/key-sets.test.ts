@@ -70,7 +70,7 @@ describe("key sets", () => {
     await mesh.close()
   })
 
-  it("follow a rotation: a token with a new key id makes the proxy report and the keys be fetched again", async () => {
+  it("follow a rotation: an unknown key id makes the control plane fetch again", async () => {
     const [first, second] = [await makeKey("first"), await makeKey("second")]
     issuer = await startIssuer(keys(first))
     await rule("rotating", [{ issuer: "rotating", jwksUri: `${issuer.url}/keys`, timeout: PATIENT }])

@@ -114,7 +114,7 @@ it("says who calls in plaintext, which rules are used, and that proxies are up t
   expect(await mesh.run("proxy", "status", "-A")).toMatchObject({ code: 0 })
 })
 
-it("describes a workload: identity, proxy, modes, policies with their use, who can call it and what did", async () => {
+it("describes a workload", async () => {
   // What a busy machine leaves out, a proxy that has not answered or a proof without an end, is said and asked for again.
   await vi.waitFor(async () => {
     const described = await mesh.run("describe", "workload", "httpbin", "-n", "foo", "-o", "json")
@@ -139,7 +139,7 @@ it("describes a workload: identity, proxy, modes, policies with their use, who c
   expect(await mesh.run("describe", "workload", "nobody", "-n", "foo")).toMatchObject({ code: 1 })
 })
 
-it("suggests what was seen, and says which of it a change would touch, without being given any calls", async () => {
+it("suggests policies from recorded calls, and names the calls a change affects", async () => {
   const suggested = await mesh.run("suggest", "httpbin-1", "-n", "foo", "-o", "json")
   expect(suggested).toMatchObject({ code: 0 })
   const [suggestion] = JSON.parse(suggested.stdout).suggestions
@@ -171,7 +171,7 @@ it("warns whoever insists on mutual TLS of the callers that it has seen in plain
   expect(await mesh.run("delete", "-f", strict)).toMatchObject({ code: 0 })
 })
 
-it("keeps what must stay true: whatever would break it is refused with the request that shows it", async () => {
+it("rejects a change that breaks an invariant, with a counterexample", async () => {
   const never = `never: [{ name: nobody reads headers, to: [{ operation: { paths: [/headers] } }] }]`
   const invariant = write("closed", `kind: PolicyInvariant, spec: { ${never} }`)
   const shadow = write("closed", `kind: PolicyInvariant, spec: { enforcement: Shadow, ${never} }`, "shadow")

@@ -285,7 +285,7 @@ describe("a rollout", () => {
 describe("a Pod from before its namespace joined", () => {
   const space = "late"
 
-  it("keeps no policy Ready, is named by `merlonctl check`, and is protected once it is started again", async () => {
+  it("keeps policies from being Ready, is reported by `check`, and is protected after a restart", async () => {
     await apply(namespace(space))
     await apply(pod("early", space))
     await waitReady("early", space)

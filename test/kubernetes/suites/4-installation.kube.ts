@@ -296,7 +296,7 @@ describe("what is uninstalled", () => {
     expect(await kubectl("get", "pa", "-n", "merlon-system", "-o", "name")).toContain("default")
   })
 
-  it("and installed by merlonctl serves, is upgraded with the values it has, and goes without a trace", async () => {
+  it("and installed by merlonctl is upgraded with its values and uninstalled completely", async () => {
     const out = await merlonctl("install", "--set", `image=${inject("image")}`, "--set", "replicas=1")
     expect(out).toContain("serves in `merlon-system`")
     // Services that were released are captured again when they are written again, as the page says.

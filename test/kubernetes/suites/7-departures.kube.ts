@@ -101,7 +101,7 @@ describe("while no control plane runs", () => {
     await kubectl("delete", "namespace", "held", ...ENDS)
   })
 
-  it("what one that was killed leaves behind holds up namespaces, and says so, until it is deleted", async () => {
+  it("leftovers of a killed one block namespaces, with a message, until deleted", async () => {
     await apply(registration, namespace("waiting"))
     await kubectl("wait", `apiservice/${API}`, "--for=condition=Available=False", "--timeout=150s")
     await kubectl("delete", "namespace", "waiting", "--wait=false")

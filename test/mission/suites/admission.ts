@@ -48,7 +48,7 @@ export function admission(mission: () => Mission): void {
       expect(response.status.message).toMatch(message)
     })
 
-    it("and the server asks it: kubectl, which checks nothing itself, is told what only the webhook knows", async () => {
+    it("and the server calls it: kubectl reports what only the webhook checks", async () => {
       const [, spec, message] = FAULTS[2] ?? expect.fail("a fault that the schema does not know")
       const { code, err } = await mission().kubectl(["apply", "-f", "-"], manifest(spec))
       expect(code).toBe(1)

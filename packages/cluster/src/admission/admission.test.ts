@@ -108,7 +108,7 @@ describe("mutating webhooks", () => {
     expect(dig(second, "body", "request", "object", "metadata", "labels")).toEqual({ a: "set" })
   })
 
-  it("that want to are asked once more when a later one has changed the object, and others are not", async () => {
+  it("with a reinvocation policy are called again after a later change", async () => {
     answers("again", label("a"))
     answers("once", label("b"))
     const first = { name: "again", reinvocationPolicy: "IfNeeded" }

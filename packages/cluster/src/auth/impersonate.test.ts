@@ -115,7 +115,7 @@ describe("a caller is refused", () => {
 })
 
 describe("the headers", () => {
-  it("that repeat are read one by one, since joined by commas two groups would be one of another name", () => {
+  it("that repeat are read one by one, never joined by commas", () => {
     const raw = ["Impersonate-Group", "a", "impersonate-group", "b, c", "Impersonate-Extra-Acme%2fScope", "x"]
     expect(readImpersonation({ "impersonate-user": "j" }, raw)).toEqual({
       ...{ user: "j", groups: ["a", "b, c"], uid: "", extra: { "acme/scope": ["x"] } },

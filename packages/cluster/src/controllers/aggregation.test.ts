@@ -34,7 +34,7 @@ const has = (name: string, ...resources: readonly string[]): Promise<void> =>
     return equal(asArray(found?.object.rules), resources.map(rule))
   })
 
-it("has the rules of all that one of its selectors matches, each once, in the order of their names", async () => {
+it("has the rules of all matching roles, each once, sorted by name", async () => {
   await role("part-b", ["pods", "nodes"], { to: "reader" })
   await role("part-a", ["pods"], { to: "reader" })
   await role("part-c", ["events"], { also: "reader" })

@@ -29,7 +29,7 @@ function capture(object: ReturnType<typeof service>, behind = BEHIND, place = PL
 }
 
 describe("capture by Service", () => {
-  it("leads each TCP port to the xserver port of the same container port, by number, by name or by default", () => {
+  it("maps each TCP port to xserver's port for its container port", () => {
     const { targets, note, warnings } = capture(
       service([
         { port: 80, targetPort: 8080 },

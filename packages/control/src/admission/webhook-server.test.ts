@@ -193,7 +193,7 @@ describe("the webhook server", () => {
     await impatient.close()
   })
 
-  it("changes its certificate while it serves, and keeps the old one where the new one is unusable", async () => {
+  it("replaces its certificate while it serves, unless the new one is unusable", async () => {
     const second = selfSigned(folder, "second")
     expect(() => server.setKeyPair({ certificate: second.certificate, key: credentials.key })).toThrow()
     expect((await ask("/validate", BODY)).status).toBe(200)

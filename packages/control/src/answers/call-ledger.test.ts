@@ -59,7 +59,7 @@ describe("a shard of the ledger", () => {
     expect([...shard.calls()].some(({ workload }) => workload === "foo/w39")).toBe(true)
   })
 
-  it("says until when calls of a workload were forgotten, also after it was stored and read again", () => {
+  it("reports until when calls were dropped, also after a restart", () => {
     const shard = new LedgerShard()
     shard.take(batch({ calls: [call({ tls: false, lastSeen: 3_000 })] }), 5_000)
     expect(shard.forgottenUntil("foo/httpbin")).toBe(Number.NEGATIVE_INFINITY)

@@ -77,7 +77,7 @@ it.each([
   expect(called(name).map(report => [report.name, report.pods.length])).toEqual(expected)
 })
 
-it("keeps the name under which calls of a Pod are kept, also where that Pod is asked about alone", () => {
+it("uses the name of the recorded calls for a single Pod too", () => {
   expect(called("web-1")[0]?.workload).toBe("foo/web")
 })
 

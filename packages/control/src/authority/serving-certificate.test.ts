@@ -22,7 +22,7 @@ async function reach(port: number, ca: string): Promise<void> {
 }
 
 describe("a listener of the control plane", () => {
-  it("is believed through a rotation also by who knows only the root of before, until that retires", async () => {
+  it("is trusted by clients of the old root until that retires", async () => {
     const stage = new Stage()
     // Real TLS looks at real time.
     stage.clock.setWall(Date.now())

@@ -41,7 +41,7 @@ function setUp(pod = declared(), replica = "r1", api = new HandClient()) {
   return { api, scheduler, errors, presence, status, ready, written, settled }
 }
 
-it("makes a declared Pod running and ready at the address of its stream, as `kubectl get pods` counts it", async () => {
+it("makes a declared Pod running and ready at the address of its stream", async () => {
   const pod = declared({ conditions: [{ type: "Other", status: "True" }] })
   const { presence, status, ready } = setUp({ ...pod, spec: { containers: [{ name: "web", image: "-" }] } })
   presence.enforcing(KEY, node())
@@ -288,7 +288,7 @@ it("is not ready while its application is not, whoever said that it is, and read
   await vi.waitFor(() => expect(second.ready()).toBe("True"), 90_000)
 })
 
-it("writes on the Pod that its application answers past its proxy, and removes it when it no longer does", async () => {
+it("reports on the Pod whether its application can be reached past its proxy", async () => {
   const { presence, status } = setUp()
   const told = (message: string | undefined) =>
     vi.waitFor(() => {

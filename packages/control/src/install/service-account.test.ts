@@ -48,7 +48,7 @@ describe("the control plane's own account", () => {
     return { time, admin, own: await bootstrapServiceAccount({ admin, connection, names: meshNames(), time }) }
   }
 
-  it("is made with its rights, and speaks with a token and none of the administrator's credentials", async () => {
+  it("is created with its permissions and uses only its own token", async () => {
     const { admin, own } = await bootstrap()
     expect([...admin.objects.keys()]).toEqual([
       "namespaces/merlon-system",

@@ -219,7 +219,7 @@ describe("names", () => {
     expect(await get(`http://idp.test:${issuer.port}/`, { lookup })).toMatchObject({ ok: true })
   })
 
-  it("that change their answer gain nothing: the address that was checked is the one connected to", async () => {
+  it("that change their answer gain nothing: the checked address is used", async () => {
     const issuer = await issuerThat(json(jwks("a")))
     const { lookup, asked } = resolvingTo(["127.0.0.1"], ["169.254.169.254"])
     expect(await get(`http://idp.test:${issuer.port}/`, { lookup })).toMatchObject({ ok: true })

@@ -23,7 +23,7 @@ it.each([
   expect(ownedBy(await roleAsOwner(roles(uid), "merlond"))).toEqual({})
 })
 
-it("names the role that there is, and the last one once it is gone, so that the collector takes what comes late", async () => {
+it("names the role that exists, or the last one after its deletion", async () => {
   let cluster = roles("u1")
   const owners = roleAsOwnerToTheEnd({ get: (...args) => cluster.get(...args) }, "merlond")
   expect((await owners()).map(({ uid }) => uid)).toEqual(["u1"])

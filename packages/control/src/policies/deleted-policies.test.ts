@@ -230,7 +230,7 @@ describe("a policy that goes with its owner", () => {
   })
 })
 
-it("begins no view of a namespace that was going when everything had been read: its policies may have gone before", () => {
+it("creates no view of a namespace that is being deleted at startup", () => {
   const { registry, views, settle } = viewsStage({ begin: false })
   registry.setPod(podOf("foo/a"))
   registry.setPod(podOf("bar/b"))

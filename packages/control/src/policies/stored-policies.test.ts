@@ -92,7 +92,7 @@ describe("a stored document", () => {
   })
 })
 
-it("gives proxies and callers one truth: a PeerAuthentication that cannot be read is STRICT for both", () => {
+it("makes an unreadable PeerAuthentication STRICT for proxies and callers", () => {
   const { policies } = stage()
   policies.set(PA, policyOf(PA, "app/p", { mtls: { mode: "STRIKT" } }))
   const modes = new PeerModeSource(documentsInForce(policies, PA), MESH)

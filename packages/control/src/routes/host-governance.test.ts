@@ -112,7 +112,7 @@ describe("a tenant's MeshService for another namespace's host", () => {
   })
 })
 
-it("lets a namespace lead the callers of its own host to another's, by its own subsets and mode", () => {
+it("lets a namespace route its own host to another's, with its own subsets and mode", () => {
   const front = meshService(
     "front",
     { hosts: ["front"], routes: to({ host: "web.app", name: "v1", labels: { version: "v1" }, ...plain }) },
@@ -124,7 +124,7 @@ it("lets a namespace lead the callers of its own host to another's, by its own s
   expect(modesSeenBy("app")).toEqual([undefined])
 })
 
-it("keeps names outside the mesh apart: a tenant's is its own callers', the root namespace's is everybody's", () => {
+it("limits a tenant's external names to its own callers", () => {
   const outside = (namespace: string) =>
     meshService("m", { hosts: ["pay.example.com"], routes: to({ host: "web.app" }) }, { namespace })
   expect(() => world(outside("evil")).hostsSeenBy("shop", "pay.example.com:80")).toThrow("no routes")

@@ -76,7 +76,7 @@ describe("a cluster of a Service", () => {
     expect(traffic(`outbound|80|v2|${WEB}`)).toEqual({ loadBalancer: "ROUND_ROBIN" })
   })
 
-  it("tells limits and ejection in milliseconds, each as the destination says it, else the document", () => {
+  it("takes limits and ejection from the destination, else from the document", () => {
     const connectionPool = {
       tcp: { maxConnections: 5, connectTimeout: "250ms", idleTimeout: "2m" },
       http: { http1MaxPendingRequests: 0, http2MaxRequests: 7, maxRequestsPerConnection: 9, idleTimeout: "1s" },

@@ -206,7 +206,7 @@ describe("the evidence", () => {
     expect([decision.policy?.name, decision.nearest]).toEqual(["nothing", undefined])
   })
 
-  it("looks for the nearest rule among those that share a value with the request, however many there are", () => {
+  it("finds the nearest rule among those that share a value with the request", () => {
     const many = Array.from(
       { length: 400 },
       (_, n): Rule => ({

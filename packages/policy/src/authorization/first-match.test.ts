@@ -68,7 +68,7 @@ describe("finding the first of many candidates", () => {
     expect(total(candidates, "asked")).toBe(10)
   })
 
-  it("is built in work that follows the number of values, however many attributes they are spread over", () => {
+  it("is built in linear work, however many attributes there are", () => {
     const spread = many(3_000, n => new Counted([header(`a${Math.floor(n / 3)}`, `v${n}`)]))
     new FirstMatch(spread)
     expect(total(spread, "looked")).toBeLessThan(10 * spread.length)

@@ -28,7 +28,7 @@ const fileOf = (cases: string) => {
   return file
 }
 
-it("writes for each rule without a case one that it decides, and for each of its fields one that it keeps out", () => {
+it("writes a case for each uncovered rule and for each of its fields", () => {
   const file = fileOf("[{ request: { path: /x }, expect: 403 }]")
   const cases = missingCases(file, documents, mesh, NOW)
   const decided = cases.filter(({ name }) => name.includes("decides")).map(({ expect: { rule } }) => rule)

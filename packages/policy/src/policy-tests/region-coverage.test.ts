@@ -94,7 +94,7 @@ it("leaves out policies in Shadow, which decide nothing", () => {
   ])
 })
 
-it("finds for whatever policies requests that lie where they are said to, and none is missing once they are cases", () => {
+it("finds a request in each region, for any policies", () => {
   const file = fileOf("\n- { request: {}, expect: allow }")
   fc.assert(
     fc.property(policies, documents => {

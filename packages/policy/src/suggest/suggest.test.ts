@@ -71,7 +71,7 @@ describe("a suggestion", () => {
     expect(suggestion?.policy.spec.rules).toHaveLength(1)
   })
 
-  it("names callers without identity by where they call from, and leaves out those of whom nobody knows", () => {
+  it("names callers without identity by address, and leaves out unknown ones", () => {
     const { caller: _, ...plain } = seen({ tls: false, address: "10.0.0.7" })
     const [suggestion] = suggest([plain, { ...plain, address: "*" }])
     expect(suggestion?.policy.spec.rules?.[0]?.from).toEqual([

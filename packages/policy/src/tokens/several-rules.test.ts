@@ -60,7 +60,7 @@ describe("two rules at one place", () => {
     expect(verdict(run(program(strict, other), bearing(tokenOne)))).toBe("JwtAudienceNotAllowed")
   })
 
-  it("pass a pair of tokens of which each satisfies another rule, as the first rule by issuer sees it", () => {
+  it("pass two tokens that each satisfy another rule", () => {
     expect(verdict(run(program(one, two), bearing(tokenOne, tokenTwo)))).toBe("pass as one")
     expect(verdict(run(program(one, two), bearing(tokenTwo, tokenOne)))).toBe("pass as one")
   })

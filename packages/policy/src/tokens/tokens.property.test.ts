@@ -40,7 +40,7 @@ describe("a token with one character changed", () => {
     )
   })
 
-  it("is rejected for each of the 63 others in the last places of each section, where bits are unused", async () => {
+  it("is rejected with any other last character of a section", async () => {
     for (const alg of ["ES256", "ES512", "EdDSA", "RS256"] as const) {
       const issuer = await signer(alg)
       for (const sub of ["a", "ab", "abc"]) {

@@ -59,7 +59,7 @@ describe.each(LOAD_BALANCERS)("%s", kind => {
     expect([endpoints.length, endpoints.at(0), panic]).toEqual([0, undefined, false])
   })
 
-  it("never chooses an ejected or unhealthy endpoint while another one is left, and lists each once", () => {
+  it("never picks an ejected or unhealthy endpoint while another is left", () => {
     const flags = fc.array(fc.record({ healthy: fc.boolean(), ejected: fc.boolean() }), { maxLength: 20 })
     fc.assert(
       fc.property(flags, fc.integer(), fc.integer({ min: 1, max: 30 }), (all, seed, turns) => {

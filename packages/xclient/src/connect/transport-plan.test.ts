@@ -34,7 +34,7 @@ describe("the transport", () => {
     expect(plan(client, server, true)).toBe(expected)
   })
 
-  it("does not exist where the MeshService forbids what the server demands, and says who says what", () => {
+  it("does not exist if MeshService and server contradict each other", () => {
     expect(plan("DISABLE", "STRICT", true)).toMatch(/DISABLE and `app\/web-1` takes mutual TLS only \(STRICT\)/)
   })
 

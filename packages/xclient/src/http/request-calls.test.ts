@@ -374,7 +374,7 @@ describe("a request that failed", () => {
     expect(down.seen.length).toBe(1)
   })
 
-  it("is sent elsewhere if the server's proxy says that its application closed the connection, and that does no harm", async () => {
+  it("is retried elsewhere if it is idempotent and the application closed the connection", async () => {
     const down = await web(failing(9, 503, { "x-merlon-failure": "reset" }))
     const server = await web(telling("v1"))
     await toEndpoints(down.endpoint, server.endpoint)

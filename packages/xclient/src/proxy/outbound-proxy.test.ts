@@ -349,7 +349,7 @@ describe("with --allow-external", () => {
     expect(await curl(port, "--data", "abc", url)).toBe("outside POST /x")
   })
 
-  it("reaches an address that nobody has spoken of while the control plane is away, unless it may demand mTLS", async () => {
+  it("reaches an unknown address without the control plane, unless it may demand mTLS", async () => {
     const outside = await mesh.server("outside", { plaintext: true })
     filled = new TestBook({ answersAbsent: false, followsPolicy: true })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })

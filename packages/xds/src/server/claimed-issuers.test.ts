@@ -90,7 +90,7 @@ function withOpenssl<T>(make: (folder: string, openssl: (...args: readonly strin
   }
 }
 
-it("ends who was let in by a root that is trusted no more, whichever root it shows beside its certificate", async () => {
+it("closes connections of a removed root, whichever root they present", async () => {
   const own = old.workload()
   const chain = own.chain + forged(old, rig.authority).repeat(2) + rig.authority.bundle
   const stream = await subscribed({ ...own, chain })

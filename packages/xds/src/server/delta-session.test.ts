@@ -216,7 +216,7 @@ describe("an answer", () => {
 })
 
 describe("a refusal", () => {
-  it("is reported and not repeated until something changes; then all that was refused comes again", () => {
+  it("is reported and not resent until something changes", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -232,7 +232,7 @@ describe("a refusal", () => {
     expect(said(rig.next())).toEqual(["a@3", "b@2"])
   })
 
-  it("of a change that is taken back brings the old version again, since part of it may have been taken", () => {
+  it("of a reverted change resends the old version", () => {
     const rig = rigWith("a")
     rig.subscribe("*")
     rig.ack(rig.next())

@@ -52,7 +52,7 @@ it("is byte for byte what the generated code would write, also the second time",
   )
 })
 
-it("writes what differs in one thing alone anew, and what differs in nothing but the nonce once", () => {
+it("encodes responses that differ only in the nonce once", () => {
   const one = { name: "one", version: "1", value: Buffer.from("first") }
   const same = { typeUrl: "type", nonce: "1-7", revision: 7, resources: [one], removed: ["gone"] }
   const [head, , tail] = encodeDelta(same)

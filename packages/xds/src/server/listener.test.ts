@@ -62,7 +62,7 @@ it("believes no certificate that its authority did not sign, whatever it says", 
   expect(await certificateOf(new TestAuthority().workload())).toBeUndefined()
 })
 
-it("never takes one connection's certificate for another's that comes from the same address and port", async () => {
+it("never confuses certificates of two connections from the same address and port", async () => {
   const { authority, accepted, open } = await rig()
   const stranger = open("127.0.0.1", undefined)
   await expect.poll(() => accepted.length).toBe(1)
@@ -87,7 +87,7 @@ it("takes whoever offers HTTP/2 among others, and nobody else", async () => {
   expect(Reflect.get(accepted[0]?.socket ?? {}, "_tlsOptions")).not.toHaveProperty("ALPNProtocols", expect.anything())
 })
 
-it("asks for its credentials when they change, and not for each connection: they take longer than a handshake", async () => {
+it("reads its credentials when they change, not for each connection", async () => {
   const { authority, listener, accepted, asked, open } = await rig()
   open("127.0.0.1", undefined, authority.workload())
   await expect.poll(() => accepted.length).toBe(1)

@@ -183,7 +183,7 @@ describe("who resumes a session is looked at as everybody, though the keys were 
     expect(await visit(rig.address, rig.authority.bundle, {}, session)).toEqual(["resumed", "UNAUTHENTICATED"])
   })
 
-  it("one that came with a certificate of a stranger and a token has proven nothing by the certificate", async () => {
+  it("a foreign certificate beside a token proves nothing", async () => {
     const rig = await serve()
     const proof = shown(new TestAuthority().workload())
     const session = await first(rig, { ...proof, token: "good:orders-1" })
@@ -191,7 +191,7 @@ describe("who resumes a session is looked at as everybody, though the keys were 
   })
 })
 
-it("a certificate below an intermediate one is known again, though a session brings the leaf alone", {
+it("a resumed session recognises a leaf below an intermediate", {
   tags: ["needs/openssl"],
 }, async () => {
   const authority = new TestAuthority(intermediate(new TestAuthority().keys))

@@ -32,7 +32,7 @@ it("finds the messages, however their bytes are cut", () => {
   )
 })
 
-it("passes on messages that may be kept, although the bytes they were read from are overwritten", () => {
+it("returns messages that stay valid when the read buffer is overwritten", () => {
   const bytes = prefixed(Buffer.from("hello"))
   const found: Buffer[] = []
   new MessageReader(10).read(bytes, 0, bytes.length, message => found.push(message) > 0)

@@ -159,7 +159,7 @@ function keepRevision1(authority: Authority, resources = resourcesOf(authority))
   keepState(state(), { held, since: Date.now() - 2 * HOUR, credentials: undefined })
 }
 
-it("finds back to a control plane whose root changed while it was away, by a bundle written before it started", async () => {
+it("reconnects after the root changed, with a bundle written before it started", async () => {
   const [old, young] = [newAuthority(), newAuthority()]
   const bootstrap = bootstrapFor(await serve(young, 2), young)
   keepRevision1(old)

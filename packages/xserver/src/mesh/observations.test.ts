@@ -47,7 +47,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 describe("counts", () => {
-  it("are sent again under the same number until they are taken, and what came meanwhile after them", async () => {
+  it("are resent with the same number until acknowledged, before newer ones", async () => {
     const { seen, connect, tick } = stage()
     seen.push([call(1, 2)], [call(1, 3)], [call(1, 4)])
     const first = connect()

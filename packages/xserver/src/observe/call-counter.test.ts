@@ -113,7 +113,7 @@ describe("a call", () => {
     expect(counter.take().calls.map(({ count }) => count)).toEqual(apart.map(() => 3))
   })
 
-  it("of a template is counted with all of it, however many things there are, and apart from its neighbours", () => {
+  it("of a template is counted with its template and apart from others", () => {
     const counter = new CallCounter("foo/httpbin-1")
     const call = (path: string, part: Partial<RequestRecord> = {}) =>
       counter.count(record({ judgement: undefined, path, ...part }), 1)

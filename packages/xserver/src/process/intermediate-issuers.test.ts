@@ -125,7 +125,7 @@ it("so does what was begun with the session of an earlier handshake", async () =
   expect(await ended()).toBe(0)
 })
 
-it("each connection leads where its own handshake led, though another with the same certificate showed something else", async () => {
+it("each connection keeps the chain of its own handshake", async () => {
   // OpenSSL finds the way all the same.
   await opened(0, undefined, other.certificate + issuing.certificate)
   await opened(0)

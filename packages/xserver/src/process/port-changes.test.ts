@@ -176,7 +176,7 @@ describe.each(CONNECTIONS)("%s", (_, open) => {
 })
 
 describe("what a change swaps in", () => {
-  it("sends further requests of an open connection to the application's new address and version of HTTP", async () => {
+  it("sends further requests to the application's new address and HTTP version", async () => {
     const socket = dial(0)
     const answered = async (name: string) => {
       let text = ""

@@ -56,7 +56,7 @@ it("sends a full batch at once, and never two at a time", async () => {
   expect(sent.map(([first]) => first)).toEqual([0, BATCH])
 })
 
-it("keeps what a collector may take later, asks less and less often, and loses what is too much", async () => {
+it("keeps spans for a failing collector, backs off, and drops the excess", async () => {
   answer = () => Promise.reject(new Error("ECONNREFUSED"))
   queue.add(() => 1)
   const pauses: (number | undefined)[] = []

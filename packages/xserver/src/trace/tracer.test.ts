@@ -16,7 +16,7 @@ const RECORD: RequestRecord = {
 
 afterEach(() => vi.useRealTimers())
 
-it("tells when a request came by the clock as it is now, whatever it was when the process started", async () => {
+it("takes the start time from the current wall clock", async () => {
   let taken = ""
   const collector = createServer((request, response) => {
     request.on("data", data => {

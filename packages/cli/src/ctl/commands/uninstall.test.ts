@@ -38,7 +38,7 @@ async function printed(...words: readonly string[]): Promise<string> {
   return out + err
 }
 
-it("leaves Services captured while the control plane is installed, and releases them once it is gone", async () => {
+it("releases captured Services only after the control plane is gone", async () => {
   const file = join(folder, "objects.yaml")
   const space = { apiVersion: "v1", kind: "Namespace", metadata: { name: "merlon-system" } }
   writeFileSync(file, [space, DEPLOYMENT, SERVICE].map(object => JSON.stringify(object)).join("\n---\n"))

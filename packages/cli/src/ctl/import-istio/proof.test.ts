@@ -39,7 +39,7 @@ spec: {template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web
 `
 
 describe("what is imported", () => {
-  it("is proved to decide every request as before, on the workloads beside it and on any that a policy selects", () => {
+  it("is proved to decide every request as before, on all selected workloads", () => {
     const originals = read(
       MANIFESTS.replace(
         'targetRef: {kind: Service, name: till, group: ""}',

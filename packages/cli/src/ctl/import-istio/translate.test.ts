@@ -262,7 +262,7 @@ spec: {host: web, trafficPolicy: {tls: {mode: ISTIO_MUTUAL}}}
 })
 
 describe("everything else", () => {
-  it("that opts in is opted in here, what is not Istio's is as it was, what has no counterpart is named", () => {
+  it("that opts in to injection is converted, and unsupported labels are listed", () => {
     const { documents, remarks } = imported(`
 apiVersion: v1
 kind: Namespace

@@ -46,7 +46,7 @@ describe("a managed process", () => {
     expect(managed.record && isRunning(managed.record, managed.record.program)).toBe(true)
   })
 
-  it("fills no disk: a log that has grown too long becomes the older one, and the next lines are a new one", async () => {
+  it("rotates a log that has grown too long", async () => {
     const { managed, log } = manage(`setInterval(() => console.log("x".repeat(1000)), 10); ${STAY}`, 50_000)
     managed.start()
     const older = (): string => readFileSync(`${managed.log}.1`, "utf8")

@@ -54,7 +54,7 @@ async function servedBy(folder: string): Promise<string> {
 
 const RECORDS = /\.(log|ldb)$|^(MANIFEST|CURRENT|high-water-mark)/
 
-it("serves all that was acknowledged or does not open, whichever bit is flipped and wherever a file ends", async () => {
+it("serves all acknowledged data or does not open, whatever is damaged", async () => {
   const { folder, served } = await crashed()
   const files = readdirSync(folder).filter(name => RECORDS.test(name))
   expect(files.some(name => name.endsWith(".log")) && files.some(name => name.endsWith(".ldb"))).toBe(true)
@@ -112,7 +112,7 @@ it("names the revisions that are missing and the command that accepts the loss",
   })
 })
 
-it("repairs a store when the loss is accepted, keeps the damaged files and gives no revision out again", async () => {
+it("repairs a store, keeps the damaged files and reuses no revision", async () => {
   const { folder, served } = await crashed()
   const [highest] = JSON.parse(served)
   for (const name of readdirSync(folder)) if (name.endsWith(".log")) truncateSync(join(folder, name), 1_000)

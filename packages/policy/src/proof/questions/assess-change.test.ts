@@ -53,7 +53,7 @@ describe("a change that breaks a statement", () => {
     expect(refusals[0]).toContain("because nothing denies it")
   })
 
-  it("is no new DENY, where the statement is that nothing gets in: that is known without a search", () => {
+  it("is no new DENY for a `never`, which needs no search", () => {
     const deny = policy("stop", { action: "DENY", rules: [{}] })
     expect(assess([invariant(), ops], undefined, deny, 5).refusals).toEqual([])
     expect(
