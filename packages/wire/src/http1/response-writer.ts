@@ -94,7 +94,8 @@ export class ResponseWriter implements Responder {
   }
 
   flush(): void {
-    this.#connection.outbox.flush()
+    // `end` has written what is complete.
+    this.#connection.outbox.flushSoon()
   }
 
   end(trailers: Fields | undefined): void {

@@ -100,7 +100,8 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   flush(): void {
-    this.#connection?.outbox.flush()
+    if (this.asked) this.#connection?.outbox.flush()
+    else this.#connection?.outbox.flushSoon()
   }
 
   /** The request is complete; after an upgrade, our side of the tunnel is. */

@@ -34,7 +34,6 @@ export class Connection implements StreamHost, FrameHost {
   #receiveWindow: number
   #credit = 0
   #wasFull = false
-  #flushing = false
   sendWindow = DEFAULT_WINDOW
   /** The last stream that the peer opened. */
   lastStream = 0
@@ -130,15 +129,8 @@ export class Connection implements StreamHost, FrameHost {
 
   /** Writes what was gathered: at once where one stream is all there is, together with the others' otherwise. */
   flushSoon(): void {
-    if (this.streams.size <= 1) {
-      this.outbox.flush()
-    } else if (!this.#flushing) {
-      this.#flushing = true
-      setImmediate(() => {
-        this.#flushing = false
-        this.outbox.flush()
-      })
-    }
+    if (this.streams.size <= 1) this.outbox.flush()
+    else this.outbox.flushSoon()
   }
 
   /** The socket has taken what waited. */

@@ -181,6 +181,8 @@ export class Stream {
     if (this.remoteEnded) return
     this.#credit += bytes
     if (this.#credit * 2 < this.connection.streamWindow) return
+    // All that is still to come is already allowed.
+    if (this.expected !== undefined && this.expected <= this.receiveWindow) return
     this.receiveWindow += this.#credit
     this.connection.writeWindowUpdate(this.id, this.#credit)
     this.#credit = 0

@@ -2,9 +2,11 @@
 
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { connect as connectTls, createServer as createTlsServer } from "node:tls"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { until } from "../http/testing/calls.js"
+import { TestAuthority } from "../tls/testing/certificates.js"
 import { lentChunks, Outbox } from "./output-buffer.js"
 
 let server: Server
@@ -61,6 +63,55 @@ describe("what is gathered for a socket", () => {
       { numRuns: 50 },
     )
     await until(() => lentChunks() === 0)
+  })
+
+  it("leaves in one write, however many reads of one turn it came in", async () => {
+    const [near, far] = await pair()
+    const writes: number[] = []
+    const write = near._write.bind(near)
+    near._write = (chunk, encoding, done) => {
+      writes.push(chunk.length)
+      write(chunk, encoding, done)
+    }
+    const outbox = new Outbox(near)
+    outbox.flushSoon()
+    for (let n = 0; n < 4; n++) {
+      outbox.bytes(Buffer.alloc(16_000), 0, 16_000)
+      outbox.flushSoon()
+    }
+    expect(writes).toEqual([])
+    await new Promise(setImmediate)
+    expect(writes).toEqual([64_000])
+    near.destroy()
+    far.destroy()
+  })
+
+  it("is not joined in another buffer where a TLS socket is still writing, and arrives whole", async () => {
+    const authority = await TestAuthority.create()
+    const tls = createTlsServer(await authority.issue("spiffe://test/server")).listen(0, "127.0.0.1")
+    await once(tls, "listening")
+    const { port } = tls.address() as AddressInfo // TCP servers have this form
+    const near = connectTls({ host: "127.0.0.1", port, ca: authority.ca, checkServerIdentity: () => undefined })
+    const [far]: Socket[] = await once(tls, "secureConnection")
+    const arrived: Buffer[] = []
+    far?.on("data", part => arrived.push(part))
+    const joined: number[] = []
+    const writev = near._writev?.bind(near)
+    near._writev = (chunks, done) => {
+      joined.push(chunks.length)
+      writev?.(chunks, done)
+    }
+    const outbox = new Outbox(near)
+    const sent = Array.from({ length: 6 }, (_, n) => Buffer.alloc(70_000, n + 1))
+    for (const part of sent) {
+      outbox.bytes(part, 0, part.length)
+      outbox.flush()
+    }
+    near.end()
+    await once(far ?? near, "end")
+    expect(joined).toEqual([])
+    expect(Buffer.concat(arrived).equals(Buffer.concat(sent))).toBe(true)
+    tls.close()
   })
 
   it("takes no chunk beyond those there are from peers that do not read, and gets them back when those go", async () => {
