@@ -15,8 +15,9 @@ import { LocalDataPath } from "./local-data-path.js"
 /** What a Pod's own address is to a machine with one address more on loopback. */
 const POD_IP = "127.0.0.9"
 const opened: { close(): unknown }[] = []
-// A client that waits for the server to speak first waits this long.
-const LIMITS = { ...DEFAULT_LIMITS, drainTimeoutMs: 1, sniffTimeoutMs: 100 }
+const LIMITS = { ...DEFAULT_LIMITS, drainTimeoutMs: 1 }
+/** For clients that wait for the server to speak first. An HTTP client that needs longer on a busy machine would be rejected. */
+const TCP_LIMITS = { ...LIMITS, sniffTimeoutMs: 100 }
 let path: LocalDataPath
 afterEach(async () => {
   await path?.drain()
@@ -31,7 +32,8 @@ async function portOf(server: Server | ReturnType<typeof createHttp2>, host: str
 }
 
 async function start(port: Partial<ApplicationPort>, ...policies: readonly PolicyDocument[]): Promise<number> {
-  path = new LocalDataPath({ mesh: "merlon", limits: LIMITS, accessLog: "off" })
+  const limits = port.protocol === "tcp" ? TCP_LIMITS : LIMITS
+  path = new LocalDataPath({ mesh: "merlon", limits, accessLog: "off" })
   await path.apply({
     revision: 1,
     mesh: meshConfig(),
