@@ -37,12 +37,14 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy()
 })
 
+interface Receiving {
+  readonly socket: RecordingSocket
+  readonly stream: Stream
+  readonly receive: (bytes: number) => void
+}
+
 /** A stream of ours whose content is used up as it comes. */
-function receiving(expected: number | undefined): {
-  socket: RecordingSocket
-  stream: Stream
-  receive(bytes: number): void
-} {
+function receiving(expected: number | undefined): Receiving {
   const socket = new RecordingSocket()
   sockets.push(socket)
   const limits = { headerBytes: 1_000, headerLines: 10, assumedStreams: 100, chores: { burst: 1_000, perSecond: 0 } }
