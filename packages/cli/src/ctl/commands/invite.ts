@@ -88,6 +88,8 @@ async function invite(session: Session, name: string, flags: InviteFlags): Promi
       token,
     }),
   )
-  tell(`it lets one machine in, once, until ${expires}; there: \`merlonctl join\`, and paste it, then Ctrl-D`)
+  tell(
+    `the invitation works once, until ${expires}; on the other machine run \`merlonctl join\`, paste it and press Ctrl-D`,
+  )
   for (const print256 of fingerprints(trustBundle)) tell(`the root's fingerprint is ${print256}`)
 }

@@ -76,7 +76,7 @@ async function join(text: string, flags: JoinFlags): Promise<void> {
   try {
     ;({ certificateChain } = await client.signCertificate(request))
   } catch (error) {
-    throw new CommandError("invitation-rejected", `${controlPlane} does not let us in: ${visible(messageOf(error))}`)
+    throw new CommandError("invitation-rejected", `cannot join at ${controlPlane}: ${visible(messageOf(error))}`)
   } finally {
     client.close()
   }
