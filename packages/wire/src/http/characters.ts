@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The character classes of RFC 9110 section 5 and RFC 9112 as tables: one look-up per byte, and one place to read what
-// a name, a value or a target may hold.
+// The character classes of RFC 9110 section 5 and RFC 9112 as tables: one lookup per byte, and one place that defines
+// what a name, a value or a target may contain.
 
 export const HT = 0x09
 export const LF = 0x0a

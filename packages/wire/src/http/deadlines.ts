@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time limits for many things with one timer. Setting a deadline is an assignment, so that a request costs no timer of
-// its own; all are looked at a few times per second, and none is found early.
+// Deadlines for many objects with one timer. Setting a deadline is an assignment, so that a request needs no timer of its
+// own; all are checked a few times per second, and none fires early.
 
 import { performance } from "node:perf_hooks"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the first bytes in clear are HTTP. On an undeclared port this is generous on purpose: what some application
-// might read as HTTP goes to our strict codec, because as plain TCP it would carry forged headers past a proxy that
-// judges them.
+// Whether the first plaintext bytes are HTTP. On an undeclared port this is deliberately generous: bytes that some
+// application might read as HTTP go to our strict codec, because as plain TCP they could carry forged headers past the
+// proxy.
 
 import { METHODS } from "node:http"
 

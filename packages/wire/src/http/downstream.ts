@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client as its server sees it: a connection reads requests, gives each to an exchange, and writes what the exchange
-// answers. What is done with a request (judge, route, answer) is the exchange's to know, and not visible from here.
+// A client connection as the server sees it: it reads requests, gives each to an exchange, and writes the exchange's
+// response. The exchange decides what to do with a request (judge, route, answer).
 
 import type { ByteBudget } from "../limits/byte-budget.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"

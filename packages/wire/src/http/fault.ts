@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be wrong with a message, as a closed set. A request with a fault is answered with its status and
-// its connection closed, because where a message is in doubt so is the beginning of the next one; a response with a
-// fault is a 502.
+// Everything that can be wrong with a message, as a closed set. An invalid request is answered with its status and the
+// connection is closed, because the start of the next message is uncertain; an invalid response is a 502.
 
 export interface FaultReply {
   readonly status: 400 | 405 | 431 | 501 | 505

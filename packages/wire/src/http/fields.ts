@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header lines of one message, or those after its content, whichever version of HTTP brought them. Bytes are latin1
-// characters throughout, so what is written is what was read.
+// The headers or trailers of one message, in either version of HTTP. Bytes are latin1 characters throughout, so what is
+// written is what was read.
 
 import type { FieldKind } from "../http2/field-kind.js"
 

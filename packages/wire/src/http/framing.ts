@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a message's body ends (RFC 9112 section 6.3), from the headers alone and in one way only. Whatever two readers
-// could take differently is a fault: both lengths, repeated lengths, lengths that are not plain digits, codings other
-// than `chunked`.
+// Where a message's body ends (RFC 9112 section 6.3), from the headers alone. Anything that two parsers could read
+// differently is an error: both lengths, repeated lengths, lengths that are not plain digits, codings other than
+// `chunked`.
 
 import { FIELD_KIND } from "../http2/field-kind.js"
 import type { HttpFault } from "./fault.js"

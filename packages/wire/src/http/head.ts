@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heads of a request and of a response, as both versions of HTTP read and write them.
+// The heads of a request and of a response, shared by both versions of HTTP.
 
 import type { Fields } from "./fields.js"
 import type { Framing } from "./framing.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer that the proxy gives itself, whole, instead of the server behind it.
+// A complete response of the proxy itself, instead of the server's.
 
 import type { FieldPairs } from "./fields.js"
 

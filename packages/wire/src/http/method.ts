@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any token is a method (RFC 9110 section 9.1), and it is compared with regard to case. What differs from a common method
-// only in case is refused: a rule on `POST` would not see `post`, and some applications would take it for the same.
+// Any token is a method (RFC 9110 section 9.1), compared with case. A method that differs from a common one only in case
+// is rejected: a rule on `POST` would not match `post`, and some applications treat them alike.
 
 import { METHODS } from "node:http"
 import { TOKEN } from "./characters.js"

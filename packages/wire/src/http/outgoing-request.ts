@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as it is sent to a server: decided by the forwarder, written by the version of HTTP that the server
-// speaks. The header lines are those that came in; the forwarder says which of them go on and what is added.
+// A request as it is sent to a server: the forwarder decides its contents, and the server's HTTP version how it is
+// written. The headers are the received ones; the forwarder says which are kept and what is added.
 
 import type { Fields } from "./fields.js"
 import type { Framing } from "./framing.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids of requests, by which logs of several programs tell of the same one. For those that came without: random UUIDs (RFC 9562
-// section 5.4), as one flat text each. Node's own are put together of twenty pieces, which made up a tenth of everything that a
-// request allocated.
+// Request ids, which correlate the logs of several programs. Requests without one get a random UUID (RFC 9562 section
+// 5.4) as one flat string. Node's own are concatenated from twenty pieces, which was a tenth of a request's allocations.
 
 import { randomFillSync } from "node:crypto"
 import { FIELD_KIND } from "../http2/field-kind.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a response the client gets: its hop's headers are ours to write, everything else is the server's.
+// The headers of a response that the client gets: hop-by-hop headers are ours, everything else is the server's.
 
 import { FIELD_KIND } from "../http2/field-kind.js"
 import type { Fields } from "./fields.js"

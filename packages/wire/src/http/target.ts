@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The request target in its forms (RFC 9112 section 3.2), reduced to a host and the origin form that policies and the
-// application see. A host in the target wins over the Host header, as section 3.2.2 demands of both of us.
+// application see. A host in the target overrides the Host header, as section 3.2.2 requires.
 
 import { VISIBLE } from "./characters.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// To which other protocols a connection may be switched (RFC 9110 section 7.8). Nothing after a switch is judged, so what
-// passes is named: `websocket`, and what the port's configuration adds.
+// The protocols to which a connection may be upgraded (RFC 9110 section 7.8). Nothing after an upgrade is judged, so only
+// named ones pass: `websocket`, and those of the port's configuration.
 
 import type { Fields } from "./fields.js"
 import { hasContent } from "./framing.js"

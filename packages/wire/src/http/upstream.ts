@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server as its client sees it: send a request, be told of the response, pause, give up. One pool of connections is one
-// endpoint, and its owner knows endpoints; which version of HTTP it speaks is not visible from here.
+// A server as the client sees it: send a request, get the response, pause, cancel. One pool of connections is one
+// endpoint; the interface hides the HTTP version.
 
 import type { Socket } from "node:net"
 import type { Quota } from "../limits/quota.js"

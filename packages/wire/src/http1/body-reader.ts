@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a body of any framing out of bytes that come in pieces: `read` steps to the next stretch of content, without a
-// copy and without a callback. One reader per connection and direction, started anew for each message.
+// Reads a body of any framing from chunks of bytes: `read` steps to the next part of the content, without a copy or a
+// callback. One reader per connection and direction, reset for each message.
 
 import type { HttpFault } from "../http/fault.js"
 import type { Framing } from "../http/framing.js"

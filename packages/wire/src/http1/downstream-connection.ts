@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/1.1 connection of a client: requests one after the other, each given to an exchange, and what comes too early
-// kept. The phases below are all there is to know about where it stands: what is read next, how long that may take, who may
-// end it, and how it ends.
+// One HTTP/1.1 connection of a client: requests one after the other, each given to an exchange, and early data kept. The
+// phases below are its whole state: what is read next, how long that may take, who may end it, and how it ends.
 
 import type { Socket } from "node:net"
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where a head (or a trailer section) ends in bytes that come in pieces of any size. Each byte is looked at once;
-// nothing is copied while a head comes in one piece. A line that ends in anything but CRLF is told as soon as it is
-// seen, so that nobody waits for an end which another reader has already found (RFC 9112 section 2.2).
+// Finds the end of a head (or a trailer section) in chunks of any size. Each byte is read once; nothing is copied while a
+// head is in one chunk. A line that does not end in CRLF is reported at once, because another parser may already have
+// found an end there (RFC 9112 section 2.2).
 
 import { CR, DEL, HT, LF, SP } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"

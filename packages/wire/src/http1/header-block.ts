@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header lines of one message, parsed once and kept as the text they came in: forwarding copies whole stretches of
-// it, and a value becomes a string only when somebody asks. Bytes are latin1 characters throughout, so what is written
-// is what was read.
+// The headers of one message, parsed once and kept as the received text: forwarding copies whole ranges of it, and a
+// value becomes a string only on demand. Bytes are latin1 characters throughout, so what is written is what was read.
 
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"

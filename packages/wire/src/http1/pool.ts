@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of HTTP/1.1 connections to one endpoint: they are kept and reused, with a bounded queue before them, both shared
-// among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
+// A pool of HTTP/1.1 connections to one endpoint, reused and shared among callers, with a bounded queue. The most
+// recently used connection is picked first, so that unneeded ones become idle and are closed.
 
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"

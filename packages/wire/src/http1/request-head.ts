@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's line and headers, read strictly (RFC 9112): a value that is safe to forward and means one thing, or the
-// fault for which it is refused, never a throw; and written as a server gets them.
+// Parses a request's line and headers strictly (RFC 9112): an unambiguous value that is safe to forward, or the error for
+// which it is rejected; it never throws. Also writes them for a server.
 
 import { randomBytes } from "node:crypto"
 import { CR, LF } from "../http/characters.js"

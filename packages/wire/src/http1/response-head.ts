@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A response's status line and headers, read as strictly as a request's. The server is not an enemy, but a response
-// it was tricked into must not end somewhere else for the client than for us. And as it is written to the client.
+// Parses a response's status line and headers as strictly as a request's, and writes them for the client. The server is
+// trusted, but a response that it was tricked into must not end elsewhere for the client than for us.
 
 import { STATUS_CODES } from "node:http"
 import { CR, FIELD, SP } from "../http/characters.js"

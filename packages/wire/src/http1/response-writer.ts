@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes responses to an HTTP/1 client, one after the other: how each is framed, and whether the connection goes on after
-// it. One for the connection, begun anew with each request.
+// Writes responses to an HTTP/1 client, one after the other: their framing, and whether the connection is kept. One per
+// connection, reset with each request.
 
 import type { Exchange, Responder } from "../http/downstream.js"
 import type { Fields } from "../http/fields.js"

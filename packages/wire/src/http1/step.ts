@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader of bodies says after each step.
+// The result of one step of a body reader.
 
 export const STEP = {
   /** Content lies between `start` and `end`. */

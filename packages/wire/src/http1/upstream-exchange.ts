@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request over HTTP/1.1, from the side of the forwarder: write it, hear of the response, pause, give
-// up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
-// sees neither.
+// One request over HTTP/1.1 for the forwarder: write it, get the response, pause, cancel. It may wait for a connection
+// and may move to another one before a response begins; the forwarder sees neither.
 
 import type { FieldPairs } from "../http/fields.js"
 import { hasContent } from "../http/framing.js"

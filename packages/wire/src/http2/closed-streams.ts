@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How streams ended that ended lately. After a reset of ours the peer may go on for as long as it takes to hear of it;
-// after its own end it may not (RFC 9113 section 5.1).
+// How recently closed streams ended. After we reset a stream, the peer may send until it learns of it; after its own end
+// it may not (RFC 9113 section 5.1).
 
 /** A power of two: the numbers of one side's streams are two apart, so each has a place of its own among the last. */
 const REMEMBERED = 512

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streams of one HTTP/2 connection and what they share: the output, both windows of the connection, and the budget for
-// frames that bring nothing. `IncomingFrames` reads; this writes.
+// The streams of one HTTP/2 connection and what they share: the output, both connection windows, and the budget for
+// useless frames. `IncomingFrames` reads; this writes.
 
 import type { Socket } from "node:net"
 import { TokenBucket } from "../limits/token-bucket.js"

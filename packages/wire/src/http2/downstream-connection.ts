@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection of a client: what it may use, how long it may be idle, and how it ends. Each of its streams is a
-// request, which a `ResponseWriter` carries.
+// One HTTP/2 connection of a client: its limits, its idle timeout, and how it ends. Each stream is a request with its
+// `ResponseWriter`.
 
 import type { Socket } from "node:net"
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"

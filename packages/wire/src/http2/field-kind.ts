@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headers a proxy has to look at, told apart once while a message is parsed. Common spellings are remembered, so
-// that naming a header costs one look-up and no new string.
+// Which headers a proxy has to look at, classified once while a message is parsed. Common spellings are cached, so that
+// classifying a header costs one lookup and no new string.
 
 /** What a header is to us; most are nothing in particular. */
 export const FIELD_KIND = {

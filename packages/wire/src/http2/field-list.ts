@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of an HTTP/2 message without its pseudo-headers, as both versions of HTTP read them.
+// The fields of an HTTP/2 message without its pseudo-headers, with the interface of both HTTP versions.
 
 import type { Fields } from "../http/fields.js"
 import type { Field } from "./field.js"

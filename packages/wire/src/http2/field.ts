@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One field of an HTTP/2 message with what there is to know about it, found once: most fields come again by their index
-// in a table, and then cost nothing but that.
+// One field of an HTTP/2 message with its classification, computed once: most fields repeat by their index in a table and
+// then cost nothing more.
 
 import { FIELD_KIND, type FieldKind, fieldName } from "./field-kind.js"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds frames in bytes that come in pieces of any size. Content of DATA is told as it comes, without a copy; of other
-// frames the payload is told whole, and kept only where it comes in pieces. What is of no use is passed over. A length
-// that cannot be is told with the header, before anything is kept for it.
+// Parses frames from chunks of any size. DATA content is passed on as it arrives, without a copy; other payloads are
+// passed complete, and buffered only if they are split. Unneeded payloads are skipped. An invalid length is reported with
+// the header, before anything is buffered.
 
 import { type BorrowedBytes, NO_BYTES } from "../sockets/borrowed-reads.js"
 import { ERROR, type ErrorCode, FLAG, FRAME, FRAME_HEADER, MAX_FRAME_SIZE } from "./frame.js"

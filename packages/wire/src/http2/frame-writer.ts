@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames as latin1 text, which a socket takes without a buffer of its own.
+// Frames as latin1 text, which a socket takes without a buffer.
 
 import { FLAG, FRAME, MAX_FRAME_SIZE } from "./frame.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header block of HEADERS and the CONTINUATION frames after it (RFC 9113 section 4.3). In one frame it is read where
-// it lies; in several it is gathered, as far as any list that we take could need.
+// The header block of HEADERS and its CONTINUATION frames (RFC 9113 section 4.3). In one frame it is read in place; in
+// several it is collected, up to the largest list that we accept.
 
 import { type BorrowedBytes, copyOf, NO_BYTES } from "../sockets/borrowed-reads.js"
 import { ERROR, type ErrorCode, FLAG } from "./frame.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the frames of one HTTP/2 connection, from either side (RFC 9113): frames become calls of streams, settings and
-// pings are answered, and work that a peer causes for nothing is counted. The user of the connection decides what a new
-// stream is, and when a connection has lived long enough.
+// Reads the frames of one HTTP/2 connection, from either side (RFC 9113): dispatches frames to streams, answers settings
+// and pings, and counts useless work that a peer causes. The user of the connection decides what a new stream is, and
+// when a connection is closed.
 
 import type { Socket } from "node:net"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of HTTP/2 connections to one endpoint: a few, filled one after the other. Where limits are shared with other endpoints,
-// requests that no connection has room for wait in a bounded queue; else they fail at once.
+// A pool of a few HTTP/2 connections to one endpoint, filled one after the other. If limits are shared with other
+// endpoints, requests that no connection has room for wait in a bounded queue; otherwise they fail at once.
 
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener, UpstreamOptions } from "../http/upstream.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's fields, read strictly (RFC 9113 section 8): a value that is safe to forward and means one thing, or the
-// fault for which it is refused, never a throw; and written as a server gets them.
+// Parses a request's fields strictly (RFC 9113 section 8): an unambiguous value that is safe to forward, or the error for
+// which it is rejected; it never throws. Also writes them for a server.
 
 import type { HttpFault } from "../http/fault.js"
 import { CHUNKED, type Framing, NO_BODY, requestFraming } from "../http/framing.js"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A response's fields, read as strictly as a request's, and written to the client. A caller that speaks gRPC gets our own
-// answers as it expects an error: HTTP 200 and the status in trailers that are all there is (gRPC over HTTP/2,
-// "Trailers-Only").
+// Parses a response's fields as strictly as a request's, and writes them for the client. A gRPC caller gets our own
+// responses as gRPC errors: HTTP 200 and the status in trailers only (gRPC over HTTP/2, "Trailers-Only").
 
 import type { HttpFault } from "../http/fault.js"
 import type { Fields } from "../http/fields.js"

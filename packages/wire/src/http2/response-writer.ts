@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It is
-// over with its stream, whatever happened.
+// One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It ends
+// with its stream.
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { DownstreamOptions, DownstreamUser, Exchange, Responder } from "../http/downstream.js"

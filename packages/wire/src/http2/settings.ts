@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peer says it can take (RFC 9113 section 6.5), with the values that hold until it does.
+// The peer's settings (RFC 9113 section 6.5), with the defaults that apply before it sends them.
 
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW, SETTING } from "./frame.js"

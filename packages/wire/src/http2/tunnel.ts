@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upgrade in the words of HTTP/2 towards a server: extended CONNECT (RFC 8441). Everybody before it speaks of 101, as
-// HTTP/1.1 does, so the server's success becomes one.
+// An upgrade over HTTP/2 to a server: extended CONNECT (RFC 8441). The rest of the code uses HTTP/1.1's 101, so the
+// server's success becomes one.
 
 import { createHash } from "node:crypto"
 import { NO_BODY } from "../http/framing.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection to a server, over TLS or in clear text with prior knowledge (RFC 9113 section 3.3). Only a
-// stream's own window holds its response back, never the connection's: one client that does not read must not starve
-// the others.
+// One HTTP/2 connection to a server, over TLS or in plaintext with prior knowledge (RFC 9113 section 3.3). Only a
+// stream's own window holds its response back, never the connection's: one client that does not read must not starve the
+// others.
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { UpstreamOptions } from "../http/upstream.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request over HTTP/2. It is sent again, once, where the server says that it has not looked at it (RFC 9113 section
-// 8.7) and nothing of a body has gone.
+// One request over HTTP/2. It is retried once if the server reports that it has not processed it (RFC 9113 section 8.7)
+// and no part of a body was sent.
 
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { FieldPairs, Fields } from "../http/fields.js"

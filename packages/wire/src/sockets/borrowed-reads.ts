@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads sockets into one buffer that all connections share, which saves an allocation and the stream machinery with every
-// read. What was read is lent for one callback as `BorrowedBytes`, and overwritten after it: bytes that a caller kept without
-// a copy are wrong at once, in every test, and no connection can find what another one received.
+// read. The bytes are lent for one callback as `BorrowedBytes` and overwritten after it: bytes that are kept without a
+// copy are wrong at once, in every test, and no connection can see what another one received.
 
 import { type Server, Socket } from "node:net"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content that has to wait, in few large buffers however small the pieces it came in: a peer that sends single bytes must
-// not make us hold an object for each.
+// A queue of waiting content in a few large buffers, however small the received chunks: a peer that sends single bytes
+// must not make us keep an object for each.
 
 import type { BorrowedBytes } from "./borrowed-reads.js"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP connection to a server that may listen on one of several addresses: where the first refuses, the others are tried
-// within the same connection.
+// A TCP connection to a server with several addresses: if the first rejects the connection, the others are tried within
+// the same attempt.
 
 import { connect, isIP, type Socket, type TcpNetConnectOpts } from "node:net"
 

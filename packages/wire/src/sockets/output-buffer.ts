@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be written to a socket, gathered so that a head and its content, or the frames of many streams, leave in one
-// system call. Small pieces become latin1 text, which the socket copies by itself; as soon as there is a large one,
-// everything goes into a chunk that is given back when the socket has let go of it.
+// Collects socket output, so that a head and its content, or the frames of many streams, leave in one system call. Small
+// pieces become latin1 text, which the socket copies; with a large one, everything goes into a chunk that is reused when
+// the socket is done with it.
 
 import type { Socket } from "node:net"
 import { TLSSocket } from "node:tls"

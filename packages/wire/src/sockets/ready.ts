@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a socket that is being connected can be used: a TLS socket once the handshake is over and the certificate has been
-// verified. INVARIANT: nothing that is written before that reaches the peer.
+// When a connecting socket can be used: a TLS socket after the handshake and the verification of the certificate.
+// INVARIANT: nothing that is written before that reaches the peer.
 
 import type { Socket } from "node:net"
 import { TLSSocket } from "node:tls"

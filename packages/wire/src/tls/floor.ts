@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that a TLS connection of ours is made of, whichever side we are on: TLS 1.3, or 1.2 with forward secrecy. With
-// static RSA whoever gets hold of a key later reads everything that was recorded before.
+// The minimum of every TLS connection, on either side: TLS 1.3, or 1.2 with forward secrecy. With static RSA, an attacker
+// who later obtains the key could decrypt recorded traffic.
 
 export const TLS_FLOOR = {
   minVersion: "TLSv1.2",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests for tests of pools, and what became of them.
+// Requests for tests of pools, and their results.
 
 import { parseRequestHead } from "../../http1/request-head.js"
 import type { OutgoingRequest } from "../outgoing-request.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plainest exchange there can be: every request goes to one server as it came, and its response back. No proxy of ours
-// is so careless; it shows that both sides of the engine work together without any decision.
+// A minimal exchange: every request goes to one server unchanged, and its response back. It shows that both sides of the
+// engine work together without any decision.
 
 import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
 import type { Beginning, Exchange, Responder } from "../downstream.js"

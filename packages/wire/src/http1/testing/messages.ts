@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in every framing, and ways to spoil them: what the two parsers are compared on.
+// Messages in every framing, and ways to corrupt them, for comparing the two parsers.
 
 import fc from "fast-check"
 

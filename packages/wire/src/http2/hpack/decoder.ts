@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Header blocks read (RFC 7541). The peer chooses what is in the table and how often it is named, so a list is counted as
-// it is read: beyond the limits nothing is kept, but reading goes on, because the table must stay the one the peer has.
+// Decodes header blocks (RFC 7541). The peer chooses the table's contents and how often they are used, so a list is
+// counted while it is read: beyond the limits nothing is kept, but decoding continues, because the table must stay in
+// sync with the peer.
 
 import { type BorrowedBytes, NO_BYTES } from "../../sockets/borrowed-reads.js"
 import { Field } from "../field.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Header blocks written (RFC 7541), as latin1 text like everything else that goes to a socket. What comes again is put
-// into the table, squeezed by Huffman since that is done once; what is different each time is written as it is.
+// Encodes header blocks (RFC 7541) as latin1 text, like all socket output. Repeated fields go into the table,
+// Huffman-coded since that is done once; fields that differ each time are written plainly.
 
 import { Field } from "../field.js"
 import { encodeHuffman, huffmanLength } from "./huffman.js"

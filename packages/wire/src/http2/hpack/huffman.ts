@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Huffman code of RFC 7541 Appendix B. It is canonical, so the lengths of the codes say everything; both tables are
-// made of them. Decoding walks half a byte at a time: no code is shorter than five bits, so a step tells one symbol at most.
+// The Huffman code of RFC 7541 Appendix B. It is canonical, so both tables are derived from the code lengths. Decoding
+// takes half a byte at a time: no code is shorter than five bits, so a step yields at most one symbol.
 
 import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames as a test wants them, good ones and others (RFC 9113 section 4.1).
+// Builds valid and invalid frames for tests (RFC 9113 section 4.1).
 
 export const END_STREAM = 1
 
