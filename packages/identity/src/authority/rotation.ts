@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one root takes the place of another without anyone being refused on the way. Pure: the state and what is known in,
-// the next state out.
+// Replaces one root by another without rejecting a valid certificate. Pure: takes the state and the known facts, returns
+// the next state.
 //
 //   steady      one root, which signs
-//   distribute  the old root signs; both are trusted, so that the new one is known before anyone shows a leaf of it
+//   distribute  the old root signs; both are trusted, so that peers know the new one before they see a leaf of it
 //   sign        the new root signs; both are trusted, until no leaf of the old one is left
-//   retire      the old root is gone from the bundle, which is under way to the proxies
+//   retire      the old root is removed from the bundle, which is being sent to the proxies
 
 import { mergeBundles } from "../trust/bundle.js"
 import { certificateFacts } from "../trust/facts.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identifier octets of X.690, as they stand in the bytes.
+// Identifier octets of X.690.
 
 export const TAG = {
   boolean: 0x01,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judgement over all rules and all tokens of a request.
-//  - EVERY token is judged on its own: it is good if ANY rule that looks where it stands accepts it, whatever becomes of
-//    the others. The request passes if all its tokens are good, AND no rule with `presence: REQUIRED` finds none.
-//  - The caller is who the first rule that accepts a token sees in the first of those it accepts.
-//  - The reason given is a fault of tokens that nobody accepts. A rule's fault is its first failing one, from the last
-//    collected to the first; told is that of the first rule at fault, unless that is only an unknown issuer; then of the
-//    last rule at fault for another reason; then the unknown issuer. That is what Envoy's walk over "P1 or … or Pn or all
-//    of them" amounts to.
-//  - A rule looks at a token's issuer before its keys: a token of another rule's issuer costs no key work and does not
-//    hide the fault that the right rule finds. Then signature, time, audience.
+// Judges all tokens of a request by all rules.
+//  - EVERY token is judged on its own: it is valid if ANY rule that looks at its location accepts it, whatever the others
+//    do. The request passes if all its tokens are valid, AND no rule with `presence: REQUIRED` finds none.
+//  - The caller's identity comes from the first rule that accepts a token, and the first token it accepts.
+//  - The reported error belongs to a token that no rule accepts. A rule's error is its first failing one, from the last
+//    collected token to the first. Reported is that of the first failing rule, unless that is only an unknown issuer; then
+//    that of the last rule that failed for another reason; then the unknown issuer. This equals Envoy's evaluation of
+//    "P1 or … or Pn or all of them".
+//  - A rule checks a token's issuer before its keys: a token of another rule's issuer costs no key work and does not
+//    hide the error of the right rule. Then signature, time, audience.
 
 import { checkConditions, isIssuerOf } from "./conditions.js"
 import type { TokenFault } from "./faults.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every reason to deny a token: code, HTTP status and the literal body that clients compare. The texts are a published
-// contract, so this table is the only place where they are written. The one status other than 401 is an audience mismatch,
-// 403.
+// contract, so this table is the only place where they are written. The one status other than 401 is 403 for an audience
+// mismatch.
 
 const TABLE = {
   JwtMissing: [401, "Jwt is missing"],

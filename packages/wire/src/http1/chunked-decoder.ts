@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunked coding (RFC 9112 section 7.1) as a state machine over bytes in pieces. Sizes are hexadecimal digits and
-// nothing else; extensions must be well formed and are then forgotten; lines end in CRLF; the trailer section is read
-// like headers. Anything else is a fault, because chunk syntax is where readers have disagreed most. Whitespace around
-// `;` and `=` (RFC 9112 section 7.1.1) is taken from applications, and not from callers, who could mislead a reader by it.
+// The chunked coding (RFC 9112 section 7.1) as a state machine over chunks of bytes. Sizes are hexadecimal digits only;
+// extensions must be well formed and are ignored; lines end in CRLF; the trailer section is read like headers. Anything
+// else is an error, because parsers have disagreed most about chunk syntax. Whitespace around `;` and `=` (RFC 9112
+// section 7.1.1) is accepted from applications, but not from callers, who could mislead a parser with it.
 
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that the mesh has recorded, from its control plane: of all namespaces, or of one where nobody may ask for all.
+// The calls that the mesh has recorded, from its control plane: of all namespaces, or of one if the user may not list
+// all.
 
 import { ApiError } from "@merlon/control/kubernetes"
 import { type ObservedCall, readCalls } from "@merlon/policy/ledger"

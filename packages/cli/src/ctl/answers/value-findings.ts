@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API warns of when a policy is applied, for whoever asks before that: a method in small letters, a path that no
-// request has.
+// The API's warnings about a policy, before it is applied: a method in lower case, a path that no request has.
 
 import type { AnalysisFinding, Severity } from "@merlon/policy/analysis"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An authority below a root, made with openssl as operators make theirs. Tests that use it carry the tag `needs/openssl`;
-// where it is missing they are skipped, and the root stands in so that their modules still load.
+// An intermediate authority, made with openssl as operators do. Tests that use it have the tag `needs/openssl`; where it
+// is missing they are skipped, and the root is used instead so that their modules still load.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
