@@ -75,7 +75,7 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
       acknowledged: (typeUrl, milliseconds) => metrics.acknowledged(typeOf(typeUrl), milliseconds / 1_000),
       rejected: (typeUrl, nodeId, message) => {
         metrics.rejected(typeOf(typeUrl))
-        logger.warn({ node: nodeId, message }, "an update was refused")
+        logger.warn({ node: nodeId, message }, "an update was rejected")
       },
       overdue: (_, nodeId) => logger.warn({ node: nodeId }, "an update has not been acknowledged for a while"),
     },
