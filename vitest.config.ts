@@ -31,9 +31,9 @@ export default defineConfig(({ mode }) => {
   const effort = mode === "long" ? 25 : 1
   // Given to each project: what a project extends is read again, without the mode.
   const provide = { effort }
+  const testTimeout = 120_000 * effort
   return {
     test: {
-      testTimeout: 120_000 * effort,
       hookTimeout: 300_000,
       expect: { poll: { timeout: 90_000 } },
       // Whole systems wait more than they work, so more files than cores run at once.
@@ -45,9 +45,9 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           ...fromSource,
-          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false, provide },
+          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false, provide, testTimeout },
         },
-        { extends: true, ...fromSource, test: { name: "alone", include: ALONE, provide } },
+        { extends: true, ...fromSource, test: { name: "alone", include: ALONE, provide, testTimeout } },
         {
           extends: true,
           test: {

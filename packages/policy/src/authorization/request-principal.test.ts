@@ -71,10 +71,10 @@ describe("two entries that are apart", () => {
         apart++
         expect(both).toBe(false)
       }),
-      { numRuns: 20_000 * inject("effort") },
+      { numRuns: 5_000 * inject("effort") },
     )
-    expect(apart).toBeGreaterThan(1_000)
-    expect(together).toBeGreaterThan(20)
+    expect(apart).toBeGreaterThan(200)
+    expect(together).toBeGreaterThan(5)
   })
 
   it.each([

@@ -92,7 +92,9 @@ const changes = fc
 const allowed = (program: Program, attributes: Attributes): boolean =>
   refusedByMode(program, attributes) === undefined && decide(program, attributes).verdict === "allow"
 
-it("recognises no change as allowing less that allows a request it did not", { timeout: 180_000 }, () => {
+it("recognises no change as allowing less that allows a request it did not", {
+  timeout: 180_000 * inject("effort"),
+}, () => {
   const seen = { narrows: 0, narrower: 0, other: 0 }
   const property = fc.property(changes, fc.array(possible, { minLength: 30, maxLength: 30 }), (change, requests) => {
     const isNarrower = narrows(change, change.others, mesh)

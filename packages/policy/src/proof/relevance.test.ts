@@ -54,7 +54,7 @@ const requests: readonly Attributes[] = [
   ),
 ])
 
-it("leaves out only rules that no request of a difference matches", { timeout: 180_000 }, () => {
+it("leaves out only rules that no request of a difference matches", { timeout: 180_000 * inject("effort") }, () => {
   let left = 0
   fc.assert(
     fc.property(sets, pair => {

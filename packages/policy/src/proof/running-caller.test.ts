@@ -122,7 +122,7 @@ describe("whoever applies a policy is told of callers in its own namespace alone
   })
 })
 
-it("is found or not as without it, and its outcomes are the same", { timeout: 180_000 }, () => {
+it("is found or not as without it, and its outcomes are the same", { timeout: 180_000 * inject("effort") }, () => {
   const target = { namespace: "foo", name: "web-1", labels: { app: "web" }, serviceAccount: "web" }
   const callers = ["a.td/ns/foo/sa/a", id("foo", "a"), id("bar", "b"), "old.td/ns/foo/sa/web"].sort()
   const limits = { steps: 300_000 }

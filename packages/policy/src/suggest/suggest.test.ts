@@ -136,7 +136,9 @@ const calls = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-it("is valid and proved for whatever was seen of a workload without policies", { timeout: 120_000 }, () => {
+it("is valid and proved for whatever was seen of a workload without policies", {
+  timeout: 120_000 * inject("effort"),
+}, () => {
   fc.assert(
     fc.property(calls, list => {
       for (const { policy: suggested, proofs } of suggest(list)) {

@@ -191,7 +191,7 @@ const CASES: readonly Case[] = [
 describe.each<Dialect | undefined>([undefined, "istio"])("of the dialect %s, the classes of", dialect => {
   const mesh = meshConfig(dialect && { dialect })
   const table = attributeTable(issuers, dialect)
-  test.each(CASES)("$name", { timeout: 120_000 }, ({ written, asked, values }) => {
+  test.each(CASES)("$name", { timeout: 120_000 * inject("effort") }, ({ written, asked, values }) => {
     fc.assert(
       fc.property(
         fc.array(written, { minLength: 1, maxLength: 6 }),

@@ -170,7 +170,9 @@ const NAMED = {
   unauthenticated: "401",
 } as const
 
-it("finds a difference, and its direction, exactly where judging every request finds one", { timeout: 180_000 }, () => {
+it("finds a difference, and its direction, exactly where judging every request finds one", {
+  timeout: 180_000 * inject("effort"),
+}, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(pairs, ([before, after]) => {

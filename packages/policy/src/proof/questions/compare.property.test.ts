@@ -8,7 +8,7 @@ import { compareSets } from "./compare.js"
 
 const LIMITS = { steps: 300_000 }
 
-it("never calls two sets equal that decide some request differently", { timeout: 180_000 }, () => {
+it("never calls two sets equal that decide some request differently", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
   const property = fc.property(
     pairs,

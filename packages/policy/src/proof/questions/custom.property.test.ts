@@ -52,7 +52,9 @@ const isAllowed = (set: readonly AuthorizationPolicy[], request: Attributes, den
 const verdicts = (set: readonly AuthorizationPolicy[], request: Attributes): readonly boolean[] =>
   ANSWERS.map(denying => isAllowed(set, request, denying))
 
-it("allows only what no provider can deny, and denies what no provider can allow", { timeout: 180_000 }, () => {
+it("allows only what no provider can deny, and denies what no provider can allow", {
+  timeout: 180_000 * inject("effort"),
+}, () => {
   const seen = { custom: 0, other: 0 }
   const property = fc.property(sets, requests, ([set], some) => {
     const program = compile(set, workload, mesh)
@@ -68,7 +70,9 @@ it("allows only what no provider can deny, and denies what no provider can allow
   assertUntilSeen(property, { numRuns: 20 * inject("effort") }, seen, "custom", "other")
 })
 
-it("calls no sets equal that decide differently once a provider has answered", { timeout: 180_000 }, () => {
+it("calls no sets equal that decide differently once a provider has answered", {
+  timeout: 180_000 * inject("effort"),
+}, () => {
   const seen = { equal: 0, different: 0, undecided: 0, custom: 0 }
   const property = fc.property(sets, requests, ([before, after], some) => {
     const { result, changes } = compareSets([anyIssuer, ...before], [anyIssuer, ...after], workload, mesh, OPTIONS)
@@ -80,7 +84,7 @@ it("calls no sets equal that decide differently once a provider has answered", {
   assertUntilSeen(property, { numRuns: 20 * inject("effort") }, seen, "equal", "different", "custom")
 })
 
-it("lists whatever a provider can allow, with the provider", { timeout: 180_000 }, () => {
+it("lists whatever a provider can allow, with the provider", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { depends: 0, sure: 0 }
   const property = fc.property(sets, requests, ([set], some) => {
     const { ways, undecided } = reachOf([anyIssuer, ...set], workload, mesh, {}, OPTIONS)
@@ -96,7 +100,7 @@ it("lists whatever a provider can allow, with the provider", { timeout: 180_000 
   assertUntilSeen(property, { numRuns: 20 * inject("effort") }, seen, "depends", "sure")
 })
 
-it("holds no invariant that a provider can break", { timeout: 180_000 }, () => {
+it("holds no invariant that a provider can break", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { never: 0, always: 0 }
   const property = fc.property(sets, requests, ([set], some) => {
     const documents = [anyIssuer, ...set]

@@ -78,7 +78,7 @@ describe("a rule is dead", () => {
   })
 })
 
-it("changes nothing when all dead rules go", { timeout: 180_000 }, () => {
+it("changes nothing when all dead rules go", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { dead: 0 }
   assertUntilSeen(
     fc.property(policies, documents => {

@@ -20,7 +20,7 @@ const LIMITS = { steps: 300_000 }
 const OPTIONS = { now: NOW, limits: LIMITS }
 const requests = fc.array(sent, { minLength: 25, maxLength: 25 })
 
-it("compares what no request tells apart", { timeout: 180_000 }, () => {
+it("compares what no request tells apart", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(pairs, requests, meshes, ([before, after], some, settings) => {
@@ -52,7 +52,7 @@ function matching(rule: Rule, documents: readonly PolicyDocument[], mesh = meshC
   return one => judged(program, one).outcome === "refuse"
 }
 
-it("holds invariants that no request breaks", { timeout: 180_000 }, () => {
+it("holds invariants that no request breaks", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { holds: 0, broken: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(
@@ -89,7 +89,7 @@ it("holds invariants that no request breaks", { timeout: 180_000 }, () => {
   )
 })
 
-it("lists every rule by which a request gets through", { timeout: 180_000 }, () => {
+it("lists every rule by which a request gets through", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { complete: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(sets, rules, requests, (set, rule, some) => {
@@ -110,7 +110,7 @@ it("lists every rule by which a request gets through", { timeout: 180_000 }, () 
   )
 })
 
-it("calls rules dead whose removal no request notices", { timeout: 180_000 }, () => {
+it("calls rules dead whose removal no request notices", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { dead: 0, none: 0 }
   assertUntilSeen(
     fc.property(sets, requests, (set, some) => {

@@ -131,7 +131,7 @@ const requests: fc.Arbitrary<Witness> = fc
     }
   })
 
-it("is never contradicted by a request with a signed token", { timeout: 180_000 }, () => {
+it("is never contradicted by a request with a signed token", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
   assertUntilSeen(
     fc.property(pairs, fc.array(requests, { minLength: 25, maxLength: 25 }), ([before = [], after = []], some) => {

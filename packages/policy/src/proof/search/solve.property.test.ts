@@ -3,7 +3,7 @@
 // nothing must. Many needs share one list of bans, as rules of one change do, so that bans are filed and looked up too.
 
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { parseCidr } from "../../request/ip.js"
 import { Budget } from "../budget.js"
 import { addressDimension, choiceDimension, type Dimension, textDimension, type Value } from "../classes/dimension.js"
@@ -136,7 +136,7 @@ function requests(): readonly ReadonlyMap<Axis, Value>[] {
   return all
 }
 
-it("finds a solution exactly where there is one", { timeout: 180_000 }, () => {
+it("finds a solution exactly where there is one", { timeout: 180_000 * inject("effort") }, () => {
   const all = requests()
   const seen = { found: 0, none: 0 }
   assertUntilSeen(
