@@ -64,7 +64,11 @@ export class ControlMetrics {
       "write_to_last_ack_seconds",
       "from the moment a change was seen to the last acknowledgement of it by a connected proxy",
     )
-    this.#rejected = this.#counter("rejected_updates_total", "responses that a proxy or client rejected, by type", "type")
+    this.#rejected = this.#counter(
+      "rejected_updates_total",
+      "responses that a proxy or client rejected, by type",
+      "type",
+    )
     this.#fetchFailures = this.#counter("key_set_fetch_failures_total", "failed fetches of keys by issuer", "issuer")
     this.#reviews = this.#counter("admission_reviews_total", "admission reviews by kind and outcome", "kind", "outcome")
     this.#statusWrites = this.#counter("status_writes_total", "statuses written by kind", "kind")
