@@ -2,7 +2,7 @@
 // One HTTP GET to a process of the mesh. No answer means that it does not run, or not yet. The timeout allows for a busy
 // machine.
 
-import { get } from "node:http"
+import { type Agent, get } from "node:http"
 
 export interface Answer {
   readonly status: number
@@ -10,11 +10,18 @@ export interface Answer {
 }
 
 const MAX_BODY = 64 << 20
+const TIMEOUT_MS = 10_000
 
-export function httpGet(address: string, port: number, path: string, timeoutMs = 10_000): Promise<Answer | undefined> {
+/** Over a connection of its own, or over one that the agent keeps. */
+export function httpGet(
+  address: string,
+  port: number,
+  path: string,
+  agent: Agent | false = false,
+): Promise<Answer | undefined> {
   return new Promise(resolve => {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const asked = get({ host: address, port, path, agent: false, signal }, response => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const asked = get({ host: address, port, path, agent, signal }, response => {
       let body = ""
       response.setEncoding("utf8")
       response.on("data", (piece: string) => {

@@ -2,6 +2,7 @@
 // Which proxies of a local mesh are ready, by polling: external callers only reach those. A proxy is ready when it
 // enforces its policies and, if it can probe it, its application is ready too.
 
+import { Agent } from "node:http"
 import type { Target } from "../layout/ingress-port.js"
 import { httpGet } from "./http-get.js"
 
@@ -13,6 +14,8 @@ const LOOK_EVERY_MS = 500
 
 export class Readiness {
   readonly #targets: () => readonly WatchedTarget[]
+  /** Asked twice a second, a new connection each time would be most of what an idle mesh costs. */
+  readonly #kept = new Agent({ keepAlive: true })
   #notReady: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #stopped = false
@@ -28,6 +31,7 @@ export class Readiness {
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
+    this.#kept.destroy()
   }
 
   /** Those that are ready. Where none is, all: a refused connection says more than none. */
@@ -39,7 +43,7 @@ export class Readiness {
   async #look(): Promise<void> {
     const seen = await Promise.all(
       this.#targets().map(async ({ address, health }) => {
-        const answer = await httpGet(address, health, "/healthz/ready")
+        const answer = await httpGet(address, health, "/healthz/ready", this.#kept)
         return answer?.status === 200 ? [] : [address]
       }),
     )
