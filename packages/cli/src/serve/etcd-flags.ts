@@ -32,15 +32,19 @@ export function withEtcdFlags(command: Command): Command {
 
 /** Undefined where no etcd is named. What is given for one that is not named is refused. */
 export async function etcdStore(flags: EtcdFlags, env: NodeJS.ProcessEnv): Promise<Store | undefined> {
+  const { etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser } = flags
+  const isSilent = [etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser].every(flag => flag === undefined)
+  // Most have no etcd, and its client with gRPC was a twentieth of what a start takes.
+  if (etcd.length === 0 && isSilent) return undefined
   const { etcdOptions, openEtcdStore } = await import("@merlon/cluster/etcd")
   const options = etcdOptions(
     {
-      etcd: flags.etcd.length === 0 ? undefined : [...flags.etcd],
-      "etcd-prefix": flags.etcdPrefix,
-      "etcd-ca": flags.etcdCa,
-      "etcd-cert": flags.etcdCert,
-      "etcd-key": flags.etcdKey,
-      "etcd-user": flags.etcdUser,
+      etcd: etcd.length === 0 ? undefined : [...etcd],
+      "etcd-prefix": etcdPrefix,
+      "etcd-ca": etcdCa,
+      "etcd-cert": etcdCert,
+      "etcd-key": etcdKey,
+      "etcd-user": etcdUser,
     },
     env,
   )
