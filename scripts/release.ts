@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { type ShellFile, shellFiles } from "@merlon/cli"
+import type { ShellFile } from "@merlon/cli"
 import { BESIDE, BUILT, makeBundle } from "./release/bundle-folder.js"
 import { currentVersion } from "./release/bundling.js"
 import { billOfMaterials, type Component } from "./release/components.js"
@@ -78,6 +78,8 @@ function manifestOf(name: string): string {
 }
 
 async function addPrograms(): Promise<void> {
+  // Loaded where programs are packed: it knows every command, and loading it takes longer than packing the library.
+  const { shellFiles } = await import("@merlon/cli")
   const shell = await shellFiles()
   const programs = await packedPrograms(shell)
   add(`merlon-${version}.tgz`, programs.archive)
