@@ -49,6 +49,7 @@ export default defineConfig({
           page("Policies at a gateway", "/docs/authorizer"),
           page("Switch to STRICT", "/docs/switch-to-strict"),
           page("Compare policies before you apply them", "/docs/answers"),
+          page("History of policies", "/docs/history"),
           page("Test policies", "/docs/policy-tests"),
           page("Check policies where you work", "/docs/pipelines"),
           page("Let an AI assistant ask", "/docs/mcp"),

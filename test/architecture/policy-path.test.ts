@@ -26,10 +26,11 @@ it("leads a policy through rooms that exist, about half as many as it had", () =
 })
 
 it("reads stored documents in one room alone", () => {
-  // A fallback policy is made, not stored, and what admission reads and what questions bring is not stored yet.
+  // A fallback policy is made, not stored, and what admission reads and what questions bring is not stored yet. A history keeps what was.
   expect(using(/\bvalidate\b[^"]*"@merlon\/policy\/resources"/)).toEqual([
     "admission/validate-policy.ts",
     "answers/api/proved-answers.ts",
+    "history/policy-body.ts",
     "policies/fallback-policy.ts",
     "policies/read-policy.ts",
   ])

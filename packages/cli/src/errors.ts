@@ -60,6 +60,11 @@ export const CLI_ERRORS = {
     cause: "the data folder belongs to another mesh, or another process holds its lock",
     fix: "choose another folder with `--data`, or stop the other mesh with `merlonctl down`",
   },
+  "no-history": {
+    exit: 1,
+    cause: "the control plane keeps no history of policies",
+    fix: "start it with `--history-entries 200`, or set `config.historyEntries` in the chart's values",
+  },
   "port-unavailable": {
     exit: 1,
     cause: "a port or loopback address is in use or not permitted",

@@ -16,6 +16,8 @@ export interface ControlPlaneOptions {
   readonly outboundPolicy: OutboundMode
   /** How long somebody who applies a policy waits for proofs, at most. */
   readonly proofBudgetMs: number
+  /** How many changes of policies are kept in the history of each namespace; 0 keeps none. */
+  readonly historyEntries: number
   /** The suffix of Services' host names. */
   readonly clusterDomain: string
   /** Of this program, for operators. */

@@ -243,10 +243,10 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     const versions = async (): Promise<readonly string[]> => {
       const kinds = [CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS, CONFIG_MAPS]
       const lists = await Promise.all(kinds.map(kind => mesh.api.client.list(kind)))
-      // Which calls there were is written whenever proxies have told of some, as they may just have done.
+      // Calls and changes are written a moment after they were made, as they may just have been.
       const ours = lists
         .flatMap(({ items }) => items)
-        .filter(({ metadata: { name } }) => name.includes("merlon") && !name.startsWith("merlon-calls-"))
+        .filter(({ metadata: { name } }) => name.includes("merlon") && !/^merlon-(?:calls|history)-/.test(name))
       return ours.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`)
     }
     /** Of what it was told; on a busy machine some questions get no answer in time, and are asked again. */

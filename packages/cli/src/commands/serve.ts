@@ -2,6 +2,7 @@
 // `merlond serve`: the control plane, on the configured cluster or with an embedded one.
 
 import { type ProxyResources, proxyResources } from "@merlon/control/admission"
+import { HISTORY_ENTRIES } from "@merlon/control/history"
 import { PROOF_BUDGET_MS } from "@merlon/control/proofs"
 import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
 import { CONTROL_PLANE_BUFFERS, mapLargeBuffers } from "@merlon/wire/native"
@@ -161,6 +162,11 @@ export function serveCommand(): Command {
       option("--proof-budget <ms>", "how long an apply waits for proofs, in milliseconds", "PROOF_BUDGET")
         .argParser(whole(50, 8_000))
         .default(PROOF_BUDGET_MS),
+    )
+    .addOption(
+      option("--history-entries <n>", "changes of policies to keep for each namespace, 0 for none", "HISTORY_ENTRIES")
+        .argParser(whole(0, 1_000))
+        .default(HISTORY_ENTRIES),
     )
     // Injection.
     .addOption(option("--image <image>", "image of injected proxies", "IMAGE").default(DEFAULT_IMAGE))

@@ -86,6 +86,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "Prove which requests a change of policies affects",
     load: async () => (await import("./commands/diff.js")).diffCommand(),
   },
+  history: {
+    summary: "Show who changed policies, and what that allowed and denied",
+    load: async () => (await import("./commands/history.js")).historyCommand(),
+  },
   suggest: {
     summary: "Suggest least-privilege policies from observed traffic",
     load: async () => (await import("./commands/suggest.js")).suggestCommand(),

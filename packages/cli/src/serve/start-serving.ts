@@ -66,6 +66,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly denyPrivateIssuers?: boolean
   readonly allowLoopbackIssuers?: boolean
   readonly proofBudget: number
+  readonly historyEntries: number
   readonly maxIssuersPerNamespace: number
   readonly image: string
   readonly capture: "redirect" | "service"
@@ -305,6 +306,7 @@ function optionsOf(
       resources: flags.proxyResources,
     },
     proofBudgetMs: flags.proofBudget,
+    historyEntries: flags.historyEntries,
     traces: flags.traces,
     logger,
   }

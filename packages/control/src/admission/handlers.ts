@@ -30,6 +30,8 @@ export interface HandlerOptions {
   readonly injection: InjectionOptions
   /** Who finds out what a change means beside everything else. */
   readonly proofs?: Omit<AssessmentOptions, "mesh">
+  /** Hears of every change of a policy that is allowed, before the answer is given. */
+  readonly allowed?: (request: AdmissionRequest) => void
   /** Labels of a namespace, as far as they are known. */
   readonly namespaceLabels: (namespace: string) => { readonly [key: string]: string } | undefined
   readonly portsBehind: PortsBehind
@@ -40,7 +42,14 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
   const optedIn = (namespace: string): boolean => isOptedIn(namespaceLabels(namespace), mesh.names)
   const assessment = proofs && { mesh, ...proofs }
   return new Map<string, AdmissionHandler>([
-    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, assessment)],
+    [
+      VALIDATE_PATH,
+      async request => {
+        const answer = await reviewPolicy(request, { mesh, clusterDomain }, assessment)
+        if (answer.refused === undefined) options.allowed?.(request)
+        return answer
+      },
+    ],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
     [PODS_PATH, request => validatePod(request, choicesOf(request, options).injection)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],

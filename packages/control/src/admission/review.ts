@@ -20,6 +20,8 @@ export interface AdmissionRequest {
   readonly subresource: string
   /** Who asks, by the API server's word; empty where it does not say. */
   readonly user: string
+  /** Nothing is stored, whatever is answered. */
+  readonly dryRun: boolean
   readonly object: unknown
   readonly oldObject: unknown
 }
@@ -94,6 +96,7 @@ export function readReview(body: string): AdmissionRequest | string {
     name: textOf(request.name) ?? "",
     subresource: textOf(request.subResource) ?? "",
     user: textOf(objectOf(request.userInfo).username) ?? "",
+    dryRun: request.dryRun === true,
     object: request.object,
     oldObject: request.oldObject,
   }

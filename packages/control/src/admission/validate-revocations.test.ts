@@ -25,6 +25,7 @@ function question(object: object, more: Partial<AdmissionRequest> = {}): Admissi
     name: "merlon-revocations",
     subresource: "",
     user: "jane",
+    dryRun: false,
     object,
     oldObject: undefined,
     ...more,

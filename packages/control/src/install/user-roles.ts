@@ -4,7 +4,7 @@
 // writes policies, because the administrator of a namespace decides who may call it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import { answersGroup, PROVED, SEEN } from "../answers/api/resources.js"
+import { answersGroup, PROVED, RECORDED, SEEN } from "../answers/api/resources.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 
 const READ = ["get", "list", "watch"]
@@ -40,6 +40,8 @@ export function userRoles(names: MeshNames): readonly KubernetesObject[] {
     role("answers-view", "view", [{ ...answers, resources: counted, verbs: ["get", "list"] }]),
     role("answers-edit", "edit", [
       { ...answers, resources: ["decisions"], verbs: READ },
+      // Names people.
+      { ...answers, resources: RECORDED.map(({ name }) => name), verbs: ["get", "list"] },
       { ...answers, resources: PROVED.map(({ name }) => name), verbs: ["create"] },
     ]),
   ]

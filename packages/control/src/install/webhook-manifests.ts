@@ -81,6 +81,8 @@ function validation(options: WebhookOptions) {
   return {
     name: `validation.${names.domain}`,
     ...common(options, VALIDATE_PATH),
+    // What is stored is recorded in the history.
+    sideEffects: "NoneOnDryRun",
     rules: [
       ...[...new Set(types.map(({ group }) => group))].map(group =>
         rule(

@@ -7,7 +7,9 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import {
   type Assessment,
   assessChange,
+  type ChangeEffect,
   callersAmong,
+  changeEffect,
   checkInvariants,
   isAbout,
   type Limits,
@@ -18,7 +20,7 @@ import {
 import type { PolicyDocument, PolicyInvariant } from "@merlon/policy/resources"
 import { policyKey } from "../policies/stored-policy.js"
 import { askPolicies } from "./ask-policies.js"
-import type { Answer, Holds, News, PeopleAnswer, PeopleQuestion, Question } from "./question.js"
+import type { Answer, EffectQuestion, Holds, News, PeopleAnswer, PeopleQuestion, Question } from "./question.js"
 
 const STEPS = 5_000_000
 const MAX_DOCUMENTS = 500
@@ -53,6 +55,7 @@ export class Answering {
     const limits: Limits = { steps: STEPS, deadline: 0, now: () => (isEnded() ? 1 : 0) }
     if (question.ask === "holds") return this.#holds(question.key, limits)
     if (question.ask === "people") return this.#asked(question, limits, isEnded)
+    if (question.ask === "effect") return this.#effect(question, limits)
     if (question.ask === "removal") return this.#assessed(question.key, undefined, limits)
     const { after, changed } = question
     const isNews = changed && after.kind !== "MeshService"
@@ -61,24 +64,39 @@ export class Answering {
   }
 
   #asked(question: PeopleQuestion, limits: Limits, isEnded: () => boolean): PeopleAnswer {
-    const after = new Map(this.#documents)
-    for (const key of question.remove) after.delete(key)
-    for (const document of question.documents) {
-      const key = keyOf(document)
-      // What exists keeps its age, which decides between PeerAuthentications.
-      const created = this.#documents.get(key)?.metadata.creationTimestamp
-      const metadata = { ...document.metadata, ...(created === undefined ? {} : { creationTimestamp: created }) }
-      after.set(key, { ...document, metadata })
-    }
+    const { since } = question
     return askPolicies(question, {
-      before: [...this.#documents.values()],
-      after: [...after.values()],
+      before: since === undefined ? [...this.#documents.values()] : this.#overlaid(since, true),
+      after: this.#overlaid(question, since !== undefined),
       workloads: [...this.#workloads.values()],
       mesh: this.#mesh,
       limits,
       isEnded,
       now: seconds(),
     })
+  }
+
+  /** What is stored, without some and with others instead. */
+  #overlaid(
+    { documents, remove }: Pick<PeopleQuestion, "documents" | "remove">,
+    haveAge: boolean,
+  ): readonly PolicyDocument[] {
+    const after = new Map(this.#documents)
+    for (const key of remove) after.delete(key)
+    for (const document of documents) {
+      const key = keyOf(document)
+      // What exists keeps its age, which decides between PeerAuthentications. What existed earlier had one of its own.
+      const created = haveAge ? undefined : this.#documents.get(key)?.metadata.creationTimestamp
+      const metadata = { ...document.metadata, ...(created === undefined ? {} : { creationTimestamp: created }) }
+      after.set(key, { ...document, metadata })
+    }
+    return [...after.values()]
+  }
+
+  #effect({ key, before, after }: EffectQuestion, limits: Limits): ChangeEffect {
+    const documents = [...this.#documents].flatMap(([name, document]) => (name === key ? [] : [document]))
+    const options = { limits, now: seconds() }
+    return changeEffect({ documents, before, after }, [...this.#workloads.values()], this.#mesh, options)
   }
 
   /** Of the policy with this key, as it is to be; undefined where it is to go. */

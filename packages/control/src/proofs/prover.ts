@@ -4,13 +4,14 @@
 // does not yield is terminated and replaced.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
-import type { Assessment } from "@merlon/policy/proof"
+import type { Assessment, ChangeEffect } from "@merlon/policy/proof"
 import { FairQueue, type TokenBucket, type TokenBuckets } from "@merlon/wire/limits"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { ClusterNews, type NewsSources } from "./cluster-news.js"
 import { proofBudgets } from "./proof-budgets.js"
 import type {
   Answer,
+  EffectQuestion,
   FromThread,
   Holds,
   HoldsQuestion,
@@ -140,6 +141,11 @@ export class Prover {
   holds(question: HoldsQuestion, namespace: string): Promise<Holds | NotDecided> {
     // No namespace is called like this: whoever waits in the same one goes first too.
     return this.#ask(question, `status/${namespace}`, Number.POSITIVE_INFINITY, HOLDS_BUDGET_MS)
+  }
+
+  /** For the history, so nobody waits for it; of a share of its own, so that no review has less time because of it. */
+  effect(question: EffectQuestion, namespace: string): Promise<ChangeEffect | NotDecided> {
+    return this.#ask(question, `history/${namespace}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }
 
   async stop(): Promise<void> {

@@ -3,7 +3,7 @@
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
-import type { Assessment, ProofWorkload } from "@merlon/policy/proof"
+import type { Assessment, ChangeEffect, ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
 import type { AskedRequest } from "@merlon/policy/trial"
 
@@ -34,6 +34,15 @@ export interface HoldsQuestion {
   readonly key: string
 }
 
+/** What a change of one policy does beside the others as they are, for the history. */
+export interface EffectQuestion {
+  readonly ask: "effect"
+  /** `Kind/namespace/name`. */
+  readonly key: string
+  readonly before: PolicyDocument | undefined
+  readonly after: PolicyDocument | undefined
+}
+
 /** What somebody asks by the API: read and found to make sense before it comes here. */
 export interface PeopleQuestion {
   readonly ask: "people"
@@ -44,6 +53,8 @@ export interface PeopleQuestion {
   readonly documents: readonly PolicyDocument[]
   /** `Kind/namespace/name` of stored ones to leave out. */
   readonly remove: readonly string[]
+  /** The same for the policies that these are compared with. */
+  readonly since?: { readonly documents: readonly PolicyDocument[]; readonly remove: readonly string[] }
   /** `namespace/name`. */
   readonly workload?: string
   readonly principal?: string
@@ -59,7 +70,7 @@ export interface PeopleQuestion {
 /** A plain value, or what is wrong with the question. */
 export type PeopleAnswer = { readonly answer: object } | { readonly fault: string }
 
-export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | PeopleQuestion
+export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | EffectQuestion | PeopleQuestion
 
 /** Whether an invariant holds, in the words of a condition. */
 export interface Holds {
@@ -72,7 +83,9 @@ export type Answer<Q extends Question> = Q extends ReviewQuestion | RemovalQuest
   ? Assessment
   : Q extends HoldsQuestion
     ? Holds
-    : PeopleAnswer
+    : Q extends EffectQuestion
+      ? ChangeEffect
+      : PeopleAnswer
 
 /** What the thread is started with. */
 export interface ThreadSetup {

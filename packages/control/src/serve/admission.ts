@@ -9,6 +9,7 @@ import { caughtUp } from "../admission/invariants-copy.js"
 import { registeredPath } from "../admission/webhook-path.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
+import type { ChangeRecorder } from "../history/change-recorder.js"
 import { installAnswers, installWebhooks, withdrawAnswers } from "../install/install.js"
 import { VALIDATE_PATH, type WebhookAddress } from "../install/webhook-manifests.js"
 import { isGoing, NAMESPACES } from "../kubernetes/resource-type.js"
@@ -35,6 +36,7 @@ export interface AdmissionParts {
   readonly isLeader: () => boolean
   readonly tracer: ControlTracer
   readonly answers: Answers
+  readonly recorder: Pick<ChangeRecorder, "admitted"> | undefined
 }
 
 export interface Admission {
@@ -156,7 +158,8 @@ function addressOf({ webhooks, mesh }: ControlPlaneOptions, port: number): Webho
   return { service: { namespace: mesh.names.rootNamespace, name: webhooks.service, port: webhooks.port } }
 }
 
-function handlerOptions({ options, policies, prover, reflectors, registry, answers }: AdmissionParts): HandlerOptions {
+function handlerOptions(parts: AdmissionParts): HandlerOptions {
+  const { options, policies, prover, reflectors, registry, answers, recorder } = parts
   const { mesh, clusterDomain, injection } = options
   const { names } = mesh
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
@@ -181,6 +184,7 @@ function handlerOptions({ options, policies, prover, reflectors, registry, answe
       caughtUp: () => caughtUp({ client: options.client, names, policies }).catch(() => false),
       isGoing: namespace => options.client.get(NAMESPACES, namespace).then(isGoing, () => false),
     },
+    ...(recorder && { allowed: request => recorder.admitted(request) }),
     namespaceLabels: namespace => {
       const object = reflectors.namespaces.items.get(namespace)
       return object === undefined ? undefined : labelsOf(object.metadata.labels)

@@ -5,6 +5,7 @@
 import { messageOf } from "@merlon/xds/runtime"
 import type { Caller } from "@merlon/xds/server"
 import { AnswersApi } from "../answers/api/answers-api.js"
+import { HistoryAnswers } from "../answers/api/history-answers.js"
 import { ObservedAnswers } from "../answers/api/observed-answers.js"
 import { ProvedAnswers } from "../answers/api/proved-answers.js"
 import { FRONT_PROXY, type FrontProxy, readFrontProxy } from "../answers/api/remote-user.js"
@@ -12,6 +13,7 @@ import { CallLedger } from "../answers/call-ledger.js"
 import { LocalObservations } from "../answers/local-observations.js"
 import { MeshObservations } from "../answers/mesh-observations.js"
 import { Observers } from "../answers/observers.js"
+import type { HistoryStore } from "../history/history-store.js"
 import { componentNames } from "../install/component-names.js"
 import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
 import type { ProxyReportSources } from "../observe/proxy-report.js"
@@ -33,6 +35,7 @@ export interface AnswersParts {
   readonly proxies: ProxyReportSources
   readonly reported: ProxyReportSources
   readonly others: Replicas["others"]
+  readonly history: HistoryStore
   readonly speaksFor: (caller: Caller, nodeId: string) => boolean
 }
 
@@ -45,7 +48,18 @@ export interface Answers {
 }
 
 export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
-  const { options, reflectors, policies, registry: directory, prover, proxies, reported, others, speaksFor } = parts
+  const {
+    options,
+    reflectors,
+    policies,
+    registry: directory,
+    prover,
+    proxies,
+    reported,
+    others,
+    history: store,
+    speaksFor,
+  } = parts
   const { client, mesh, logger } = options
   const warn = (message: string, error: unknown): void => logger.warn({ error: messageOf(error) }, message)
   const stored = reflectors.calls
@@ -61,7 +75,9 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   const { version } = options
   const sources = { mesh, ledger, observations, policies, directory, stored, proxies: reported.ledger, now, version }
   const seen = new ObservedAnswers(sources)
-  const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
+  const namespaces = (): readonly string[] => [...reflectors.namespaces.items.keys()]
+  const history = new HistoryAnswers({ client, names: mesh.names, store, namespaces, now })
+  const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls(), history })
   const frontProxy = frontProxyOf(reflectors)
   const api = new AnswersApi({
     client,
@@ -69,6 +85,7 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
     frontProxy,
     seen,
     proved,
+    history,
     log: warn,
   })
   closers.add(() => api.close())

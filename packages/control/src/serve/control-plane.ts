@@ -25,6 +25,7 @@ import { AuthorityNews } from "./authority-news.js"
 import { ensureRootNamespace, retrying } from "./bootstrap.js"
 import { Closers } from "./closers.js"
 import { openHealthPort, type Told } from "./health-port.js"
+import { keepHistory } from "./history.js"
 import { issuerOf, issuersOf } from "./issuers.js"
 import { standForElection } from "./leadership.js"
 import { meshServerOptions } from "./mesh-port.js"
@@ -176,6 +177,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     warn,
   })
   closers.add(() => prover.stop())
+  const history = await keepHistory({ options, policies, prover, namespaces: reflectors.namespaces }, closers)
   const invariants = new InvariantStatus({
     client,
     policies,
@@ -206,6 +208,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
       proxies: { views, ledger: proxies, propagation },
       reported: told.proxies,
       others: replicas.others,
+      history: history.store,
       speaksFor: (caller, nodeId) => distribution.speaksFor(caller, nodeId),
     },
     closers,
@@ -244,6 +247,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     isLeader,
     tracer,
     answers,
+    recorder: history.recorder,
   })
   missing.delete("the webhooks are not open")
   closers.add(() => admission.stop())

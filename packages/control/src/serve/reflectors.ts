@@ -7,6 +7,7 @@ import { FRONT_PROXY } from "../answers/api/remote-user.js"
 import { ledgerLabel } from "../answers/call-ledger.js"
 import { authorityNames } from "../authority/authority-names.js"
 import { reportLabel } from "../distribution/replica-reporter.js"
+import { historyLabel } from "../history/history-store.js"
 import type { KubernetesClient, ListOptions } from "../kubernetes/client.js"
 import { Reflector, type ReflectorOptions } from "../kubernetes/reflector-loop.js"
 import {
@@ -83,7 +84,8 @@ export function startReflectors(
       MeshService: follow("MeshService", types.MeshService),
     },
     secrets: follow("Secret", SECRETS, { namespace }),
-    configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace }),
+    // Histories are large, and read when somebody asks.
+    configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace, labelSelector: `!${historyLabel(names)}` }),
     reports: follow("ReplicaReport", CONFIG_MAPS, { namespace, labelSelector: reportLabel(names) }),
     calls: follow("CallLedger", CONFIG_MAPS, { namespace, labelSelector: ledgerLabel(names) }),
     replicas: follow("ReplicaLease", LEASES, { namespace, labelSelector: replicaNames(names).label }),

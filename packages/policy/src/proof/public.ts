@@ -12,6 +12,7 @@ export {
   type PolicyStep,
   tellStatement,
 } from "./questions/assess-change.js"
+export { type ChangeEffect, changeEffect, type EffectRegion } from "./questions/change-effect.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./questions/compare.js"
 export { type DeadRule, type DeadRules, deadRules } from "./questions/dead-rules.js"
 export { type Diff, type DiffGroup, diffSets } from "./questions/diff.js"

@@ -64,6 +64,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     answersApi: true,
     // A busy machine must not make a statement undecided.
     proofBudgetMs: 5_000,
+    historyEntries: 200,
     listen: { host: "127.0.0.1", meshPort: 0, webhookPort: 0, healthPort: 0, replicaPort: 0 },
     replicaHost: "127.0.0.1",
     servingNames: ["localhost", "127.0.0.1"],

@@ -145,11 +145,12 @@ const WAS: Words = {
   transport: "closed by the mTLS mode",
 }
 
-function newly({ to, providers: [, after] }: Change): string {
+/** What becomes of such a request now. */
+export function newly({ to, providers: [, after] }: Pick<Change, "to" | "providers">): string {
   return to === "custom" ? `newly allowed unless ${quoted(after)} denies` : NEWLY[to]
 }
 
-function was({ from, providers: [before] }: Change): string {
+export function was({ from, providers: [before] }: Pick<Change, "from" | "providers">): string {
   return from === "custom" ? `allowed unless ${quoted(before)} denies` : WAS[from]
 }
 

@@ -24,8 +24,10 @@ export interface Asking {
   readonly resource:
     | "calls"
     | "callers"
+    | "changes"
     | "decisions"
     | "destinations"
+    | "diffs"
     | "rules"
     | "proxies"
     | "readiness"

@@ -16,6 +16,7 @@ export function question(object: object, request: Partial<AdmissionRequest> = {}
     name: "one",
     subresource: "",
     user: "jane",
+    dryRun: false,
     object,
     oldObject: null,
     ...request,

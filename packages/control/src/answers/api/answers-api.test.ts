@@ -16,6 +16,7 @@ beforeAll(async () => {
     frontProxy: () => undefined,
     seen: undefined as never, // and is told nothing
     proved: undefined as never, // of either kind
+    history: undefined as never, // nor of the past
     log: message => expect.unreachable(message),
   })
   server = createServer((asked, reply) => void api.answer(asked, reply))

@@ -9,6 +9,7 @@ import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"
 import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
 import { followInReply } from "./followed-reply.js"
+import type { HistoryAnswers } from "./history-answers.js"
 import type { ObservedAnswers } from "./observed-answers.js"
 import { openApiDocuments } from "./openapi.js"
 import type { ProvedAnswers } from "./proved-answers.js"
@@ -16,7 +17,7 @@ import { type Question, readQuestion } from "./question.js"
 import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
 import { over, whenOver } from "./reply-over.js"
 import { RequestSlots } from "./request-slots.js"
-import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
+import { ANSWERS_VERSION, answersGroup, apiGroup, RECORDED, resourceList } from "./resources.js"
 import { shareOwner } from "./share-owner.js"
 import { type TableRequest, tableOf, tableRequest } from "./table.js"
 
@@ -27,6 +28,7 @@ export interface AnswersApiOptions {
   readonly frontProxy: () => FrontProxy | undefined
   readonly seen: ObservedAnswers
   readonly proved: ProvedAnswers
+  readonly history: HistoryAnswers
   readonly log: (message: string, error: unknown) => void
 }
 
@@ -141,19 +143,31 @@ export class AnswersApi {
     const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: resource.kind }
     if (verb === "create") {
       const { spec } = objectOf(await readJson(asked))
+      if (objectOf(spec).since !== undefined) await this.#permitHistory(question, user)
       const status = await this.#options.proved.answer(question, spec, shareOwner(user.name))
       return { ...type, metadata: {}, status }
     }
     asked.resume()
     if (verb === "get") {
-      const object = { ...type, ...(await this.#options.seen.get(question)) }
+      const object = { ...type, ...(await this.#answers(question).get(question)) }
       return wanted === undefined ? object : tableOf(resource, [object], wanted, { metadata: {}, now: Date.now() })
     }
-    const { items, remaining, notes } = await this.#options.seen.list(question)
+    const { items, remaining, notes } = await this.#answers(question).list(question)
     const metadata = { resourceVersion: "0", ...(remaining > 0 ? { remainingItemCount: remaining } : {}) }
     const objects = items.map(item => ({ ...type, ...item }))
     if (wanted !== undefined) return tableOf(resource, objects, wanted, { metadata, now: Date.now() })
     return { ...type, kind: `${resource.kind}List`, metadata, ...notes, items: objects }
+  }
+
+  #answers({ resource }: Question): ObservedAnswers | HistoryAnswers {
+    const { seen, history } = this.#options
+    return RECORDED.includes(resource) ? history : seen
+  }
+
+  /** What was changed is told only to who may read the changes. */
+  #permitHistory({ namespace }: Question, user: RemoteUser): Promise<void> {
+    const changes = { verb: "list", group: this.#group, version: ANSWERS_VERSION, resource: "changes" }
+    return permit(this.#options.client, user, { ...changes, namespace, name: undefined })
   }
 
   async #watch(question: Question, reply: ServerResponse, wanted: TableRequest | undefined, held: Held): Promise<void> {

@@ -59,6 +59,7 @@ beforeAll(async () => {
         return {}
       },
     } as never, // asked for nothing else here
+    history: undefined as never, // nobody asks of the past
     log: (message, error) => expect.unreachable(`${message}: ${String(error)}`),
   })
   const tls = { key: own.key, cert: own.certificate, requestCert: true, rejectUnauthorized: false }

@@ -10,9 +10,10 @@ import { isShadow } from "@merlon/policy/selection"
 import type { ProxyLedger } from "../../distribution/ledger.js"
 import type { Reflected } from "../../kubernetes/reflector.js"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
+import { writtenAt } from "../../kubernetes/written-at.js"
 import type { ProxyReport } from "../../observe/proxy-report.js"
 import type { PolicySource } from "../../policies/stored-policy.js"
-import { listOf, objectOf, textOf } from "../../registry/foreign.js"
+import { listOf } from "../../registry/foreign.js"
 import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import type { CallLedger } from "../call-ledger.js"
 import { callerNames, namesOf } from "../caller-names.js"
@@ -154,7 +155,7 @@ export class ObservedAnswers {
     const items: Item[] = []
     for (const { inForce, object, deleted } of policies.items.values()) {
       if (inForce === undefined || deleted !== undefined || !isNamespace(inForce, namespace)) continue
-      const since = Math.max(watched, changedAt(object))
+      const since = Math.max(watched, writtenAt(object))
       for (const { policy, index, digest } of rulesOf(inForce)) {
         const use = uses.get(`${policy}#${digest}`)
         const last = use === undefined || use.count === 0 ? undefined : use.lastSeen
@@ -325,16 +326,6 @@ function ruleItem(document: PolicyDocument, index: number, mesh: MeshConfig, { s
       watchedSince: new Date(since).toISOString(),
     },
   }
-}
-
-/** When anybody but a status was last written, as far as the object tells. */
-function changedAt({ metadata }: KubernetesObject): number {
-  const times = listOf(metadata.managedFields).flatMap(entry => {
-    const { time, subresource } = objectOf(entry)
-    return subresource === "status" ? [] : [Date.parse(textOf(time) ?? "")]
-  })
-  const known = [Date.parse(metadata.creationTimestamp ?? ""), ...times].filter(Number.isFinite)
-  return known.length === 0 ? 0 : Math.max(...known)
 }
 
 function cut(items: readonly Item[], query: URLSearchParams, notes: Listed["notes"], most = MAX_LIMIT): Listed {

@@ -15,6 +15,7 @@ import { type Foreign, listOf, objectOf, textOf } from "../../registry/foreign.j
 import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import { workloadName } from "../workload-names.js"
 import { ApiFault, badRequest, notFound } from "./api-fault.js"
+import type { HistoryAnswers, TwoMoments } from "./history-answers.js"
 import type { Question } from "./question.js"
 
 export interface ProvedSources {
@@ -23,6 +24,7 @@ export interface ProvedSources {
   readonly prover: Pick<Prover, "ask">
   /** Recorded ones of all workloads. */
   readonly calls: () => readonly ObservedCall[]
+  readonly history: Pick<HistoryAnswers, "between">
 }
 
 const MAX_DOCUMENTS = 200
@@ -37,11 +39,27 @@ export class ProvedAnswers {
 
   /** `spec` of the body; `user` is whose share is taken. */
   async answer(question: Question, spec: unknown, user: string): Promise<object> {
-    const answer = await this.#sources.prover.ask(this.#read(question, objectOf(spec)), user)
+    const fields = objectOf(spec)
+    const read = this.#read(question, fields)
+    const moments = await this.#moments(read, fields)
+    // Fail closed: nothing is proved of policies that nobody knows.
+    if (moments !== undefined && moments.gaps.length > 0) return unknownMoment(moments.gaps)
+    const between = moments && { since: moments.from, ...moments.to, ...this.#callsNear(moments.from) }
+    const answer = await this.#sources.prover.ask({ ...read, ...between }, user)
     if ("answer" in answer) return answer.answer
     if ("fault" in answer) throw badRequest(answer.fault)
     const message = `not decided: ${answer.notDecided}; ask again, or ask \`merlonctl\`, which proves on your own machine`
     throw new ApiFault(429, "TooManyRequests", message)
+  }
+
+  /** Between which the question compares; undefined where it is about the policies that are stored. */
+  #moments(question: PeopleQuestion, { since, until }: Foreign): Promise<TwoMoments> | undefined {
+    if (since === undefined && until === undefined) return undefined
+    if (question.what !== "diffs") throw badRequest("spec.since: only `diffs` compare moments")
+    if (question.documents.length + question.remove.length > 0) {
+      throw badRequest("spec.since: compare two moments, or documents with those stored, not both at once")
+    }
+    return this.#sources.history.between(since, until, question.namespace)
   }
 
   #read({ resource, namespace }: Question, spec: Foreign): PeopleQuestion {
@@ -121,6 +139,18 @@ export class ProvedAnswers {
     if (others.length === 0) return `${found.namespace}/${found.name}`
     const listed = [found, ...others].slice(0, 8).map(one => `${one.namespace}/${one.name}`)
     throw badRequest(`spec.workload: \`${name.slice(0, 200)}\` may be ${listed.join(", ")}; write which`)
+  }
+}
+
+const MAX_GAPS = 10
+
+function unknownMoment(gaps: readonly string[]): object {
+  const more = gaps.length - MAX_GAPS
+  return {
+    result: "undecided",
+    read: { policies: 0, workloads: 0 },
+    groups: [],
+    gaps: [...gaps.slice(0, MAX_GAPS), ...(more > 0 ? [`and ${more} more`] : [])],
   }
 }
 

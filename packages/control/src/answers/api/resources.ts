@@ -74,6 +74,18 @@ export const SEEN: readonly AnswerResource[] = [
   },
 ]
 
+/** Asked about who changed policies. */
+export const RECORDED: readonly AnswerResource[] = [
+  {
+    name: "changes",
+    kind: "PolicyChange",
+    verbs: ["get", "list"],
+    about: "one change of a policy: who made it, when, and what it newly allowed and denied, by proof",
+    fields:
+      "sequence, time, user, operation, kind, namespace, name, uid, generation, before, after, difference, previous, digest",
+  },
+]
+
 /** Asked of the policies that are stored, with those in the question on top; nothing is created. */
 export const PROVED: readonly AnswerResource[] = [
   {
@@ -87,8 +99,8 @@ export const PROVED: readonly AnswerResource[] = [
     name: "diffs",
     kind: "PolicyDiff",
     verbs: ["create"],
-    about: "what a change of policies changes, by proof",
-    fields: "documents, remove",
+    about: "what a change of policies changes, by proof; with `since`, what has changed since that moment",
+    fields: "documents, remove, since, until",
   },
   {
     name: "callers",
@@ -120,7 +132,7 @@ export const PROVED: readonly AnswerResource[] = [
   },
 ]
 
-export const ANSWERS: readonly AnswerResource[] = [...SEEN, ...PROVED]
+export const ANSWERS: readonly AnswerResource[] = [...SEEN, ...RECORDED, ...PROVED]
 
 export function resourceList(names: MeshNames): object {
   return {

@@ -126,6 +126,11 @@ const counted =
   ({ spec }) =>
     listOf(objectOf(spec)[name]).length
 
+const differing =
+  (name: string): Column["cell"] =>
+  ({ spec }) =>
+    listOf(objectOf(objectOf(spec).difference)[name]).length
+
 const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
   calls: [
     column("Last Seen", "how long ago such a call was seen last", since("lastSeen")),
@@ -176,6 +181,22 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
     column("Last", "how long ago it decided one", since("lastSeen")),
     column("Watched Since", "for how long that is counted", since("watchedSince")),
     { ...NAME, ...WIDE },
+  ],
+  changes: [
+    NAME,
+    column("Age", "how long ago it was made", since("time")),
+    column("User", "who made it", field("user")),
+    column("Operation", "create, update or delete", field("operation")),
+    column("Kind", "of the policy", field("kind")),
+    column("Policy", "its name", field("name")),
+    column("Allowed", "regions of requests that it newly allowed", differing("allowed"), NUMBER),
+    column("Denied", "regions of requests that it newly denied", differing("denied"), NUMBER),
+    column(
+      "Undecided",
+      "why there may be more",
+      ({ spec }) => shown(objectOf(objectOf(spec).difference).undecided),
+      WIDE,
+    ),
   ],
   proxies: [
     NAME,

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl history`: who changed policies and what that newly allowed and denied; whether the entries are as they were
+// written; and what changed between two moments, as one proved difference.
+
+import { brokenLinks, type HistoryEntry, isEntry, unrecordedChanges } from "@merlon/control/history"
+import { ApiError } from "@merlon/control/kubernetes"
+import { Command, InvalidArgumentError, Option } from "commander"
+import { whole } from "../../arguments.js"
+import { withSession } from "../connect.js"
+import { CommandError, EXIT, usageError } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { fieldsOf } from "../foreign.js"
+import { comparedMoments, comparedText, historyText } from "../history/history-text.js"
+import { observedList, observedPath, tellScope } from "../observed/answers-api.js"
+import type { Session } from "../session.js"
+import { print, tell } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly allNamespaces: boolean
+  readonly since?: number
+  readonly until?: number
+  readonly limit: number
+  readonly compare: boolean
+  readonly verify: boolean
+  readonly contains?: string
+  readonly output: "text" | "json"
+}
+
+export function historyCommand(): Command {
+  const moment = (flags: string, text: string): Option => new Option(flags, text).argParser(readMoment)
+  return withClusterFlags(
+    new Command("history")
+      .description("Show who changed policies, and what that allowed and denied")
+      .option("-A, --all-namespaces", "query all namespaces", false)
+      .addOption(moment("--since <time>", "only changes since then: 24h, 7d, or a time as 2026-05-01T12:00:00Z"))
+      .addOption(moment("--until <time>", "only changes until then (default: now)"))
+      .addOption(new Option("--limit <number>", "maximum number of changes").argParser(whole(1, 5_000)).default(50))
+      .option("--compare", "prove what changed between --since and --until, as one difference", false)
+      .option("--verify", "verify that no entry was changed or removed", false)
+      .option("--contains <digest>", "with --verify: an entry with this digest must still be there")
+      .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => withSession(flags, session => run(session, flags)))
+}
+
+const EXAMPLES = `
+The control plane records changes of AuthorizationPolicies, PeerAuthentications and RequestAuthentications when it admits
+them; \`merlond serve --history-entries\` says how many it keeps for each namespace.
+
+Exit codes: 0 done, 5 --compare found requests that are decided differently or --verify found a broken chain, 4 not
+decided or not known.
+
+Examples:
+  merlonctl history -n foo --since 24h
+  merlonctl history -A --since 24h --compare
+  merlonctl history -n foo --verify -o json`
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds since the epoch. */
+function readMoment(text: string): number {
+  const [, number, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const time = number === undefined ? Date.parse(text) : Date.now() - Number(number) * (UNITS[unit] ?? 0)
+  // A time without a zone would mean another one on each machine.
+  const isZoned = number !== undefined || /(?:Z|[+-]\d\d:\d\d)$/.test(text)
+  if (!Number.isFinite(time) || !isZoned)
+    throw new InvalidArgumentError("must be a length of time as 24h or 7d, or a time as 2026-05-01T12:00:00Z")
+  return time
+}
+
+async function run(session: Session, flags: Flags): Promise<void> {
+  if (flags.compare && flags.verify) throw usageError("say `--compare` or `--verify`, not both")
+  if (flags.contains !== undefined && !flags.verify) throw usageError("`--contains` needs `--verify`")
+  const namespace = flags.allNamespaces ? undefined : session.namespace
+  if (flags.verify) return verify(session, namespace, flags)
+  if (flags.compare) return compare(session, namespace, flags)
+  const { entries } = await listed(session, namespace, flags.since)
+  const wanted = entries.filter(({ time }) => flags.until === undefined || Date.parse(time) <= flags.until)
+  const shown = wanted.slice(-flags.limit)
+  tellScope({ items: shown.map(() => NOTHING) }, namespace)
+  if (shown.length < wanted.length)
+    tell(`note: ${wanted.length - shown.length} earlier changes are not shown; raise --limit`)
+  if (flags.output === "json") print(JSON.stringify(shown, undefined, 2))
+  else print(shown.length === 0 ? "no changes found" : historyText(shown))
+}
+
+const NOTHING = { namespace: "", name: "", spec: {} }
+
+interface ListedHistory {
+  /** Oldest first. */
+  readonly entries: readonly HistoryEntry[]
+  readonly isComplete: boolean
+}
+
+async function listed(session: Session, namespace: string | undefined, since?: number): Promise<ListedHistory> {
+  const query = new URLSearchParams({ limit: "5000" })
+  // The API counts in whole units; what is too early is left out here.
+  if (since !== undefined) query.set("since", `${Math.max(1, Math.ceil((Date.now() - since) / 60_000))}m`)
+  const { items, notes } = await observedList(session, { resource: "changes", namespace, query })
+  const { enabled } = fieldsOf(notes.history)
+  if (enabled !== true && items.length === 0) {
+    throw new CommandError("no-history", "the control plane keeps no history; start it with `--history-entries 200`")
+  }
+  if (enabled !== true) tell("note: the control plane keeps no history any more; these are earlier changes")
+  const read = items.flatMap(({ spec }): HistoryEntry[] => (isEntry(spec) ? [spec] : []))
+  const { remainingItemCount: more } = fieldsOf(notes.metadata)
+  const isComplete = read.length === items.length && !(typeof more === "number" && more > 0)
+  if (!isComplete) tell("note: not every change could be read; query one namespace with -n")
+  const entries = [...read].reverse().filter(({ time }) => since === undefined || Date.parse(time) >= since)
+  return { entries, isComplete }
+}
+
+async function verify(session: Session, namespace: string | undefined, flags: Flags): Promise<void> {
+  const { entries, isComplete } = await listed(session, namespace)
+  const namespaces = [...new Set(entries.map(entry => entry.namespace))]
+  const results = namespaces.map(of => {
+    const chain = entries.filter(entry => entry.namespace === of).sort((a, b) => a.sequence - b.sequence)
+    return {
+      namespace: of,
+      entries: chain.length,
+      first: chain[0]?.sequence,
+      newest: chain.at(-1)?.digest,
+      broken: brokenLinks(chain),
+      unrecorded: unrecordedChanges(chain),
+    }
+  })
+  const { contains } = flags
+  const isMissing = contains !== undefined && !entries.some(({ digest }) => digest === contains)
+  if (flags.output === "json")
+    print(JSON.stringify({ chains: results, ...(isMissing && { missing: contains }) }, undefined, 2))
+  else if (results.length === 0) print("no changes found")
+  for (const { namespace: of, entries: count, first, newest, broken, unrecorded } of flags.output === "json"
+    ? []
+    : results) {
+    const verdict = broken.length === 0 ? "verified" : "BROKEN"
+    print(`${of}: ${count} entries from entry ${first} on, ${verdict}; newest ${newest}`)
+    for (const problem of [...broken, ...unrecorded]) print(`  ${problem}`)
+  }
+  if (isMissing) tell(`no entry has the digest ${contains}: it was removed, or is older than what is kept`)
+  if (isMissing || results.some(({ broken }) => broken.length > 0)) process.exitCode = EXIT.found
+  else if (!isComplete || results.some(({ unrecorded }) => unrecorded.length > 0)) process.exitCode = EXIT.undecided
+}
+
+async function compare(session: Session, namespace: string | undefined, flags: Flags): Promise<void> {
+  if (flags.since === undefined) throw usageError("`--compare` needs `--since`, as `--since 24h`")
+  // Says where no history is kept, or no control plane answers.
+  await listed(session, namespace, flags.since)
+  const [since, until] = [flags.since, flags.until ?? Date.now()].map(time => new Date(time).toISOString())
+  const body = { spec: { since, ...(flags.until === undefined ? {} : { until }) } }
+  const path = observedPath(session, { resource: "diffs", namespace })
+  const { status } = fieldsOf(await session.api.request({ method: "POST", path, body }).catch(undecided))
+  const compared = comparedMoments(status)
+  print(
+    flags.output === "json" ? JSON.stringify(status, undefined, 2) : comparedText(compared, since ?? "", until ?? ""),
+  )
+  const { result, groups } = compared
+  if (result === "different") process.exitCode = EXIT.found
+  else if (result === "undecided" || groups.some(group => group.undecided !== undefined))
+    process.exitCode = EXIT.undecided
+}
+
+/** No time was left for it, which is an answer too. */
+function undecided(error: unknown): object {
+  if (!(error instanceof ApiError) || error.code !== 429) throw error
+  return { status: { result: "undecided", groups: [], gaps: [error.message] } }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records who changed which policy. Admission knows the user and not yet whether the change will be stored; the copy of the
+// cluster knows what was stored and not by whom. An entry is written when both have been seen, by the replica that reviewed the
+// change, after the review was answered: nothing here can hold up an apply, and a dry run leaves nothing behind.
+
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { ChangeEffect } from "@merlon/policy/proof"
+import { KINDS, type PolicyDocument } from "@merlon/policy/resources"
+import { messageOf } from "@merlon/xds/runtime"
+import type { AdmissionRequest } from "../admission/review.js"
+import type { Clock } from "../observe/clock.js"
+import { isSecurityKind, type PolicyChange, type PolicySource, policyKey } from "../policies/stored-policy.js"
+import type { Prover } from "../proofs/prover.js"
+import { objectOf, textOf } from "../registry/foreign.js"
+import type { ChangeFacts } from "./chain.js"
+import type { HistoryStore } from "./history-store.js"
+import type { RecordedChange } from "./namespace-history.js"
+import { bodyDigest, bodyOf, contentDigest, documentOf } from "./policy-body.js"
+
+export interface ChangeRecorderOptions {
+  readonly names: MeshNames
+  readonly policies: Pick<PolicySource, "onChange">
+  readonly prover: Pick<Prover, "effect">
+  readonly store: Pick<HistoryStore, "append" | "maxEntries">
+  readonly clock: Clock
+  readonly warn: (message: string) => void
+}
+
+/** Allowed, and perhaps stored in a moment. */
+interface Admitted {
+  readonly key: string
+  readonly user: string
+  /** Body of the document before. */
+  readonly before: string | undefined
+  /** `contentDigest` of what is to be stored; undefined where it is to be deleted. */
+  readonly content: string | undefined
+  readonly at: number
+}
+
+interface Waiting {
+  readonly changes: RecordedChange[]
+  attempts: number
+  isWriting: boolean
+}
+
+/** An API server that has not stored it by then has rejected it, or another webhook has. */
+const STORED_WITHIN_MS = 30_000
+/** With finalizers, a deletion may take long. */
+const DELETED_WITHIN_MS = 600_000
+const MAX_ADMITTED = 2_000
+const RETRY_MS = 5_000
+const ATTEMPTS = 12
+const LEAVE_MS = 3_000
+
+export class ChangeRecorder {
+  readonly #options: ChangeRecorderOptions
+  /** In the order in which they were admitted. */
+  readonly #admitted = new Set<Admitted>()
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #recording = new Set<Promise<void>>()
+  readonly #stop: () => void
+  readonly #timers = new Set<() => void>()
+  #stopped = false
+
+  constructor(options: ChangeRecorderOptions) {
+    this.#options = options
+    this.#stop = options.policies.onChange(change => this.#observed(change))
+  }
+
+  /** Called with what admission has allowed, before it answers. */
+  admitted({ operation, kind, namespace, name, user, dryRun, subresource, object, oldObject }: AdmissionRequest): void {
+    const { names, clock } = this.#options
+    if (dryRun || subresource !== "" || operation === "CONNECT" || !isRecorded(kind)) return
+    const { name: written } = objectOf(objectOf(operation === "DELETE" ? oldObject : object).metadata)
+    const key = policyKey(kind, namespace, name || (textOf(written) ?? ""))
+    const content = operation === "DELETE" ? undefined : contentDigest(object, names)
+    // Most updates write a status, a label or a finalizer.
+    if (operation === "UPDATE" && content === contentDigest(oldObject, names)) return
+    const before = operation === "CREATE" ? undefined : bodyOf(oldObject, names)
+    this.#forgetOld()
+    this.#admitted.add({ key, user, before, content, at: clock.monotonic() })
+  }
+
+  /** Finishes what it has begun, but not at any price: an API that does not answer must not hold up the end of the program. */
+  async stop(): Promise<void> {
+    this.#stop()
+    this.#stopped = true
+    for (const cancel of this.#timers) cancel()
+    const finished = Promise.all([...this.#recording, ...[...this.#waiting.keys()].map(one => this.#write(one))])
+    let cancel = (): void => {}
+    const enough = new Promise<void>(resolve => {
+      cancel = this.#options.clock.after(LEAVE_MS, resolve)
+    })
+    await Promise.race([finished, enough])
+    cancel()
+  }
+
+  #forgetOld(): void {
+    const now = this.#options.clock.monotonic()
+    for (const one of this.#admitted) {
+      const isOver = now - one.at > (one.content === undefined ? DELETED_WITHIN_MS : STORED_WITHIN_MS)
+      if (isOver || this.#admitted.size >= MAX_ADMITTED) this.#admitted.delete(one)
+    }
+  }
+
+  #observed({ before, after }: PolicyChange): void {
+    const { names, clock } = this.#options
+    const policy = after ?? before
+    if (policy === undefined || this.#admitted.size === 0) return
+    this.#forgetOld()
+    const isGone = after === undefined || after.deleted !== undefined
+    const content = isGone ? undefined : contentDigest(after.object, names)
+    const matching = [...this.#admitted].filter(one => one.key === policy.key && one.content === content)
+    const [first] = matching
+    if (first === undefined) return
+    for (const one of matching) this.#admitted.delete(one)
+    const users = new Set(matching.map(({ user }) => user))
+    const { kind, namespace, name, object } = policy
+    const facts = {
+      time: new Date(clock.now()).toISOString(),
+      // Two who ask for the same change at once cannot be told apart by what is stored.
+      ...(users.size === 1 ? { user: first.user } : {}),
+      operation: isGone ? ("delete" as const) : first.before === undefined ? ("create" as const) : ("update" as const),
+      kind,
+      namespace,
+      name,
+      uid: object.metadata.uid ?? "",
+      generation: Number(object.metadata.generation ?? 0),
+      ...(first.before === undefined ? {} : { before: bodyDigest(first.before) }),
+      ...(isGone ? {} : { after: bodyDigest(bodyOf(object, names)) }),
+    }
+    const recording = this.#record(facts, first.before, isGone ? undefined : bodyOf(object, names))
+    this.#recording.add(recording)
+    void recording.finally(() => this.#recording.delete(recording))
+  }
+
+  async #record(
+    facts: Omit<ChangeFacts, "difference">,
+    before: string | undefined,
+    after: string | undefined,
+  ): Promise<void> {
+    const difference = await this.#difference(facts, before, after).catch((error: unknown) =>
+      undecided(messageOf(error)),
+    )
+    const { namespace } = facts
+    const waiting = this.#waiting.get(namespace) ?? { changes: [], attempts: 0, isWriting: false }
+    this.#waiting.set(namespace, waiting)
+    waiting.changes.push({ facts: { ...facts, difference }, body: before })
+    // More than a history keeps would not stay in it anyway.
+    if (waiting.changes.length > this.#options.store.maxEntries) waiting.changes.shift()
+    await this.#write(namespace)
+  }
+
+  async #difference(
+    { kind, namespace, name }: Omit<ChangeFacts, "difference">,
+    before: string | undefined,
+    after: string | undefined,
+  ): Promise<ChangeEffect> {
+    const { names, prover } = this.#options
+    const [was, is] = [before, after].map(body => (body === undefined ? undefined : documentOf(body, names)))
+    const isUnread = (body: string | undefined, document: PolicyDocument | undefined): boolean =>
+      body !== undefined && document === undefined
+    if (isUnread(before, was) || isUnread(after, is))
+      return undecided("the stored document could not be read as a policy")
+    const key = policyKey(kind, namespace, name)
+    const answer = await prover.effect({ ask: "effect", key, before: was, after: is }, namespace)
+    return "notDecided" in answer ? undecided(answer.notDecided) : answer
+  }
+
+  /** Never throws: what cannot be written is told, and tried again. */
+  async #write(namespace: string): Promise<void> {
+    const { store, warn } = this.#options
+    const waiting = this.#waiting.get(namespace)
+    if (waiting === undefined || waiting.isWriting) return
+    waiting.isWriting = true
+    while (waiting.changes.length > 0) {
+      const changes = waiting.changes.splice(0)
+      try {
+        await store.append(namespace, changes)
+        waiting.attempts = 0
+      } catch (error) {
+        waiting.attempts++
+        const isLast = this.#stopped || waiting.attempts >= ATTEMPTS
+        const next = isLast ? "they will be missing from it" : "trying again"
+        warn(`the history of namespace \`${namespace}\` lacks ${changes.length} changes: ${messageOf(error)}; ${next}`)
+        if (isLast) continue
+        waiting.changes.unshift(...changes)
+        waiting.isWriting = false
+        this.#later(() => void this.#write(namespace))
+        return
+      }
+    }
+    this.#waiting.delete(namespace)
+  }
+
+  #later(action: () => void): void {
+    const cancel = this.#options.clock.after(RETRY_MS, () => {
+      this.#timers.delete(cancel)
+      action()
+    })
+    this.#timers.add(cancel)
+  }
+}
+
+function isRecorded(kind: string): boolean {
+  return KINDS.some(one => one.kind === kind && isSecurityKind(one.kind))
+}
+
+function undecided(reason: string): ChangeEffect {
+  return { allowed: [], denied: [], undecided: reason }
+}

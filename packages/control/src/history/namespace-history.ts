@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is stored of one namespace: its entries, and the documents as they were before each change, so that earlier moments can
+// be put together again. Bounded in entries and in bytes; the oldest go first.
+
+import { objectOf } from "../registry/foreign.js"
+import { appended, type ChangeFacts, type HistoryEntry } from "./chain.js"
+import { bodyDigest, packed, unpacked } from "./policy-body.js"
+
+export interface NamespaceHistory {
+  /** Oldest first. */
+  readonly entries: readonly HistoryEntry[]
+  /** By digest, packed. */
+  readonly bodies: ReadonlyMap<string, string>
+}
+
+export interface RecordedChange {
+  readonly facts: ChangeFacts
+  /** The document before it, as the history writes it. */
+  readonly body: string | undefined
+}
+
+export interface HistoryBounds {
+  readonly entries: number
+  readonly bytes: number
+}
+
+export const EMPTY_HISTORY: NamespaceHistory = { entries: [], bodies: new Map() }
+/** A document that is larger when packed is left out: moments before its change cannot be put together. */
+const MAX_PACKED = 64 << 10
+
+export function withChanges(
+  history: NamespaceHistory,
+  changes: readonly RecordedChange[],
+  bounds: HistoryBounds,
+): NamespaceHistory {
+  let { entries } = history
+  const bodies = new Map(history.bodies)
+  for (const { facts, body } of changes) {
+    entries = appended(entries, facts)
+    if (body === undefined) continue
+    const text = packed(body)
+    if (text.length <= MAX_PACKED) bodies.set(bodyDigest(body), text)
+  }
+  entries = entries.slice(-bounds.entries)
+  // Every entry costs its own text and that of its document, once; what two share is counted twice, on the safe side.
+  let size = 0
+  let first = entries.length
+  while (first > 0) {
+    const entry = entries[first - 1]
+    size += JSON.stringify(entry).length + 1 + (bodies.get(entry?.before ?? "")?.length ?? 0) + 70
+    if (size > bounds.bytes) break
+    first--
+  }
+  const kept = entries.slice(first)
+  const needed = new Set(kept.map(({ before }) => before))
+  return { entries: kept, bodies: new Map([...bodies].filter(([digest]) => needed.has(digest))) }
+}
+
+/** As a ConfigMap's data. */
+export function writeHistory({ entries, bodies }: NamespaceHistory): { readonly [field: string]: string } {
+  return { entries: JSON.stringify(entries), documents: JSON.stringify(Object.fromEntries(bodies)) }
+}
+
+/** Undefined where it is not what we write. Whether entries are as they were written is for `brokenLinks` to say. */
+export function readHistory(data: unknown): NamespaceHistory | undefined {
+  const { entries, documents } = objectOf(data)
+  if (typeof entries !== "string" || typeof documents !== "string") return undefined
+  try {
+    const list: unknown = JSON.parse(entries)
+    if (!Array.isArray(list) || !list.every(isEntry)) return undefined
+    const bodies = Object.entries(objectOf(JSON.parse(documents)))
+    return {
+      entries: list,
+      bodies: new Map(bodies.flatMap(([digest, text]) => (typeof text === "string" ? [[digest, text]] : []))),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** What is read of an entry; the digest holds the rest together. */
+export function isEntry(value: unknown): value is HistoryEntry {
+  const entry = objectOf(value)
+  const { difference } = entry
+  const texts = ["time", "operation", "kind", "namespace", "name", "uid", "digest"]
+  const optional = ["user", "before", "after", "previous"]
+  return (
+    texts.every(field => typeof entry[field] === "string") &&
+    optional.every(field => entry[field] === undefined || typeof entry[field] === "string") &&
+    Number.isFinite(Date.parse(String(entry.time))) &&
+    Number.isInteger(entry.sequence) &&
+    Number.isInteger(entry.generation) &&
+    Array.isArray(objectOf(difference).allowed) &&
+    Array.isArray(objectOf(difference).denied)
+  )
+}
+
+/** The document before a change; undefined where it is not kept, or is not what the entry says. */
+export function bodyBefore({ bodies }: NamespaceHistory, { before }: HistoryEntry): string | undefined {
+  const text = before === undefined ? undefined : bodies.get(before)
+  return text === undefined || before === undefined ? undefined : unpacked(text, before)
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a change of one policy newly allows and newly denies, in words, for a record that is read later. Bounded in size; what
+// was not proved in time is said to be undecided.
+
+import type { MeshConfig } from "../../mesh/config.js"
+import type { Outcome } from "../outcome.js"
+import { concerns } from "../selected.js"
+import { lastingName, type ProofWorkload } from "../workload.js"
+import type { AssessOptions, PolicyStep } from "./assess-change.js"
+import type { Change } from "./compare.js"
+import { diffSets } from "./diff.js"
+
+export interface ChangeEffect {
+  readonly allowed: readonly EffectRegion[]
+  readonly denied: readonly EffectRegion[]
+  /** Why there may be more than is listed; absent where the lists are complete. */
+  readonly undecided?: string
+}
+
+export interface EffectRegion {
+  readonly region: string
+  /** `namespace/name` of what runs them, a few of them. */
+  readonly workloads: readonly string[]
+  /** How many more there are. */
+  readonly more?: number
+}
+
+const MAX_REGIONS = 12
+const MAX_WORKLOADS = 5
+const MAX_WORDS = 300
+
+export function changeEffect(
+  { documents, before, after }: PolicyStep,
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: AssessOptions,
+): ChangeEffect {
+  const touched = workloads.filter(workload =>
+    [before, after].some(document => document !== undefined && concerns(document, workload, mesh)),
+  )
+  const [was, is] = [before, after].map(document => (document === undefined ? documents : [...documents, document]))
+  const { groups } = diffSets(was ?? documents, is ?? documents, touched, mesh, options)
+  const regions = (wanted: (change: Change) => boolean): readonly EffectRegion[] => {
+    const found = new Map<string, Set<string>>()
+    for (const { workloads: alike, comparison } of groups) {
+      for (const change of comparison.changes.filter(wanted)) {
+        const names = found.get(change.region) ?? new Set()
+        for (const workload of alike) names.add(lastingName(workload))
+        found.set(change.region, names)
+      }
+    }
+    return [...found].map(([region, names]) => regionOf(region, [...names]))
+  }
+  const allowed = regions(({ from, to }) => OPENNESS[to] > OPENNESS[from])
+  // A request that one provider decided and now another one does may be denied where it was not.
+  const denied = regions(({ from, to }) => OPENNESS[to] < OPENNESS[from] || (from === "custom" && to === "custom"))
+  const more = Math.max(0, allowed.length - MAX_REGIONS) + Math.max(0, denied.length - MAX_REGIONS)
+  const reason = groups.find(({ comparison }) => comparison.undecided !== undefined)?.comparison.undecided
+  const undecided = reason ?? (more > 0 ? `${more} more regions than an entry holds` : undefined)
+  return {
+    allowed: allowed.slice(0, MAX_REGIONS),
+    denied: denied.slice(0, MAX_REGIONS),
+    ...(undecided === undefined ? {} : { undecided }),
+  }
+}
+
+const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, refuse: 0, unauthenticated: 0, transport: 0 }
+
+function regionOf(words: string, names: readonly string[]): EffectRegion {
+  const more = names.length - MAX_WORKLOADS
+  return {
+    region: words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS - 1)}…` : words,
+    workloads: names.slice(0, MAX_WORKLOADS),
+    ...(more > 0 ? { more } : {}),
+  }
+}
