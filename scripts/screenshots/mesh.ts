@@ -24,10 +24,28 @@ export async function startMesh(mesh: Merlonctl, flags: readonly string[]): Prom
   await did(mesh, "exec", "consumer", "-n", "app", "--", "xclient", "--host", "web", "--path", "/", "20")
 }
 
+/** So many that denied calls fill a page. */
+const VISITS = 150
+
+/** With the shop and what its visitors do; `flags` are of `merlonctl up`. */
+export async function startShop(mesh: Merlonctl, flags: readonly string[]): Promise<void> {
+  await did(mesh, "up", "--detach", "--shop", ...flags)
+  const frontend = mesh.record.workloads.find(({ name }) => name === "frontend-1")
+  if (frontend === undefined) throw new Error("the mesh has no frontend")
+  const { address, xserver } = frontend.place
+  for (let visit = 0; visit < VISITS; visit++) {
+    await (await fetch(`http://${address}:${xserver}${visit % 3 === 0 ? "/buy" : "/"}`)).text()
+  }
+}
+
 /** Signed in, with everything as in the pictures. */
-export async function visitor(browser: Browser, mesh: Merlonctl): Promise<Page> {
+export async function visitor(
+  browser: Browser,
+  mesh: Merlonctl,
+  colorScheme: "light" | "dark" = "light",
+): Promise<Page> {
   const context = await browser.newContext({
-    ...{ viewport: SIZE, colorScheme: "light", reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" },
+    ...{ viewport: SIZE, colorScheme, reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" },
     // For whoever tries other fonts.
     bypassCSP: true,
   })

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the console's screenshots show. A test looks for the same words and compares the drawing, so a broken page is
-// noticed before its screenshot is published.
+// Views of the console on a mesh without the shop. A browser test compares their screenshots on each run: it looks for the
+// same words and compares the drawing, so a broken page is noticed.
 
 import type { Page } from "playwright-core"
 
 export interface View {
-  /** Of `docs/images/console-NAME.png`. */
+  /** Of its picture. */
   readonly name: string
   readonly place: string
   /** Until these are there, the page is not ready, or broken. */
@@ -15,7 +15,7 @@ export interface View {
 
 export const SIZE = { width: 1280, height: 800 }
 
-export const pictureOf = ({ name }: View): string => `docs/images/console-${name}.png`
+export const pictureOf = ({ name }: View): string => `test/console/own-mesh/pictures/${name}.png`
 
 export const VIEWS: readonly View[] = [
   {
@@ -61,7 +61,8 @@ export const VIEWS: readonly View[] = [
     place: "/map",
     shows: ["Map", "in plaintext"],
     before: async page => {
-      await page.locator(".react-flow__edge").first().waitFor()
+      // A straight edge has no height, which counts as hidden.
+      await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
     },
   },
 ]

@@ -7,6 +7,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { text as textOf } from "node:stream/consumers"
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
 import { address, apply, asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
@@ -246,6 +247,57 @@ it("leads from a denied call to an applied fix: row, Allow this…, Apply, enfor
   } finally {
     await kubectl("delete", "authorizationpolicy", "-n", "app", "writers")
   }
+})
+
+it("tries a change in shadow mode, which allows nothing yet, from the overview with its proved effect in place", async () => {
+  await apply({
+    apiVersion: GROUP,
+    kind: "AuthorizationPolicy",
+    metadata: { name: "readers", namespace: "app" },
+    spec: { selector: { matchLabels: { app: "web" } }, rules: [{ to: [{ operation: { methods: ["GET"] } }] }] },
+  })
+  try {
+    await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "app", "authorizationpolicy/readers")
+    expect((await fetch(mesh.wayIn("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
+    const page = await asOwner("/?ns=app")
+    const item = page.getByRole("listitem").filter({ hasText: "PATCH /shadow/me" })
+    await item.getByRole("button", { name: "Allow this…" }).first().click()
+    const panel = page.getByRole("region", { name: "Denied call" })
+    await panel.getByText("newly allowed").waitFor()
+    await panel.locator("button:enabled", { hasText: "Try in shadow mode" }).click()
+    await panel
+      .getByText("Applied app/readers-shadow")
+      .or(panel.getByRole("link", { name: "app/readers-shadow" }))
+      .first()
+      .waitFor()
+    const stored = await kubectl(
+      "get",
+      "authorizationpolicy",
+      "-n",
+      "app",
+      "readers-shadow",
+      "-o",
+      "jsonpath={.spec.enforcement}",
+    )
+    expect(stored).toBe("Shadow")
+    expect((await fetch(mesh.wayIn("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
+  } finally {
+    await kubectl("delete", "authorizationpolicy", "-n", "app", "readers", "readers-shadow", "--ignore-not-found")
+  }
+})
+
+it("exports the access matrix as CSV", async () => {
+  await fetch(mesh.wayIn("web.app", "/as-csv"))
+  const page = await asOwner("/access")
+  await page.locator(".matrix button").first().waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Export CSV" }).click(),
+  ])
+  expect(download.suggestedFilename()).toBe("access.csv")
+  const [heads = "", ...rows] = (await textOf(await download.createReadStream())).trimEnd().split(/\r?\n/)
+  expect(heads).toMatch(/^caller,/)
+  expect(rows.length).toBeGreaterThan(0)
 })
 
 it("counts denied calls as what needs attention, and filters every page by namespace", async () => {

@@ -50,7 +50,7 @@ it("signs in, follows decisions, writes and signs out below another path, and as
 
   // What is loaded when it is asked for is found there too.
   await page.getByRole("link", { name: "Map", exact: true }).click()
-  await page.locator(".react-flow__edge").first().waitFor()
+  await page.locator(".react-flow__edge").first().waitFor({ state: "attached" })
   await page.goto(`${home}#/policies/new?template=strict&namespace=app`)
   await page.getByText("Effect of this change").waitFor()
   await page.locator("button:enabled", { hasText: "Apply" }).waitFor()

@@ -56,7 +56,7 @@ describe("by keyboard alone", () => {
 
   it("a decision is found, opened, closed, and what is like it is left out", async () => {
     await open("Traffic", "Traffic")
-    await tabTo(page, "Value (* matches any text)")
+    await tabTo(page, "Filter traffic")
     await page.keyboard.type("/by-keyboard")
     await page.keyboard.press("Enter")
     await page.getByRole("button", { name: "path is /by-keyboard" }).waitFor()

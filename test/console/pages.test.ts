@@ -6,6 +6,7 @@
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it, test } from "vitest"
 import { findings } from "./support/axe.js"
+import { answerManyServices, NAMESPACES } from "./support/many-services.js"
 import { address, apply, asOwner, complaints, kubectl, mesh, newContext } from "./support/visit.js"
 
 const PAGES = [
@@ -28,6 +29,7 @@ const PAGES = [
 async function visit(page: Page, place: string, heading: string): Promise<void> {
   await page.goto(address(`/#${place}`))
   await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+  await page.locator(".skeleton").first().waitFor({ state: "detached" })
   await page.waitForLoadState("networkidle").catch(() => undefined)
   await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
 }
@@ -41,6 +43,14 @@ describe("every page for everybody:", () => {
   test.each(PAGES)(
     "%s, in which axe finds nothing and which is no wider than its window",
     async (_, place, heading) => {
+      const answered = { at: Date.now() }
+      page.on("requestfinished", () => {
+        answered.at = Date.now()
+      })
+      await page.goto(address(`/#${place}`))
+      await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+      await page.locator(".skeleton").first().waitFor({ state: "detached" })
+      console.info(`${place}: interactive ${Math.max(0, Date.now() - answered.at)} ms after its data`)
       await visit(page, place, heading)
       expect(await findings(page)).toEqual([])
       for (const width of [320, 2_560]) {
@@ -165,6 +175,72 @@ it("says that the control plane does not answer, and when it does again", async 
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
   await page.context().setOffline(false)
   await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
+})
+
+it("opens the sidebar as a drawer on a phone, and closes it on Escape and after a choice", async () => {
+  const page = await asOwner("/policies", { viewport: { width: 375, height: 812 } })
+  await page.getByRole("heading", { level: 1, name: "Policies" }).waitFor()
+  const link = page.getByRole("link", { name: "Workloads", exact: true })
+  const isShown = (): Promise<boolean> =>
+    page.evaluate<boolean>(`(() => {
+      const link = document.querySelector('nav a[href*="workloads"]')
+      const { left, width } = link.getBoundingClientRect()
+      return getComputedStyle(link).visibility === "visible" && width > 0 && left >= 0
+    })()`)
+  expect(await isShown()).toBe(false)
+  await page.getByRole("button", { name: "Open the menu" }).click()
+  await expect.poll(isShown).toBe(true)
+  await link.focus()
+  await page.keyboard.press("Escape")
+  await expect.poll(isShown).toBe(false)
+  await page.getByRole("button", { name: "Open the menu" }).click()
+  await expect.poll(isShown).toBe(true)
+  await link.click()
+  await page.getByRole("heading", { level: 1, name: "Workloads" }).waitFor()
+  await expect.poll(isShown).toBe(false)
+})
+
+it("draws darker lines for high contrast, in which axe finds nothing, and moves nothing for reduced motion", async () => {
+  const lineOf = (page: Page): Promise<string> =>
+    page.evaluate<string>('getComputedStyle(document.querySelector(".card")).borderTopColor')
+  const usual = await asOwner("/policies", { colorScheme: "light" })
+  await usual.locator(".card").first().waitFor()
+  const high = await asOwner("/policies", { colorScheme: "light", contrast: "more" })
+  await high.locator(".card").first().waitFor()
+  expect(await lineOf(high)).not.toBe(await lineOf(usual))
+  expect(await findings(high)).toEqual([])
+  const moving = `[...document.querySelectorAll("*")].filter(element => {
+    const { animationName, animationDuration, transitionDuration } = getComputedStyle(element)
+    return (animationName !== "none" && animationDuration !== "0s") || /[1-9]/.test(transitionDuration)
+  }).map(element => element.className)`
+  expect(await high.evaluate(moving)).toEqual([])
+})
+
+it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one by one, searched, and as a table", async () => {
+  const page = await asOwner("/nowhere")
+  await answerManyServices(page)
+  const began = Date.now()
+  await page.goto(address("/#/map"))
+  const nodes = page.locator(".react-flow__node.service")
+  await nodes.filter({ hasText: /^team-20$/ }).waitFor()
+  console.info(`map of 300 services: drawn after ${Date.now() - began} ms`)
+  expect(await nodes.count()).toBe(NAMESPACES)
+  await nodes.filter({ hasText: /^team-7$/ }).click({ force: true })
+  await nodes.filter({ hasText: "service-15" }).waitFor()
+  await page.getByLabel("Search services").fill("team-3/service-2")
+  await page
+    .getByRole("table", { name: "Map as a table" })
+    .getByRole("row")
+    .filter({ hasText: "team-3/service-2" })
+    .first()
+    .waitFor()
+  await expect.poll(() => nodes.filter({ hasText: /^team-20$/ }).count()).toBe(0)
+  await page
+    .getByRole("button", { name: /^Details of team-3\/service-1 to team-3\/service-2/ })
+    .first()
+    .click()
+  await page.getByRole("region", { name: "Edge" }).getByText("Requests and the rules that decided them").waitFor()
+  expect(await findings(page)).toEqual([])
 })
 
 it("makes no page complain", () => {

@@ -35,7 +35,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
       const page = await asOwner("/map/foo/httpbin-1?since=15m", { of: mesh })
       const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
       await row.getByText("in plaintext").waitFor()
-      await page.locator(".react-flow__edge.plaintext").first().waitFor()
+      await page.locator(".react-flow__edge.plaintext").first().waitFor({ state: "attached" })
 
       await page.getByRole("link", { name: "mTLS", exact: true }).click()
       const section = page.getByRole("region", { name: "foo" })

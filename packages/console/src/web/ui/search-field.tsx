@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search text of a list; it is in the address.
 
+import { Search } from "lucide-react"
 import type { ReactNode } from "react"
 import { useSearchParameters } from "../shell/hash-location.js"
 
@@ -15,10 +16,12 @@ export function useSearchText(): string {
 export function SearchField({ label }: { readonly label: string }): ReactNode {
   const [search, change] = useSearchParameters()
   return (
-    <label>
-      {label}
+    <label className="search-field">
+      <span className="unseen">{label}</span>
+      <Search className="icon" aria-hidden={true} />
       <input
         type="search"
+        placeholder={label}
         value={search.get(NAME) ?? ""}
         onChange={({ target }) => change(to => (target.value === "" ? to.delete(NAME) : to.set(NAME, target.value)))}
       />

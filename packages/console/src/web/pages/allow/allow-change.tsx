@@ -5,7 +5,6 @@
 import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
 import { Link } from "wouter"
-import { stringify } from "yaml"
 import { api } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"
 import { keyOf, type Policy } from "../../api/objects.js"
@@ -18,11 +17,10 @@ import { useDryRun } from "../policies/dry-run.js"
 import { Enforcement } from "../policies/enforcement.js"
 import { InvariantVerdict } from "../policies/invariant-verdict.js"
 import { save } from "../policies/save.js"
-import { type Edit, withEdits } from "./apply-edits.js"
-import { lineDiff } from "./line-diff.js"
+import { asWritten, type Edit, CHANGED_KIND as KIND, withEdits } from "./apply-edits.js"
+import { ChangedLines } from "./changed-lines.js"
 import "./allow.css"
 
-const KIND = "AuthorizationPolicy"
 const SOON_MS = 1_000
 
 export default function AllowChange({ change }: { readonly change: readonly Edit[] }): ReactNode {
@@ -84,15 +82,7 @@ function Proposal({ stored, edits }: ProposalProps): ReactNode {
       <p>
         <Link href={`/policies/${KIND}/${keyOf(stored)}`}>{keyOf(stored)}</Link>
       </p>
-      <pre className="lines">
-        {lineDiff(stringify(stored.spec), stringify(next.spec)).map(({ sign, text }, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines of one diff have no other name
-          <span key={at} className={sign === "+" ? "added" : sign === "-" ? "removed" : ""}>
-            {sign} {text}
-            {"\n"}
-          </span>
-        ))}
-      </pre>
+      <ChangedLines from={stored} to={next} />
       <h3>Effect</h3>
       <InvariantVerdict dryRun={dryRun} />
       {mayAsk === true && <DiffView policies={[next]} />}
@@ -147,17 +137,6 @@ function Applied({ policy }: { readonly policy: Policy }): ReactNode {
       <Enforcement policy={data} />
     </div>
   )
-}
-
-/** Without what the cluster adds. */
-function asWritten({ apiVersion, metadata, spec = {} }: Policy): Policy {
-  const { name, namespace, labels, annotations } = metadata
-  return {
-    ...(apiVersion && { apiVersion }),
-    kind: KIND,
-    metadata: { name, ...(namespace && { namespace }), ...(labels && { labels }), ...(annotations && { annotations }) },
-    spec,
-  }
 }
 
 /** Beside the stored policy, so that nothing changes but what is reported. */

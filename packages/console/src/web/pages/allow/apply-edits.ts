@@ -11,6 +11,20 @@ interface Holder {
   [step: string | number]: unknown
 }
 
+/** Explanations change policies of this kind alone. */
+export const CHANGED_KIND = "AuthorizationPolicy"
+
+/** Without what the cluster adds. */
+export function asWritten({ apiVersion, metadata, spec = {} }: Policy): Policy {
+  const { name, namespace, labels, annotations } = metadata
+  return {
+    ...(apiVersion && { apiVersion }),
+    kind: CHANGED_KIND,
+    metadata: { name, ...(namespace && { namespace }), ...(labels && { labels }), ...(annotations && { annotations }) },
+    spec,
+  }
+}
+
 export function withEdits(policy: Policy, edits: readonly Edit[]): Policy {
   const copy = structuredClone(policy)
   for (const edit of edits) applyEdit(copy, edit)

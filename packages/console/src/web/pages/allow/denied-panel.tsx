@@ -22,9 +22,9 @@ interface DeniedPanelProps {
   readonly close: () => void
 }
 
-export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
+/** The explanation of a recorded call, with the policies as they are now. */
+export function useExplanation({ workload, caller, address, method, path }: ObservedCall) {
   const mayAsk = useMayAsk("explanations")
-  const { workload, caller, address, method, path } = call
   const question = useMemo(
     () => ({
       workload,
@@ -35,7 +35,12 @@ export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
     }),
     [workload, caller, address, method, path],
   )
-  const explained = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
+  return { mayAsk, explained: useAsked<Explanation>("explanations", mayAsk ? question : undefined) }
+}
+
+export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
+  const { workload, method, path } = call
+  const { mayAsk, explained } = useExplanation(call)
   return (
     <SidePanel label="Denied call" title={`${callerOf(call)} to ${workload}`} close={close}>
       <p>

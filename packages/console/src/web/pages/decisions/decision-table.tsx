@@ -5,11 +5,11 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a real table cannot leave out the rows that are out of sight
 
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react"
+import { Fragment, type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
 import { Mark, Verdict } from "../../ui/mark.js"
 import { callerName, stageWords } from "../../ui/names.js"
-import { Clock, count } from "../../ui/time.js"
+import { Ago, count } from "../../ui/time.js"
 import { add } from "./decision-filter.js"
 
 interface DecisionTableProps {
@@ -147,8 +147,10 @@ interface RowProps {
 
 function Row({ decision: { spec }, index, start, focused, open, choose }: RowProps): ReactNode {
   const cells = [
-    <Clock key="time" at={spec.time} />,
-    <Verdict key="verdict" of={spec.verdict} />,
+    <Ago key="time" at={spec.time} />,
+    <Fragment key="verdict">
+      <Verdict of={spec.verdict} /> <small className="status">{spec.status}</small>
+    </Fragment>,
     <Caller key="caller" {...spec} />,
     spec.workload,
     spec.method,

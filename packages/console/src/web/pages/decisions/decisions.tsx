@@ -53,15 +53,21 @@ export function Decisions(): ReactNode {
   return (
     <>
       <PageHead title="Traffic" sub="Every decision of every proxy, as it is made." />
-      <FilterBar wanted={wanted} change={change} />
-      <p className="bar hint" role="status">
-        {count(decisions.length)} shown
-        {leftOut > 0 && `, ${count(leftOut)} dropped because there were too many`}
-        {live && !paused && " · live"}
-        <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          Pause
-        </button>
-      </p>
+      <FilterBar
+        {...{ wanted, decisions, change }}
+        // First in the row, where an open side panel does not cover it.
+        before={
+          <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+            Pause
+          </button>
+        }
+      >
+        <p className="hint" role="status">
+          {count(decisions.length)} shown
+          {leftOut > 0 && `, ${count(leftOut)} dropped because there were too many`}
+          {live && !paused && " · live"}
+        </p>
+      </FilterBar>
       {error !== undefined && <Failure error={error} />}
       {named.isError && (
         <p role="alert">

@@ -1,57 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters and exclusions, each with a button that removes it.
+// One search box for all filters, with completion, and the filters in force, each with a button that removes it.
 
-import { X } from "lucide-react"
-import type { FormEvent, ReactNode } from "react"
-import { formText } from "../../ui/form-text.js"
-import { add, remove, TRAITS, type Trait, type Wanted } from "./decision-filter.js"
+import { Search, X } from "lucide-react"
+import { type KeyboardEvent, type ReactNode, useId, useState } from "react"
+import type { Answer, Decision } from "../../api/answers.js"
+import { add, remove, TRAITS, type Wanted } from "./decision-filter.js"
+import { completionsOf, knownValues, typedFilters } from "./filter-text.js"
 
 interface FilterBarProps {
   readonly wanted: readonly Wanted[]
+  readonly decisions: readonly Answer<Decision>[]
   readonly change: (change: (to: URLSearchParams) => void) => void
+  readonly before: ReactNode
+  readonly children: ReactNode
 }
 
-export function FilterBar({ wanted, change }: FilterBarProps): ReactNode {
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const [trait, how, pattern] = ["trait", "how", "pattern"].map(name => formText(form, name))
-    change(to => add(to, { trait: traitOf(trait), not: how === "not", pattern: pattern ?? "" }))
-    event.currentTarget.reset()
-  }
-  const refusedOnly = wanted.some(({ trait, pattern }) => trait === "verdict" && pattern === "deny")
-  const refused: Wanted = { trait: "verdict", not: false, pattern: "deny" }
+const DENIED: Wanted = { trait: "verdict", not: false, pattern: "deny" }
+
+export function FilterBar({ wanted, decisions, change, before, children }: FilterBarProps): ReactNode {
+  const addAll = (found: readonly Wanted[]): void =>
+    change(to => {
+      for (const one of found) add(to, one)
+    })
+  const deniedOnly = wanted.some(({ trait, not, pattern }) => trait === "verdict" && !not && pattern === "deny")
   return (
     <>
-      <form className="bar" onSubmit={submit} aria-label="Filter">
-        <label>
-          Field
-          <select name="trait" defaultValue="path">
-            {TRAITS.map(trait => (
-              <option key={trait}>{trait}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Keep
-          <select name="how">
-            <option value="is">only</option>
-            <option value="not">all but</option>
-          </select>
-        </label>
-        <label>
-          Value (* matches any text)
-          <input name="pattern" required autoComplete="off" />
-        </label>
-        <button type="submit">Add filter</button>
+      <search className="bar filter" aria-label="Filter">
+        {before}
+        <FilterBox decisions={decisions} add={addAll} />
         <button
           type="button"
-          aria-pressed={refusedOnly}
-          onClick={() => change(to => (refusedOnly ? remove(to, refused) : add(to, refused)))}
+          aria-pressed={deniedOnly}
+          onClick={() => change(to => (deniedOnly ? remove(to, DENIED) : add(to, DENIED)))}
         >
           Denied only
         </button>
-      </form>
+        {children}
+      </search>
       {wanted.length > 0 && (
         <ul className="chips" aria-label="Filters">
           {wanted.map(one => (
@@ -68,6 +53,95 @@ export function FilterBar({ wanted, change }: FilterBarProps): ReactNode {
   )
 }
 
-function traitOf(text: string | undefined): Trait {
-  return TRAITS.find(trait => trait === text) ?? "path"
+interface FilterBoxProps {
+  readonly decisions: readonly Answer<Decision>[]
+  readonly add: (found: readonly Wanted[]) => void
+}
+
+function FilterBox({ decisions, add }: FilterBoxProps): ReactNode {
+  const id = useId()
+  const [text, setText] = useState("")
+  const [open, setOpen] = useState(false)
+  /** The completion in hand; none until an arrow key takes one. */
+  const [at, setAt] = useState(-1)
+  const completions = open ? completionsOf(text, knownValues(decisions)) : []
+  const { wanted, unknown } = typedFilters(text)
+  const type = (next: string): void => {
+    setText(next)
+    setOpen(true)
+    setAt(-1)
+  }
+  const take = (completion: string): void => {
+    // A field waits for its value; a whole filter is added.
+    if (completion.endsWith(":")) type(completion)
+    else submit(completion)
+  }
+  const submit = (whole: string): void => {
+    const typed = typedFilters(whole)
+    if (typed.unknown.length > 0 || typed.wanted.length === 0) return
+    add(typed.wanted)
+    type("")
+    setOpen(false)
+  }
+  const pressed = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      setOpen(true)
+      setAt(Math.max(-1, Math.min(completions.length - 1, at + step)))
+    } else if (event.key === "Enter") {
+      event.preventDefault()
+      const chosen = completions[at]
+      if (chosen === undefined) submit(text)
+      else take(chosen)
+    } else if (event.key === "Escape") setOpen(false)
+  }
+  return (
+    <div className="filter-box">
+      <Search className="icon" aria-hidden={true} />
+      <input
+        role="combobox"
+        aria-label="Filter traffic"
+        aria-expanded={completions.length > 0}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+        aria-describedby={`${id}-hint`}
+        placeholder="verdict:deny caller:shop/* -path:/health"
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={({ target }) => type(target.value)}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={pressed}
+      />
+      <div role="listbox" id={`${id}-list`} aria-label="Completions" hidden={completions.length === 0}>
+        {completions.map((completion, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the box hears the keys
+          <div
+            role="option"
+            key={completion}
+            id={`${id}-${index}`}
+            tabIndex={-1}
+            aria-selected={index === at}
+            onMouseDown={event => event.preventDefault()}
+            onClick={() => take(completion)}
+          >
+            {completion}
+          </div>
+        ))}
+      </div>
+      <span id={`${id}-hint`} className="unseen" aria-live="polite">
+        {unknown.length > 0
+          ? `${unknown.join(", ")} is not a field; use ${TRAITS.join(", ")}`
+          : `Press Enter to add ${wanted.length === 1 ? "the filter" : "filters"}`}
+      </span>
+      {unknown.length > 0 && (
+        <p className="complaint" aria-hidden="true">
+          <code>{unknown.join(", ")}</code> is not a field. Use {TRAITS.join(", ")}.
+        </p>
+      )}
+    </div>
+  )
 }

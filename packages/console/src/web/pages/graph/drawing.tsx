@@ -15,12 +15,12 @@ import { Maximize, ZoomIn, ZoomOut } from "lucide-react"
 import { type ReactNode, useMemo, useState } from "react"
 import { count } from "../../ui/time.js"
 import { COLLAPSED, type Edge } from "./edges.js"
-import { layoutOf } from "./layout.js"
+import { type Direction, layoutOf } from "./layout.js"
 import type { Rate } from "./rates.js"
 import { OUTSIDE } from "./services.js"
 import "@xyflow/react/dist/style.css"
 
-interface DrawingProps {
+export interface DrawingProps {
   readonly edges: readonly Edge[]
   readonly rate: (edge: Edge) => Rate | undefined
   readonly centre: string | undefined
@@ -30,23 +30,32 @@ interface DrawingProps {
   readonly openEdge: (edge: Edge) => void
   /** Collapses a namespace or opens it again. */
   readonly toggle: (namespace: string) => void
+  /** Top to bottom and without buttons, inside a card. */
+  readonly compact?: boolean
 }
 
 interface ServiceData extends Record<string, unknown> {
   readonly name: string
   readonly about: string
   readonly denied: number
+  readonly direction: Direction
 }
 
 const AROUND = 40
+/** Windows in which a chain of calls from left to right would be too small to read. */
+const NARROW = "(max-width: 719.98px)"
+/** Letters of a path on an edge; the panel has it whole. */
+const MOST_PATH = 24
+const LABEL_PADDING: [number, number] = [7, 3]
 const MOST_HEIGHT = 720
+const MOST_COMPACT_HEIGHT = 430
 
 export default function Drawing(props: DrawingProps): ReactNode {
   return (
     <ReactFlowProvider>
       <div className="canvas">
         <Picture {...props} />
-        <Zoom />
+        {props.compact !== true && <Zoom />}
       </div>
     </ReactFlowProvider>
   )
@@ -78,11 +87,14 @@ const ZOOMS = [
 ] as const
 
 function Picture(props: DrawingProps): ReactNode {
-  const { edges, rate, centre, about, openService, openEdge, toggle } = props
+  const { edges, rate, centre, about, openService, openEdge, toggle, compact = false } = props
+  const [narrow] = useState(() => matchMedia(NARROW).matches)
+  const direction: Direction = compact || narrow ? "TB" : "LR"
+  const brief = direction === "TB"
   const [hovered, setHovered] = useState<string>()
   const shape = edges.map(({ from, to }) => `${from} ${to}`).join("\n")
   // biome-ignore lint/correctness/useExhaustiveDependencies: places depend on who calls whom, not on how often
-  const layout = useMemo(() => layoutOf(edges), [shape])
+  const layout = useMemo(() => layoutOf(edges, direction, brief ? shortLabel : wideLabel), [shape, direction])
   const near = useMemo(() => {
     if (hovered === undefined) return undefined
     const own = edges.filter(({ from, to }) => from === hovered || to === hovered)
@@ -104,20 +116,20 @@ function Picture(props: DrawingProps): ReactNode {
     })),
     ...layout.services.map(({ id, x, y, width, height }) => ({
       ...{ id, type: "service", position: { x, y }, width, height, className: classOf(id) },
-      data: { name: nameOf(id), about: about(id), denied: deniedAt(id) },
-      sourcePosition: Position.Right,
-      targetPosition: Position.Left,
+      data: { name: nameOf(id), about: about(id), denied: deniedAt(id), direction },
     })),
   ]
   const lines = edges.map(edge => ({
-    ...lineOf(edge, rate(edge)),
+    ...lineOf(edge, brief ? shortLabel(edge) : labelOf(edge, rate(edge))),
     ...(near !== undefined && edge.from !== hovered && edge.to !== hovered ? { style: { opacity: 0.15 } } : {}),
   }))
   return (
     <div
       className="drawing"
       aria-hidden="true"
-      style={{ height: `${Math.min(MOST_HEIGHT, Math.max(260, layout.height + AROUND))}px` }}
+      style={{
+        height: `${Math.min(compact ? MOST_COMPACT_HEIGHT : MOST_HEIGHT, Math.max(260, layout.height + AROUND))}px`,
+      }}
     >
       <ReactFlow
         nodes={nodes}
@@ -156,12 +168,13 @@ function Picture(props: DrawingProps): ReactNode {
 const NODE_TYPES = { service: ServiceNode, namespace: NamespaceNode }
 
 function ServiceNode({ data }: NodeProps & { readonly data: ServiceData }): ReactNode {
+  const [start, end] = data.direction === "LR" ? [Position.Left, Position.Right] : [Position.Top, Position.Bottom]
   return (
     <>
-      <Handle type="target" position={Position.Left} />
+      <Handle type="target" position={start} />
       <strong>{data.name}</strong>
       <small>{data.denied > 0 ? `${count(data.denied)} denied` : data.about}</small>
-      <Handle type="source" position={Position.Right} />
+      <Handle type="source" position={end} />
     </>
   )
 }
@@ -174,21 +187,41 @@ function nameOf(id: string): string {
   return id.startsWith(COLLAPSED) ? id.slice(COLLAPSED.length) : id.replace(/^[^/]*\//, "")
 }
 
-function lineOf({ from, to, refused, isMtls, calls }: Edge, rate: Rate | undefined) {
-  const denied = calls.find(({ verdict }) => verdict !== "allow")
+/** What the layout leaves room for: rates come later and must not move anything. */
+function wideLabel(edge: Edge): string {
+  return labelOf(edge, undefined) || "000/min"
+}
+
+function shortLabel({ refused, isMtls }: Edge): string {
+  return [...(refused > 0 ? [`${count(refused)} denied`] : []), ...(isMtls ? [] : ["plaintext"])].join(" · ")
+}
+
+function labelOf(edge: Edge, rate: Rate | undefined): string {
+  const denied = edge.calls.find(({ verdict }) => verdict !== "allow")
   const perMinute = Math.round((rate?.allowed ?? 0) + (rate?.refused ?? 0))
+  return [
+    ...(denied?.method === undefined ? [] : [`${denied.method} ${shortPath(denied.path)}`]),
+    shortLabel(edge),
+    ...(perMinute > 0 && edge.refused === 0 && edge.isMtls ? [`${count(perMinute)}/min`] : []),
+  ]
+    .filter(part => part !== "")
+    .join(" · ")
+}
+
+function shortPath(path = "/"): string {
+  return path.length > MOST_PATH ? `${path.slice(0, MOST_PATH)}…` : path
+}
+
+function lineOf({ from, to, refused, isMtls }: Edge, label: string) {
   const kind = refused > 0 ? "refused" : isMtls ? "mtls" : "plaintext"
   return {
     id: `${from} ${to}`,
     source: from,
     target: to,
     className: isMtls ? kind : `${kind} dashed`,
-    label: [
-      ...(denied?.method === undefined ? [] : [`${denied.method} ${denied.path ?? "/"}`]),
-      ...(refused > 0 ? [`${count(refused)} denied`] : []),
-      ...(isMtls ? [] : ["plaintext"]),
-      ...(perMinute > 0 ? [`${count(perMinute)}/min`] : []),
-    ].join(" · "),
+    label,
+    labelBgPadding: LABEL_PADDING,
+    labelBgBorderRadius: 9,
     markerEnd: { type: MarkerType.ArrowClosed, color: `var(--${COLOURS[kind]})`, width: 16, height: 16 },
   }
 }

@@ -12,6 +12,7 @@ import { Card, PageHead } from "../../ui/card.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
+import { aboutService } from "./about-service.js"
 import { EdgePanel, ServicePanel } from "./details.js"
 import { EdgeTable } from "./edge-table.js"
 import { collapsed, type Edge, edgesOf, namespaceOf, neighbours } from "./edges.js"
@@ -143,7 +144,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
               edges={drawn}
               rate={rate}
               centre={place}
-              about={service => aboutService(service, services)}
+              about={service => aboutService(service, services, edges)}
               openService={service => setOpened({ service })}
               openEdge={one => setOpened({ from: one.from, to: one.to })}
               toggle={toggle}
@@ -164,9 +165,4 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
       )}
     </>
   )
-}
-
-function aboutService(service: string, services: Services): string {
-  const pods = services.podsOf(service).length
-  return pods === 0 ? "" : `${pods} ${pods === 1 ? "pod" : "pods"}`
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of services along the calls, left to right, each namespace together in a box of its own.
+// Places of services along the calls, each namespace together in a box of its own. Where that would be too wide to read, the
+// services inside each box are placed first and the boxes then in rows. Labels of edges get the room they need, so that none
+// covers a service.
 
 import dagre from "@dagrejs/dagre"
 import { COLLAPSED, type Edge, namespaceOf } from "./edges.js"
@@ -19,38 +21,151 @@ export interface Layout {
   readonly height: number
 }
 
-export const NODE = { width: 168, height: 48 }
-const PADDING = { x: 20, top: 34, bottom: 18 }
+/** Left to right, or top to bottom where there is little width. */
+export type Direction = "LR" | "TB"
 
-export function layoutOf(edges: readonly Edge[]): Layout {
-  const graph = new dagre.graphlib.Graph({ compound: true })
-  graph.setGraph({ rankdir: "LR", ranksep: 110, nodesep: 26, marginx: 24, marginy: 40 })
-  graph.setDefaultEdgeLabel(() => ({}))
-  const ids = [...new Set(edges.flatMap(({ from, to }) => [from, to]))].sort()
-  const isGrouped = (id: string): boolean => namespaceOf(id) !== "" && !id.startsWith(COLLAPSED)
-  for (const id of ids) graph.setNode(id, { ...NODE })
-  for (const namespace of new Set(ids.filter(isGrouped).map(namespaceOf))) graph.setNode(boxOf(namespace), {})
-  for (const id of ids.filter(isGrouped)) graph.setParent(id, boxOf(namespaceOf(id)))
-  for (const { from, to } of edges) if (from !== to) graph.setEdge(from, to)
-  dagre.layout(graph)
-  const services = ids.map(id => {
-    const { x, y } = graph.node(id)
-    return { id, x: x - NODE.width / 2, y: y - NODE.height / 2, ...NODE }
-  })
-  const { width = 0, height = 0 } = graph.graph()
-  return { services, namespaces: namespacesAround(services.filter(({ id }) => isGrouped(id))), width, height }
+export const NODE = { width: 148, height: 48 }
+/** Of a letter of an edge's label, in its small type. */
+const LETTER_PX = 6.2
+const LABEL_HEIGHT = 20
+const GAPS = { LR: { ranksep: 56, nodesep: 30 }, TB: { ranksep: 44, nodesep: 36 } } as const
+/** A wider map is too small to read in a window of ordinary size. */
+const MOST_WIDTH = { LR: 1_500, TB: 640 } as const
+const ROW_GAP = { x: 72, y: 56 }
+const PADDING = { x: 20, top: 34, bottom: 18 }
+const MARGIN = 24
+
+interface Sized {
+  readonly id: string
+  readonly width: number
+  readonly height: number
 }
 
-const boxOf = (namespace: string): string => `box:${namespace}`
+interface Line {
+  readonly from: string
+  readonly to: string
+  readonly label: string
+}
 
-function namespacesAround(services: readonly Box[]): readonly Box[] {
-  const names = [...new Set(services.map(({ id }) => namespaceOf(id)))]
-  return names.map(id => {
-    const own = services.filter(service => namespaceOf(service.id) === id)
-    const left = Math.min(...own.map(({ x }) => x)) - PADDING.x
-    const top = Math.min(...own.map(({ y }) => y)) - PADDING.top
-    const right = Math.max(...own.map(({ x }) => x + NODE.width)) + PADDING.x
-    const bottom = Math.max(...own.map(({ y }) => y + NODE.height)) + PADDING.bottom
-    return { id, x: left, y: top, width: right - left, height: bottom - top }
+/** A service of its own, or a namespace with its services. */
+interface Block extends Sized {
+  /** From the corner of the block. */
+  readonly services: readonly Box[]
+}
+
+export function layoutOf(edges: readonly Edge[], direction: Direction, labelOf: (edge: Edge) => string): Layout {
+  const ids = [...new Set(edges.flatMap(({ from, to }) => [from, to]))].sort()
+  const lines = edges.map(edge => ({ from: edge.from, to: edge.to, label: labelOf(edge) }))
+  const services = placesOf(
+    ids.map(id => ({ id, ...NODE })),
+    lines,
+    direction,
+    blockOf,
+  )
+  if (extentOf(services).width > MOST_WIDTH[direction]) return layoutInRows(ids, lines, direction)
+  const names = [...new Set(ids.map(blockOf))].filter(name => !ids.includes(name))
+  const namespaces = names.map(name =>
+    around(
+      name,
+      services.filter(({ id }) => blockOf(id) === name),
+    ),
+  )
+  return { services, namespaces, ...extentOf([...services, ...namespaces]) }
+}
+
+function around(id: string, own: readonly Box[]): Box {
+  const [x, y] = [Math.min(...own.map(box => box.x)) - PADDING.x, Math.min(...own.map(box => box.y)) - PADDING.top]
+  const { width, height } = extentOf(own)
+  return { id, x, y, width: width - x + PADDING.x, height: height - y + PADDING.bottom }
+}
+
+function layoutInRows(ids: readonly string[], lines: readonly Line[], direction: Direction): Layout {
+  const blocks = [...new Set(ids.map(blockOf))].map(block => {
+    const own = ids.filter(id => blockOf(id) === block)
+    const inside = lines.filter(({ from, to }) => blockOf(from) === block && blockOf(to) === block)
+    return own[0] === block ? alone(block) : together(block, own, inside, direction)
   })
+  const between = lines
+    .map(({ from, to, label }) => ({ from: blockOf(from), to: blockOf(to), label }))
+    .filter(({ from, to }) => from !== to)
+  const placed = inRows(placesOf(blocks, between, direction), MOST_WIDTH[direction])
+  const at = new Map(placed.map(box => [box.id, box]))
+  const services = blocks.flatMap(({ id, services: own }) =>
+    own.map(box => ({ ...box, x: box.x + (at.get(id)?.x ?? 0), y: box.y + (at.get(id)?.y ?? 0) })),
+  )
+  const isNamespace = ({ id }: Sized): boolean => !ids.includes(id)
+  return { services, namespaces: placed.filter(isNamespace), ...extentOf(placed) }
+}
+
+/** Namespaces that are collapsed and callers outside the mesh stand alone. */
+function blockOf(id: string): string {
+  return id.startsWith(COLLAPSED) || namespaceOf(id) === "" ? id : namespaceOf(id)
+}
+
+function alone(id: string): Block {
+  return { id, ...NODE, services: [{ id, x: 0, y: 0, ...NODE }] }
+}
+
+function together(id: string, own: readonly string[], lines: readonly Line[], direction: Direction): Block {
+  const nodes = own.map(service => ({ id: service, ...NODE }))
+  const found = placesOf(nodes, lines, direction)
+  const left = Math.min(...found.map(({ x }) => x))
+  const top = Math.min(...found.map(({ y }) => y))
+  const services = found.map(box => ({ ...box, x: box.x - left + PADDING.x, y: box.y - top + PADDING.top }))
+  const { width, height } = extentOf(services)
+  return { id, services, width: width + PADDING.x, height: height + PADDING.bottom }
+}
+
+/** `groupOf` keeps nodes of one group together. */
+function placesOf(
+  nodes: readonly Sized[],
+  lines: readonly Line[],
+  direction: Direction,
+  groupOf: (id: string) => string = id => id,
+): readonly Box[] {
+  const graph = new dagre.graphlib.Graph({ compound: true })
+  graph.setGraph({ rankdir: direction, ...GAPS[direction], marginx: MARGIN, marginy: MARGIN })
+  graph.setDefaultEdgeLabel(() => ({}))
+  for (const { id, width, height } of nodes) graph.setNode(id, { width, height })
+  for (const { id } of nodes) {
+    if (groupOf(id) === id) continue
+    graph.setNode(`group:${groupOf(id)}`, {})
+    graph.setParent(id, `group:${groupOf(id)}`)
+  }
+  for (const { from, to, label } of lines) {
+    const width = label.length * LETTER_PX
+    const room = width === 0 ? {} : { width: width + LABEL_HEIGHT, height: LABEL_HEIGHT, labelpos: "c" }
+    if (from !== to) graph.setEdge(from, to, room)
+  }
+  dagre.layout(graph)
+  return nodes.map(({ id, width, height }) => {
+    const { x, y } = graph.node(id)
+    return { id, x: x - width / 2, y: y - height / 2, width, height }
+  })
+}
+
+/** As they are where they fit; otherwise in their order, row after row. */
+function inRows(boxes: readonly Box[], most: number): readonly Box[] {
+  if (extentOf(boxes).width <= most) return boxes
+  let [x, y, tallest] = [MARGIN, MARGIN, 0]
+  return [...boxes]
+    .sort((a, b) => a.x - b.x || a.y - b.y)
+    .map(box => {
+      if (x > MARGIN && x + box.width > most) {
+        x = MARGIN
+        y += tallest + ROW_GAP.y
+        tallest = 0
+      }
+      const placed = { ...box, x, y }
+      x += box.width + ROW_GAP.x
+      tallest = Math.max(tallest, box.height)
+      return placed
+    })
+}
+
+function extentOf(boxes: readonly Box[]): { readonly width: number; readonly height: number } {
+  return {
+    width: Math.max(0, ...boxes.map(({ x, width }) => x + width)),
+    height: Math.max(0, ...boxes.map(({ y, height }) => y + height)),
+  }
 }

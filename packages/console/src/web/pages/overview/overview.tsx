@@ -10,6 +10,7 @@ import { useSession } from "../../shell/session.js"
 import { PageHead } from "../../ui/card.js"
 import { Failure } from "../../ui/failure.js"
 import { count } from "../../ui/time.js"
+import { MapCard } from "../graph/map-card.js"
 import { Figures } from "./figures.js"
 import { deniedProblems, plaintextProblems, podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
 import { Problems } from "./problems-list.js"
@@ -70,10 +71,13 @@ export function Overview(): ReactNode {
         invariants={policies.filter(({ kind }) => kind === "PolicyInvariant")}
       />
       <div className="columns">
-        <Problems problems={problems} loading={loading} known={failure === undefined} />
         <div>
-          <Traffic query={traffic} />
+          <Problems problems={problems} loading={loading} known={failure === undefined} />
           <Proxies query={proxies} namespace={namespace} />
+        </div>
+        <div>
+          <MapCard namespace={namespace} />
+          <Traffic query={traffic} />
         </div>
       </div>
     </>

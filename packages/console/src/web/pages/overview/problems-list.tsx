@@ -2,7 +2,7 @@
 // What needs attention, or that nothing does.
 
 import { ArrowUpRight, CircleAlert, X } from "lucide-react"
-import { type ReactNode, useState } from "react"
+import { lazy, type ReactNode, Suspense, useState } from "react"
 import { Link } from "wouter"
 import type { ObservedCall } from "../../api/answers.js"
 import { Card } from "../../ui/card.js"
@@ -13,6 +13,8 @@ import { Worded } from "../../ui/worded.js"
 import { DeniedPanel, isOneRequest } from "../allow/denied-panel.js"
 import type { Problem } from "./problems.js"
 
+const AllowPreview = lazy(() => import("../allow/allow-preview.js"))
+
 interface ProblemsProps {
   readonly problems: readonly Problem[]
   readonly loading: boolean
@@ -21,10 +23,18 @@ interface ProblemsProps {
 }
 
 const MOST = 30
+/** Items that show their proved effect in place: each costs a proof. */
+const PREVIEWS = 2
 const ICONS = { bad: X, warn: CircleAlert, info: ArrowUpRight } as const
 
 export function Problems({ problems, loading, known }: ProblemsProps): ReactNode {
   const [allowing, setAllowing] = useState<ObservedCall>()
+  const previewed = new Set(
+    problems
+      .filter(({ denied }) => denied !== undefined && isOneRequest(denied))
+      .slice(0, PREVIEWS)
+      .map(({ id }) => id),
+  )
   return (
     <Card title="Needs attention" note={problems.length > 1 && "sorted by impact"} flush className="problems">
       {problems.length === 0 && known && loading && (
@@ -43,7 +53,7 @@ export function Problems({ problems, loading, known }: ProblemsProps): ReactNode
       )}
       <ul>
         {problems.slice(0, MOST).map(problem => (
-          <ProblemItem key={problem.id} problem={problem} allow={setAllowing} />
+          <ProblemItem key={problem.id} problem={problem} allow={setAllowing} preview={previewed.has(problem.id)} />
         ))}
       </ul>
       {problems.length > MOST && (
@@ -59,9 +69,10 @@ export function Problems({ problems, loading, known }: ProblemsProps): ReactNode
 interface ProblemItemProps {
   readonly problem: Problem
   readonly allow: (call: ObservedCall) => void
+  readonly preview: boolean
 }
 
-function ProblemItem({ problem, allow }: ProblemItemProps): ReactNode {
+function ProblemItem({ problem, allow, preview }: ProblemItemProps): ReactNode {
   const { severity, title, badge, message, advice, action, denied } = problem
   const Icon = ICONS[severity]
   return (
@@ -87,6 +98,11 @@ function ProblemItem({ problem, allow }: ProblemItemProps): ReactNode {
           </button>
         )}
       </div>
+      {preview && denied !== undefined && (
+        <Suspense>
+          <AllowPreview call={denied} />
+        </Suspense>
+      )}
     </li>
   )
 }
