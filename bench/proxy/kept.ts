@@ -40,6 +40,7 @@ export function keepProxy({ folder, name, port, policies, credentials }: KeptPro
       trustDomainAliases: [],
       pathNormalization: "BASE" as const,
       numTrustedProxies: 0,
+      providers: [],
     },
     namespace: "bench",
     name: "bench",

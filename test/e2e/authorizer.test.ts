@@ -175,6 +175,39 @@ async function deniesOtherSpellings(gateway: number): Promise<void> {
   }
 }
 
+describe("xserver with a CUSTOM policy", () => {
+  const custom = document("AuthorizationPolicy", "ask", {
+    action: "CUSTOM",
+    provider: { name: "authorizer" },
+    rules: [{}],
+  })
+
+  it.each([
+    ["gRPC", { protocol: "grpc" }],
+    ["HTTP", { protocol: "http", pathPrefix: "/ext-authz" }],
+  ])("decides as one with the policies themselves, asking by %s", async (_, how) => {
+    const authorizer = await startAuthorizer([])
+    const provider = {
+      ...how,
+      name: "authorizer",
+      address: `127.0.0.1:${authorizer.port}`,
+      timeoutMs: 30_000,
+      sendHeaders: ["*"],
+      headersToUpstream: ["x-user"],
+    }
+    const mesh = { providers: [provider] }
+    const asking = await XserverProcess.start({ upstream: application.port, policies: [custom], more: { mesh } })
+    ended.push(() => asking.remove())
+    await agreesWithXserver(asking.port)
+    await authorizer.kill()
+    const denied = await fetch(`${asking.url}/public/a`)
+    expect(denied.status).toBe(403)
+    const id = denied.headers.get("x-merlon-decision")
+    const decision = await fetch(`http://127.0.0.1:${asking.admin}/decisions/${id}`)
+    expect(await decision.text()).toContain("no answer from provider `authorizer`: it cannot be reached")
+  })
+})
+
 describe("Envoy", { tags: ["needs/envoy"] }, () => {
   const http2 = {
     typed_extension_protocol_options: {

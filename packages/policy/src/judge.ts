@@ -2,7 +2,8 @@
 // Judges one HTTP request through every stage in the fixed order: transport, path, token, authorization. The proxy,
 // policy tests and explanations all call this function, so none of them can skip a stage or change the order.
 
-import type { AuthorizationStage, Decision } from "./authorization/decision.js"
+import type { AuthorizationStage, Decision, ProviderReport } from "./authorization/decision.js"
+import type { RuleRef } from "./authorization/rule.js"
 import type { EffectiveMode } from "./peer/mode.js"
 import { decide, type Program } from "./program.js"
 import type { Attributes, HeaderLines } from "./request/attributes.js"
@@ -43,10 +44,12 @@ export interface HttpRequest {
 
 /** What the caller gets. No reply means that the connection is closed without one. */
 export interface Reply {
-  readonly status: 400 | 401 | 403 | 500
+  readonly status: number
   readonly body: string
   /** For `WWW-Authenticate`. */
   readonly challenge: string | undefined
+  /** Further headers, which a provider of CUSTOM policies sends. */
+  readonly headers?: readonly (readonly [name: string, value: string])[]
 }
 
 export type Judgement =
@@ -73,22 +76,31 @@ interface Judged {
   readonly attributes: Attributes
   readonly authentication: Extract<Authentication, { outcome: "pass" }>
   readonly decision: Decision
+  /** What providers of CUSTOM policies answered, where they were asked. */
+  readonly answers?: readonly ProviderReport[]
 }
 
 const BAD_REQUEST: Reply = { status: 400, body: "", challenge: undefined }
 const INTERNAL_ERROR: Reply = { status: 500, body: "", challenge: undefined }
 const FORBIDDEN: Reply = { status: 403, body: "RBAC: access denied", challenge: undefined }
 
-/** `now` in seconds since the epoch. Without a memory every signature is checked. */
+const NOBODY: ReadonlySet<string> = new Set()
+const NOTHING: readonly RuleRef[] = []
+
+/**
+ * `now` in seconds since the epoch. Without a memory every signature is checked. `allowedBy` are the providers of CUSTOM policies
+ * that have allowed the request; without them, what such a provider may deny is denied.
+ */
 export function judge(
   program: Program,
   connection: Connection,
   request: HttpRequest,
   now: number,
   memory?: TokenMemory,
+  allowedBy: ReadonlySet<string> = NOBODY,
 ): Judgement {
   try {
-    return throughStages(program, connection, request, now, memory)
+    return throughStages(program, connection, request, now, memory, allowedBy)
   } catch (error) {
     // Fail closed: a request that cannot be judged is refused, and the next one is judged all the same.
     return { verdict: "deny", stage: "internal", error, reply: INTERNAL_ERROR }
@@ -101,6 +113,7 @@ function throughStages(
   request: HttpRequest,
   now: number,
   memory: TokenMemory | undefined,
+  allowedBy: ReadonlySet<string>,
 ): Judgement {
   const mode = refusedByMode(program, connection)
   if (mode !== undefined) return { verdict: "deny", stage: "transport", mode, reply: undefined }
@@ -127,12 +140,24 @@ function throughStages(
   const seen = forwardedHeaders(headers, edits, program.protectedHeaders, name => ownHeader(name, connection, scheme))
   const http = { method, scheme, host, path: target.path, query, headers: seen }
   const attributes = { peer, sourceIp, remoteIp, destinationIp, destinationPort, sni, http, token }
-  const decision = decide(program, attributes)
+  const decision = decide(program, attributes, allowedBy)
   const { stage } = decision
   if (decision.verdict !== "allow") {
     return { verdict: "deny", stage, reply: FORBIDDEN, attributes, authentication, decision }
   }
   return { verdict: "allow", stage, target: forwarded, edits, attributes, authentication, decision }
+}
+
+/**
+ * The rules whose providers must answer before the judgement holds: CUSTOM comes before DENY and ALLOW, so they are asked also
+ * where another rule denies. Nobody is asked about what did not reach authorization.
+ */
+export function providersToAsk(
+  { authorization }: Program,
+  judgement: Judgement,
+  allowedBy: ReadonlySet<string> = NOBODY,
+): readonly RuleRef[] {
+  return "attributes" in judgement ? authorization.asked(judgement.attributes, allowedBy) : NOTHING
 }
 
 function withoutNominated(edits: RequestEdits, headers: HeaderLines): RequestEdits {

@@ -54,14 +54,15 @@ export function compile(
     workload,
     mesh,
     tokens,
-    protectedHeaders: new ProtectedHeaders(tokens, mesh, () => headersRead(authorization)),
+    protectedHeaders: new ProtectedHeaders(tokens, mesh, () => headersRead(authorization), authorization.providers),
     authorization,
     peers: new PeerModes(documents, workload, mesh),
   }
 }
 
-export function decide(program: Program, attributes: Attributes): Decision {
-  return program.authorization.decide(attributes)
+/** `allowedBy`: providers of CUSTOM policies that have allowed this request; what the others would answer is unknown. */
+export function decide(program: Program, attributes: Attributes, allowedBy?: ReadonlySet<string>): Decision {
+  return program.authorization.decide(attributes, allowedBy)
 }
 
 export function explain(program: Program, attributes: Attributes): Trace {

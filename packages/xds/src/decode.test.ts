@@ -16,6 +16,7 @@ const WORKLOAD: WorkloadSpec = {
     trustDomainAliases: ["old.local"],
     pathNormalization: "BASE",
     numTrustedProxies: 0,
+    providers: [],
   },
   namespace: "foo",
   name: "httpbin-1",

@@ -4,7 +4,7 @@
 // here; `@merlon/policy` parses it and rejects unknown fields.
 
 import { fromBinary } from "@bufbuild/protobuf"
-import { PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
+import { PATH_NORMALIZATIONS, readProviders } from "@merlon/policy/mesh"
 import { choice, list, openObject, orElse, type Read, record, text, whole, wrong } from "@merlon/policy/shape"
 import { type ProxyResource as ProxyResourceMessage, ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource, readJson } from "./malformed-resource.js"
@@ -37,6 +37,8 @@ const mesh = openObject<MeshSpec>({
   trustDomainAliases: list(MAX_ENTRIES, name),
   pathNormalization: choice(...PATH_NORMALIZATIONS),
   numTrustedProxies: whole(0, 1_000),
+  // Older control planes do not send it, nor policies that name one.
+  providers: readProviders,
 })
 
 const portSpec = openObject<PortSpec>({

@@ -3,7 +3,7 @@
 // sends only what changed; together they are what the proxy enforces.
 
 import { createHash } from "node:crypto"
-import type { PathNormalization } from "@merlon/policy/mesh"
+import type { AuthorizationProvider, PathNormalization } from "@merlon/policy/mesh"
 
 export const PROXY_RESOURCE = "type.googleapis.com/merlon.mesh.v1.ProxyResource"
 
@@ -35,6 +35,8 @@ export interface MeshSpec {
   readonly trustDomainAliases: readonly string[]
   readonly pathNormalization: PathNormalization
   readonly numTrustedProxies: number
+  /** The external authorizers that CUSTOM policies may name. */
+  readonly providers: readonly AuthorizationProvider[]
 }
 
 export interface WorkloadSpec {

@@ -56,6 +56,7 @@ export function serveCommand(): Command {
         .argParser(whole(0, 100))
         .default(0),
     )
+    .addOption(option("--providers <file>", "external authorizers that CUSTOM policies may name, YAML", "PROVIDERS"))
     .addOption(
       option("--cluster-domain <domain>", "suffix of Services' host names", "CLUSTER_DOMAIN").default("cluster.local"),
     )

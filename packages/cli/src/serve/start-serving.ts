@@ -27,6 +27,7 @@ import { clusterOidc, refuseClusterOidc } from "./cluster-oidc.js"
 import { type EtcdFlags, etcdStore } from "./etcd-flags.js"
 import { readAuthorities } from "./issuer-authorities.js"
 import { type OidcFlags, oidcOptions } from "./oidc-options.js"
+import { readProviderFile } from "./provider-file.js"
 import { reachableHost, urlHost } from "./reachable-host.js"
 import { serveConsole } from "./serve-console.js"
 
@@ -38,6 +39,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   /** Absent: the default of the mesh's word. */
   readonly pathNormalization?: PathNormalization
   readonly numTrustedProxies: number
+  readonly providers?: string
   readonly clusterDomain: string
   readonly kubeconfig?: string
   readonly context?: string
@@ -255,6 +257,7 @@ function optionsOf(
       trustDomainAliases: flags.trustDomainAlias,
       pathNormalization: flags.pathNormalization,
       numTrustedProxies: flags.numTrustedProxies,
+      ...(flags.providers !== undefined && { providers: readProviderFile(flags.providers) }),
     }),
     clusterDomain: flags.clusterDomain,
     replica: flags.replica ?? `${hostname()}-${process.pid}`,

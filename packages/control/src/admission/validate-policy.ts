@@ -30,7 +30,7 @@ const CAUSES: { readonly [Code in FaultCode]?: string } = {
 }
 
 export function validatePolicy(request: AdmissionRequest, options: ValidateOptions): PolicyAnswer {
-  const { names } = options.mesh
+  const { names, providers } = options.mesh
   const { operation, group, kind, subresource, namespace, object, oldObject } = request
   if (operation === "DELETE" || operation === "CONNECT" || subresource !== "") return {}
   const definition = KINDS.find(one => one.kind === kind)
@@ -46,7 +46,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
       },
     }
   }
-  const { document, faults, warnings } = validate(named(object), names, { namespace })
+  const { document, faults, warnings } = validate(named(object), names, { namespace, providers })
   const told = warnings.map(({ message }) => message)
   if (document === undefined) {
     // A stored document that is no longer valid must stay deletable, and its status and finalizers writable.

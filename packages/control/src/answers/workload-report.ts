@@ -40,7 +40,7 @@ export interface ReportedPort {
   readonly shadow?: ModeResolution["mode"]
 }
 
-export type ReportedStage = "transport" | "token" | "audit" | "deny" | "allow"
+export type ReportedStage = "transport" | "token" | "custom" | "audit" | "deny" | "allow"
 
 export interface ReportedPolicy {
   /** Where a request meets it. */
@@ -176,7 +176,7 @@ function whyOf(winner: ModeResolution["winner"]): string {
   return `\`${keyOf(winner.policy)}\` says so ${what}`
 }
 
-const STAGES: readonly ReportedStage[] = ["transport", "token", "audit", "deny", "allow"]
+const STAGES: readonly ReportedStage[] = ["transport", "token", "custom", "audit", "deny", "allow"]
 
 /** Of one stage the oldest first, as everywhere. */
 function policiesOf(documents: readonly PolicyDocument[], mesh: MeshConfig): readonly ReportedPolicy[] {
@@ -197,7 +197,7 @@ function stageOf(document: PolicyDocument): ReportedStage | undefined {
     case "RequestAuthentication":
       return "token"
     case "AuthorizationPolicy":
-      return ({ AUDIT: "audit", DENY: "deny", ALLOW: "allow", CUSTOM: undefined } as const)[
+      return ({ AUDIT: "audit", DENY: "deny", ALLOW: "allow", CUSTOM: "custom" } as const)[
         document.spec.action ?? "ALLOW"
       ]
     default:

@@ -73,7 +73,7 @@ export function touchedCalls(
 function verdictOf(trial: Trial, call: ObservedCall): "allow" | "refuse" | undefined {
   try {
     const { verdict } = trial.ask(exampleOf(call))
-    // The control plane accepts no CUSTOM policy; what depends on a provider is not allowed for certain.
+    // What depends on a provider is not allowed for certain.
     return verdict === "allow" ? "allow" : "refuse"
   } catch (error) {
     if (error instanceof AskedError) return undefined

@@ -6,9 +6,9 @@ import type { MeshSpec, WorkloadSpec } from "@merlon/xds"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 
 export function meshSpec(mesh: MeshConfig): MeshSpec {
-  const { names, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies } = mesh
+  const { names, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies, providers } = mesh
   const { mesh: word, domain } = names
-  return { mesh: word, domain, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies }
+  return { mesh: word, domain, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies, providers }
 }
 
 export function workloadSpec(workload: MeshWorkload, mesh: MeshSpec): WorkloadSpec {

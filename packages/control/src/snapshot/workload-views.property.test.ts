@@ -163,6 +163,7 @@ class World {
       trustDomainAliases: [],
       pathNormalization: "MERGE_SLASHES",
       numTrustedProxies: 0,
+      providers: [],
     }
     const services = this.#servicesOf(workload)
     const ports = workload.ports.map(port => ({ ...port, name: undefined }))

@@ -99,9 +99,22 @@ export class Authorization {
     }
   }
 
-  decide(attributes: Attributes): Decision {
+  /** `allowedBy`: providers that have allowed this request. */
+  decide(attributes: Attributes, allowedBy?: ReadonlySet<string>): Decision {
     const { enforced, promoted } = this.#pools(attributes)
-    return new PooledDecision(enforced.engine, attributes, promoted?.engine.verdict(attributes))
+    const shadow = promoted?.engine.verdict(attributes, allowedBy)
+    return new PooledDecision(enforced.engine, attributes, allowedBy, shadow)
+  }
+
+  /** The first CUSTOM rule that matches of each provider which has not allowed the request. */
+  asked(attributes: Attributes, allowedBy: ReadonlySet<string>): readonly RuleRef[] {
+    return this.#pools(attributes).enforced.engine.asked(attributes, allowedBy)
+  }
+
+  /** Names of the providers that may be asked. */
+  get providers(): ReadonlySet<string> {
+    const custom = this.#http.enforced.policies.filter(({ action }) => action === "CUSTOM")
+    return new Set(custom.flatMap(({ rules }) => rules.flatMap(({ ref }) => ref.provider ?? [])))
   }
 
   /** Every policy as it applies to HTTP requests, those in shadow as they would. */
@@ -157,8 +170,13 @@ class PooledDecision implements Decision {
   readonly #missed: { readonly engine: Engine; readonly attributes: Attributes } | undefined
   #nearest: NearMiss | undefined
 
-  constructor(engine: Engine, attributes: Attributes, shadow: Verdict | undefined) {
-    const { verdict, stage, policy, rule, asked } = engine.verdict(attributes)
+  constructor(
+    engine: Engine,
+    attributes: Attributes,
+    allowedBy: ReadonlySet<string> | undefined,
+    shadow: Verdict | undefined,
+  ) {
+    const { verdict, stage, policy, rule, asked } = engine.verdict(attributes, allowedBy)
     this.verdict = verdict
     this.stage = stage
     this.rule = rule

@@ -5,10 +5,20 @@ import type { NearMiss } from "./nearest.js"
 import type { PolicyRef, RuleRef } from "./rule.js"
 
 /**
- * `default`: no ALLOW policy applies, so everything that no DENY rule denies is allowed. `custom`: everything else would allow
- * the request, and an external authorizer that we do not ask may deny it. The verdict is then `deny`, to fail closed.
+ * `default`: no ALLOW policy applies, so everything that no DENY rule denies is allowed. `custom`: an external authorizer
+ * denied the request, or everything else would allow it and one that was not asked may deny it. The verdict is then `deny`, to fail
+ * closed.
  */
 export type AuthorizationStage = "custom" | "deny" | "allow" | "default"
+
+/** What the provider of a CUSTOM rule answered about a request. */
+export interface ProviderReport {
+  readonly provider: string
+  readonly rule: RuleRef
+  readonly outcome: "allowed" | "denied" | "failed"
+  /** The status of a denial, or why there is no usable answer. */
+  readonly detail: string
+}
 
 export interface Verdict {
   readonly verdict: "allow" | "deny"

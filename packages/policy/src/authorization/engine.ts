@@ -50,19 +50,22 @@ export class Engine {
     return this.#audit?.find(attributes)?.ref
   }
 
-  verdict(attributes: Attributes): Verdict {
+  /** `allowedBy`: providers that have allowed this request. */
+  verdict(attributes: Attributes, allowedBy: ReadonlySet<string> = NOBODY): Verdict {
     const denied = this.#deny?.find(attributes)
     if (denied !== undefined) return settled("deny", "deny", denied.ref)
     const allowed = this.#allow?.find(attributes)
     if (this.#allow === undefined || allowed !== undefined) {
       const passed = allowed === undefined ? DEFAULT : settled("allow", "allow", allowed.ref)
-      return this.#custom.length === 0 ? passed : unlessDenied(passed, this.#asked(attributes))
+      return this.#custom.length === 0 ? passed : unlessDenied(passed, this.asked(attributes, allowedBy))
     }
     return { verdict: "deny", stage: "allow", policy: this.#firstAllowPolicy, rule: undefined }
   }
 
-  #asked(attributes: Attributes): readonly RuleRef[] {
-    return this.#custom.flatMap(rules => rules.find(attributes)?.ref ?? [])
+  /** The first CUSTOM rule that matches of each provider which has not allowed the request, whatever other rules say of it. */
+  asked(attributes: Attributes, allowedBy: ReadonlySet<string> = NOBODY): readonly RuleRef[] {
+    const matched = this.#custom.flatMap(rules => rules.find(attributes)?.ref ?? [])
+    return allowedBy.size === 0 ? matched : matched.filter(({ provider = "" }) => !allowedBy.has(provider))
   }
 
   /** The ALLOW rule nearest to a request that none matched: those that share a value with it first, then in order. */
@@ -73,6 +76,8 @@ export class Engine {
     return nearestMiss(new Set([...related, ...others]), attributes)
   }
 }
+
+const NOBODY: ReadonlySet<string> = new Set()
 
 const DEFAULT: Verdict = { verdict: "allow", stage: "default", policy: undefined, rule: undefined }
 

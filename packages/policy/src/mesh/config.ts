@@ -2,6 +2,7 @@
 // Mesh-wide settings that change the meaning of a policy. Other settings of a mesh do not belong here.
 
 import { type MeshNames, meshNames } from "./names.js"
+import type { AuthorizationProvider } from "./providers.js"
 
 export const PATH_NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"] as const
 export type PathNormalization = (typeof PATH_NORMALIZATIONS)[number]
@@ -16,6 +17,8 @@ export interface MeshConfig {
   readonly pathNormalization: PathNormalization
   /** How many proxies in front of us append to `X-Forwarded-For` and are believed. */
   readonly numTrustedProxies: number
+  /** The external authorizers that CUSTOM policies may name. */
+  readonly providers: readonly AuthorizationProvider[]
   /**
    * Where Istio decides otherwise than Merlon, policies mean what they mean there, and rules have the names of its logs. For
    * analysis alone: our proxies decide as Merlon does.
@@ -33,6 +36,7 @@ export function meshConfig({ pathNormalization, ...settings }: MeshSettings = {}
     trustDomain: "cluster.local",
     trustDomainAliases: [],
     numTrustedProxies: 0,
+    providers: [],
     ...settings,
     names,
     pathNormalization: pathNormalization ?? defaultNormalization(names),

@@ -3,3 +3,4 @@
 
 export { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "./config.js"
 export { type MeshNames, meshNames } from "./names.js"
+export { type AuthorizationProvider, hostAndPort, readProviderSettings, readProviders } from "./providers.js"

@@ -57,10 +57,18 @@ export class ProtectedHeaders {
   readonly #headersRead: () => ReadonlySet<string>
   #read: ReadonlySet<string> | undefined
 
-  constructor({ outputs, headers }: TokenHeaders, { names }: MeshConfig, headersRead: () => ReadonlySet<string>) {
+  /** `asked`: providers that CUSTOM policies of the workload name. */
+  constructor(
+    { outputs, headers }: TokenHeaders,
+    { names, providers }: MeshConfig,
+    headersRead: () => ReadonlySet<string>,
+    asked: ReadonlySet<string>,
+  ) {
     this.#headersRead = headersRead
     this.#exact = new Set([...OWN_HEADERS, ...outputs, ...headers])
-    this.#folded = new Set([...this.#exact].map(foldedName))
+    // What a provider writes no caller may write, also where the provider is not asked about the request.
+    const written = providers.flatMap(({ name, headersToUpstream }) => (asked.has(name) ? headersToUpstream : []))
+    this.#folded = new Set([...this.#exact, ...written].map(foldedName))
     this.#prefix = `x-${names.mesh}-`
   }
 

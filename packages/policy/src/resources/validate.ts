@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"
-import { checkCustom } from "./authorization-policy/custom.js"
+import { checkProvider } from "./authorization-policy/custom.js"
 import { checkCharacters } from "./characters.js"
 import type { PolicyDocument } from "./document.js"
 import { type Fault, shown, type Warning } from "./fault.js"
@@ -24,8 +24,8 @@ export interface Validation {
 export interface ValidateOptions {
   /** Namespace of a document that names none; `default` if absent. */
   readonly namespace?: string
-  /** Accepts `action: CUSTOM`. For analyses only: no proxy of ours asks a provider. */
-  readonly custom?: boolean
+  /** Where the mesh is known: those that it declares. A CUSTOM policy that names another one is rejected. */
+  readonly providers?: readonly { readonly name: string }[]
 }
 
 const TOP_LEVEL = ["apiVersion", "kind", "metadata", "spec", "status"]
@@ -45,7 +45,7 @@ export function validate(value: unknown, names: MeshNames, options: ValidateOpti
   const definition = checkKind(document, names)
   checkMetadata(document.field("metadata"))
   checkDryRun(document, names)
-  if (definition !== undefined) checkSpec(definition, copy, document, names, report, options.custom === true)
+  if (definition !== undefined) checkSpec(definition, copy, document, names, report, options.providers)
   const { faults, warnings } = report
   if (faults.length > 0) return { faults, warnings }
   normalize(copy)
@@ -119,7 +119,7 @@ function checkSpec(
   document: Field,
   names: MeshNames,
   report: Report,
-  custom: boolean,
+  providers: ValidateOptions["providers"],
 ): void {
   if (copy.spec === undefined || copy.spec === null) {
     const spec = document.field("spec")
@@ -131,20 +131,12 @@ function checkSpec(
     copy.spec = Object.create(null)
   }
   const spec = document.field("spec")
-  const isCustom = custom && definition.kind === "AuthorizationPolicy" && spec.field("action").value === "CUSTOM"
-  checkStructure(definition.spec, isCustom ? withoutProvider(spec.value) : spec.value, ["spec"], report)
+  checkStructure(definition.spec, spec.value, ["spec"], report)
   // Bounded work: nobody reads a hundred faults, and what has too many parts is not looked at part by part.
   if (!isObject(spec.value) || report.full || report.hasTooMany) return
   checkCharacters(spec)
-  if (isCustom) checkCustom(spec)
   definition.check(spec, document, names)
-}
-
-/** The rest of a CUSTOM policy, which has the structure of a DENY policy. */
-function withoutProvider(spec: unknown): unknown {
-  if (!isObject(spec)) return spec
-  const { provider: _, ...rest } = spec
-  return { ...rest, action: "DENY" }
+  if (definition.kind === "AuthorizationPolicy" && providers !== undefined) checkProvider(spec, providers)
 }
 
 /** `jwks_uri` is read as `jwksUri`; nobody behind this point knows of the alias. */

@@ -4,7 +4,7 @@
 
 import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
-import { type MeshConfig, meshConfig, meshNames, PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
+import { type MeshConfig, meshConfig, meshNames, PATH_NORMALIZATIONS, readProviderSettings } from "@merlon/policy/mesh"
 import { type PolicyDocument, readDocuments, validate } from "@merlon/policy/resources"
 import {
   choice,
@@ -44,6 +44,8 @@ const file = settings({
     trustDomainAliases: texts,
     pathNormalization: optional(choice(...PATH_NORMALIZATIONS)),
     numTrustedProxies: orElse(whole(0, 100), 0),
+    // Read with the files that it names.
+    providers: value => value,
   }),
   workload: settings({
     namespace: someText,
@@ -120,8 +122,9 @@ export function readConfigurationFile(
     revocations,
     ...rest
   } = readSettings(parseYaml(readText(path), path), file)
-  const { name, domain, ...meaning } = said
-  const mesh = meshConfig({ names: meshNames({ mesh: name, domain }), ...meaning })
+  const { name, domain, providers: declared, ...meaning } = said
+  const providers = readSettings({ providers: declared }, value => readProviderSettings(value, contentOf))
+  const mesh = meshConfig({ names: meshNames({ mesh: name, domain }), ...meaning, providers })
   if (ports.length === 0) throw new ConfigurationError("config-value", "ports: at least one port is needed")
   return {
     ...rest,
@@ -148,8 +151,8 @@ export function readConfigurationFile(
   }
 }
 
-function readPolicies(text: string, name: string, { names }: MeshConfig): readonly PolicyDocument[] {
-  return readDocuments(text, names).flatMap(({ document, faults }) => {
+function readPolicies(text: string, name: string, { names, providers }: MeshConfig): readonly PolicyDocument[] {
+  return readDocuments(text, names, { providers }).flatMap(({ document, faults }) => {
     const [first] = faults
     if (document !== undefined) return document
     const { position, message } = first ?? { message: "unreadable" }
@@ -157,8 +160,8 @@ function readPolicies(text: string, name: string, { names }: MeshConfig): readon
   })
 }
 
-function readPolicy(item: unknown, at: string, { names }: MeshConfig): PolicyDocument {
-  const { document, faults } = validate(item, names)
+function readPolicy(item: unknown, at: string, { names, providers }: MeshConfig): PolicyDocument {
+  const { document, faults } = validate(item, names, { providers })
   if (document === undefined)
     throw new ConfigurationError("config-value", `${at}: ${faults[0]?.message ?? "unreadable"}`)
   return document

@@ -10,6 +10,10 @@ import {
   judge,
   needsHttp,
   type Program,
+  type ProviderReport,
+  providersToAsk,
+  type Reply,
+  type RuleRef,
   refusedByMode,
 } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
@@ -22,6 +26,8 @@ export interface Admission<J> {
   readonly decisionId: string | undefined
   /** When it was judged, in seconds since the epoch. */
   readonly at: number
+  /** Providers of CUSTOM policies that have allowed the request. */
+  readonly allowedBy?: ReadonlySet<string>
 }
 
 export interface GateOptions {
@@ -55,13 +61,40 @@ export class Gate {
     this.#program = program
   }
 
-  admit(connection: Connection, request: HttpRequest): Admission<Judgement> {
+  /** `allowedBy`: providers of CUSTOM policies that have allowed the request. Where `toAsk` names others, ask them first. */
+  admit(connection: Connection, request: HttpRequest, allowedBy?: ReadonlySet<string>): Admission<Judgement> {
     const at = this.#now()
-    const judgement = judge(this.#program, connection, request, at, this.#memory)
+    const judgement = judge(this.#program, connection, request, at, this.#memory, allowedBy)
     if ("authentication" in judgement && judgement.authentication.unknownKeys.length > 0) {
       this.#onUnknownKeys(judgement.authentication.unknownKeys)
     }
-    return this.#admission(judgement, at)
+    const admission = this.#admission(judgement, at)
+    return allowedBy === undefined ? admission : { ...admission, allowedBy }
+  }
+
+  /** The CUSTOM rules whose providers must be asked before the admission of a moment ago holds. */
+  toAsk({ judgement, allowedBy }: Admission<Judgement>): readonly RuleRef[] {
+    return providersToAsk(this.#program, judgement, allowedBy)
+  }
+
+  /** In place of a judgement that did not hold, because a provider denied the request. */
+  deniedByProvider(
+    judged: Extract<Judgement, { readonly attributes: unknown }>,
+    reply: Reply,
+    answers: readonly ProviderReport[],
+    rule: RuleRef,
+  ): Admission<Judgement> {
+    const { attributes, authentication, decision } = judged
+    const { audit, shadow } = decision
+    return this.#admission({
+      verdict: "deny",
+      stage: "custom",
+      reply,
+      attributes,
+      authentication,
+      decision: { verdict: "deny", stage: "custom", policy: rule.policy, rule, audit, shadow, nearest: undefined },
+      answers,
+    })
   }
 
   /**
@@ -71,9 +104,9 @@ export class Gate {
   refusedNow(
     connection: Connection,
     request: HttpRequest,
-    { at }: Admission<Judged>,
+    { at, allowedBy }: Admission<Judged>,
   ): Admission<Judgement> | undefined {
-    const judgement = judge(this.#program, connection, request, at, this.#memory)
+    const judgement = judge(this.#program, connection, request, at, this.#memory, allowedBy)
     return judgement.verdict === "deny" ? this.#admission(judgement, at) : undefined
   }
 

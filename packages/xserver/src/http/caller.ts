@@ -12,6 +12,7 @@ import type { Admission, Gate } from "../enforcement/gate.js"
 import type { Judged } from "../enforcement/verdict.js"
 import type { Limits } from "../limits.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
+import type { Providers } from "../providers/providers.js"
 import type { Tracer } from "../trace/tracer.js"
 import { connectionHeaders } from "./forwarded-headers.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
@@ -24,6 +25,8 @@ export interface HttpServices {
   readonly connections: Connections
   /** One for the whole process; the pools of connections to the application use the same. */
   readonly deadlines: Deadlines
+  /** Of CUSTOM policies. Absent where none is asked: what one may deny is then denied. */
+  readonly providers?: Providers | undefined
   /** Where nobody collects, nothing is looked at and headers go on as they came. */
   readonly tracer?: Tracer<RequestRecord> | undefined
 }
@@ -73,8 +76,8 @@ export class Caller {
   /** The response to the caller; undefined where it gets none. */
   refusal({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
     if (!("reply" in judgement) || judgement.reply === undefined) return undefined
-    const { status, body, challenge } = judgement.reply
-    const named = this.decisionField(decisionId)
+    const { status, body, challenge, headers = [] } = judgement.reply
+    const named = [...headers, ...this.decisionField(decisionId)]
     const fields = challenge === undefined ? named : [...named, ["www-authenticate", challenge] as const]
     return { status, body, fields }
   }

@@ -2,7 +2,7 @@
 // One request of a caller and its response: judged, then forwarded in both directions as it streams, or answered here.
 // The responder of either HTTP version writes to the caller.
 
-import type { HttpRequest } from "@merlon/policy/authorization"
+import type { HttpRequest, Judgement } from "@merlon/policy/authorization"
 import type { ProtectedHeaders } from "@merlon/policy/request"
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
@@ -30,21 +30,32 @@ import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged } from "../enforcement/verdict.js"
 import type { RequestRecord } from "../observe/meters.js"
+import type { Answers } from "../providers/providers.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import type { CallerExchange, NewExchange } from "./caller-connection.js"
+import { Consultation } from "./consultation.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
+import { withAnswers, withTrace } from "./header-edits.js"
+import { HeldRequest } from "./held-request.js"
 import { faultReply, NOT_FORWARDED, RESET, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
 /**
- * `received`: not judged yet. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
+ * `received`: not judged yet. `asking`: providers of CUSTOM policies are asked, and nothing has been forwarded. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
  * and has not answered. `responding`: the application's response is on its way to the caller. `answered`: a reply of ours has
  * taken its place. `abandoned`: the caller has gone, or must go. `over`: all is said, and on record.
  */
 type State =
   | { readonly at: "received" | "answered" | "abandoned" | "over" }
+  | Asking
   | { readonly at: "denied"; readonly reply: LocalReply | undefined }
   | InFlight
+
+interface Asking {
+  readonly at: "asking"
+  readonly held: HeldRequest
+  readonly consultation: Consultation
+}
 
 interface InFlight {
   readonly at: "forwarded" | "responding"
@@ -59,6 +70,7 @@ const ABANDONED: State = { at: "abandoned" }
 const OVER: State = { at: "over" }
 
 const NO_TRAILERS: FieldPairs = []
+const NO_ANSWERS: readonly Answers[] = []
 
 /** Requests that are allowed go to the application; `upstream` is asked with each. */
 export function forwardTo(upstream: () => Upstream): NewExchange {
@@ -75,7 +87,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
   readonly #request: HttpRequest
   readonly #requestId: string
   readonly #trace: RequestTrace<RequestRecord> | undefined
-  readonly #protected: ProtectedHeaders
+  #protected: ProtectedHeaders
   #state = RECEIVED
   /** What goes on record: the judgement that counts, and what has passed. */
   #admission: Admission<Judged> | undefined
@@ -99,12 +111,14 @@ export class Exchange implements CallerExchange, UpstreamListener {
   }
 
   get full(): boolean {
+    const state = this.#state
+    if (state.at === "asking") return !state.held.isEmpty
     return this.#inFlight?.call.full ?? false
   }
 
   get responseStarted(): boolean {
     const { at } = this.#state
-    return at !== "received" && at !== "denied" && at !== "forwarded"
+    return at !== "received" && at !== "asking" && at !== "denied" && at !== "forwarded"
   }
 
   get over(): boolean {
@@ -112,10 +126,26 @@ export class Exchange implements CallerExchange, UpstreamListener {
   }
 
   begin(): Beginning {
-    const { services, accepted, connection } = this.#caller
+    const { services, connection } = this.#caller
     const admission = services.gate.admit(connection, this.#request)
-    const { judgement } = admission
     this.#admission = admission
+    // CUSTOM comes before DENY and ALLOW: the judgement counts once the providers have answered.
+    const rules = services.gate.toAsk(admission)
+    // Fail closed: where nobody can be asked, the judgement denies.
+    if (rules.length === 0 || services.providers === undefined) return this.#proceed(admission, NO_ANSWERS)
+    const asked = { head: this.head, request: this.#request, requestId: this.#requestId }
+    const consultation = new Consultation(this.#caller, services.providers, asked, (decided, answers) =>
+      this.#consulted(decided, answers),
+    )
+    this.#become({ at: "asking", held: new HeldRequest(), consultation })
+    consultation.ask(admission, rules)
+    return "forwarded"
+  }
+
+  /** Forwards what is allowed, with what providers add to it. */
+  #proceed(admission: Admission<Judgement>, answers: readonly Answers[]): Beginning {
+    const { services, accepted } = this.#caller
+    const { judgement } = admission
     if (judgement.verdict === "deny") return this.#deny(this.#caller.refusal(admission))
     const upgrade = upgradeOf(this.head, accepted.port.upgrades ?? [])
     if (isRefused(upgrade)) {
@@ -124,13 +154,36 @@ export class Exchange implements CallerExchange, UpstreamListener {
       const fields = this.#caller.decisionField(refused.decisionId)
       return this.#deny({ status: 403, body: "upgrade not allowed", fields })
     }
-    const edits = withTrace(judgement.edits, this.#trace)
+    const edits = withTrace(withAnswers(judgement.edits, answers), this.#trace)
     const edited = { target: judgement.target, edits }
     const { forwarded: about } = this.#caller
     const forwarded = new ForwardedRequest(this.head, edited, this.#requestId, upgrade, about, this.#protected)
     const call = this.#upstream.send(forwarded, this)
     this.#become({ at: "forwarded", call, edits })
     return "forwarded"
+  }
+
+  #consulted(admission: Admission<Judgement>, answers: readonly Answers[]): void {
+    const state = this.#state
+    if (state.at !== "asking") return
+    this.#admission = admission
+    // Of the policies that have judged it.
+    this.#protected = this.#caller.services.gate.program.protectedHeaders
+    this.#end(this.#proceed(admission, answers))
+    state.held.replay(
+      bytes => this.#inFlight?.call.content(bytes, 0, bytes.length),
+      trailers => this.requestEnd(trailers),
+    )
+    this.flush()
+    if (!this.full) this.#responder.requestWritable()
+  }
+
+  /** What `begin` leaves to the connection, for a request that was decided later. */
+  #end(beginning: Beginning): void {
+    if (beginning === "refused") this.refuse()
+    if (beginning !== "closed") return
+    this.abort()
+    this.#responder.breakOff("refused")
   }
 
   refuse(): void {
@@ -141,10 +194,12 @@ export class Exchange implements CallerExchange, UpstreamListener {
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
     this.#bytesReceived += to - from
+    if (this.#state.at === "asking") this.#state.held.content(bytes, from, to)
     this.#inFlight?.call.content(bytes, from, to)
   }
 
   requestEnd(trailers: Fields | undefined): void {
+    if (this.#state.at === "asking") this.#state.held.end(trailers)
     const { call, edits } = this.#inFlight ?? {}
     if (call === undefined || edits === undefined) return
     // The rules in force may have changed since the request began.
@@ -279,12 +334,14 @@ export class Exchange implements CallerExchange, UpstreamListener {
       case "abandoned":
         // The application's response is no longer wanted; where it has come to its end or failed, there is nothing to abort.
         if (isInFlight(before)) before.call.abort()
+        if (before.at === "asking") before.consultation.stop()
         break
       case "over":
         // Where the caller has all of a response, the application is left to end it in its own time.
         this.#record()
         break
       case "received":
+      case "asking":
       case "denied":
       case "forwarded":
       case "responding":
@@ -334,18 +391,4 @@ export class Exchange implements CallerExchange, UpstreamListener {
 
 function isInFlight(state: State): state is InFlight {
   return state.at === "forwarded" || state.at === "responding"
-}
-
-/** What was decided of a trace takes the place of what the caller sent; a policy that writes there has the last word. */
-function withTrace(edits: HeaderEdits, trace: RequestTrace<RequestRecord> | undefined): HeaderEdits {
-  if (trace?.headers === undefined) return edits
-  const told = trace.headers.filter(([name]) => !edits.setHeaders.some(([set]) => set === name))
-  return {
-    ...edits,
-    removeHeaders: [...edits.removeHeaders, ...told.map(([name]) => name)],
-    setHeaders: [
-      ...edits.setHeaders,
-      ...told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
-    ],
-  }
 }

@@ -35,6 +35,7 @@ const workload = (changes: object = {}): VersionedResource =>
         trustDomainAliases: [],
         pathNormalization: "BASE",
         numTrustedProxies: 0,
+        providers: [],
       },
       namespace: "foo",
       name: "httpbin-1",

@@ -49,6 +49,7 @@ function resourcesOf({ bundle, fingerprint }: Authority, ports: readonly number[
     trustDomainAliases: [],
     pathNormalization: "BASE" as const,
     numTrustedProxies: 0,
+    providers: [],
   }
   const workload = {
     mesh,

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a request ended as it did, in the wording of logs. Never part of a reply.
 
-import { describeNearMiss, type PolicyRef, type RuleRef, responseDetails } from "@merlon/policy/authorization"
+import {
+  describeNearMiss,
+  type PolicyRef,
+  type ProviderReport,
+  type RuleRef,
+  responseDetails,
+} from "@merlon/policy/authorization"
 import { faultText, responseDetail } from "@merlon/policy/tokens"
 import { messageOf } from "@merlon/xds/runtime"
 import type { Judged } from "../enforcement/verdict.js"
@@ -10,7 +16,7 @@ import { XSERVER_ERRORS } from "../errors.js"
 /** One sentence for the log; undefined for what was simply let through. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined) return XSERVER_ERRORS.malformed.cause
-  if (judgement.verdict === "allow") return undefined
+  if (judgement.verdict === "allow") return "answers" in judgement ? answersText(judgement.answers) : undefined
   switch (judgement.stage) {
     case "transport":
       return judgement.mode === "STRICT"
@@ -31,6 +37,11 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
     }
     default: {
       const { rule, policy, nearest } = judgement.decision
+      if (judgement.stage === "custom" && rule !== undefined) {
+        const asking = `${rule.policy.namespace}/${rule.policy.name} rules[${rule.rule}]`
+        const answers = "answers" in judgement ? answersText(judgement.answers) : undefined
+        return `${answers ?? `provider \`${rule.provider ?? ""}\` was not asked`}; ${asking} asks it`
+      }
       if (rule !== undefined) return `denied by ${rule.policy.namespace}/${rule.policy.name} rules[${rule.rule}]`
       if (nearest !== undefined) return `no ALLOW rule matches; ${describeNearMiss(nearest)}`
       return policy === undefined
@@ -38,6 +49,14 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
         : `no ALLOW rule matches; ${policy.namespace}/${policy.name} allows nothing`
     }
   }
+}
+
+const OUTCOMES = { allowed: "allowed by", denied: "denied by", failed: "no answer from" } as const
+
+function answersText(answers: readonly ProviderReport[] | undefined): string | undefined {
+  return answers
+    ?.map(({ outcome, provider, detail }) => `${OUTCOMES[outcome]} provider \`${provider}\`${detail && `: ${detail}`}`)
+    .join(", ")
 }
 
 /** As proxies of other meshes spell it in `response_code_details`. */

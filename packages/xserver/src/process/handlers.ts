@@ -14,6 +14,7 @@ import { serveHttp1 } from "../http1/serve.js"
 import { serveHttp2 } from "../http2/serve.js"
 import type { Limits } from "../limits.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
+import type { Providers } from "../providers/providers.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
 import type { Tracer } from "../trace/tracer.js"
 
@@ -24,6 +25,7 @@ export interface HandlerServices {
   readonly connections: Connections
   readonly deadlines: Deadlines
   readonly tracer?: Tracer<RequestRecord> | undefined
+  readonly providers?: Providers | undefined
 }
 
 export interface Handling {

@@ -25,6 +25,7 @@ import { type DecisionSummary, Decisions } from "../observe/decisions.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
 import { Metrics } from "../observe/metrics.js"
 import { requestLine } from "../observe/request-line.js"
+import { Providers } from "../providers/providers.js"
 import { requestSpan } from "../trace/request-span.js"
 import { type TraceOptions, Tracer } from "../trace/tracer.js"
 import type { DataPath, MetricList } from "./data-path.js"
@@ -49,6 +50,7 @@ export class LocalDataPath implements DataPath {
   readonly #security: TransportSecurity
   readonly #memory = new TokenMemory()
   readonly #deadlines: Deadlines
+  readonly #providers: Providers
   readonly #metrics: Metrics
   readonly #decisions = new Decisions()
   readonly #tail = new DecisionTail()
@@ -72,6 +74,7 @@ export class LocalDataPath implements DataPath {
     const secret = ticketSecret === undefined ? undefined : Buffer.from(ticketSecret, "base64")
     this.#security = new TransportSecurity(this.#connections, secret)
     this.#deadlines = new Deadlines(options.limits)
+    this.#providers = new Providers(this.#deadlines)
     this.#metrics = new Metrics(options.mesh, {
       tokenHits: () => this.#memory.hits,
       tokenMisses: () => this.#memory.misses,
@@ -138,6 +141,7 @@ export class LocalDataPath implements DataPath {
       listener.destroy()
       handling.close()
     }
+    this.#providers.close()
     this.#accessLog?.flush()
     await this.#tracer?.close()
   }
@@ -167,7 +171,8 @@ export class LocalDataPath implements DataPath {
     return traces && new Tracer(traces, source, record => requestSpan(record, mesh))
   }
 
-  async #enforce({ tls, revocations, ports }: Configuration, program: Program): Promise<void> {
+  async #enforce({ tls, revocations, ports, mesh }: Configuration, program: Program): Promise<void> {
+    await this.#providers.use(mesh.providers)
     // Throws where the certificate cannot be used, and only then replaces the one in force.
     this.#security.swap(tls, revocations)
     this.#gate ??= this.#makeGate(program)
@@ -205,7 +210,15 @@ export class LocalDataPath implements DataPath {
       const meters = this.#meters(gate)
       const { limits, authorizer } = this.#options
       const connections = this.#connections
-      const services = { gate, meters, limits, connections, deadlines: this.#deadlines, tracer: this.#tracer }
+      const services = {
+        gate,
+        meters,
+        limits,
+        connections,
+        deadlines: this.#deadlines,
+        tracer: this.#tracer,
+        providers: this.#providers,
+      }
       const handling = authorizer === undefined ? handlersFor(port, services) : await answersFor(authorizer, services)
       const { handlers } = handling
       const listener = new Listener({ port, gate, security: this.#security, connections, handlers, limits, meters })

@@ -347,10 +347,10 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(`${out}${err}`).toContain("a CUSTOM rule on headers sees them before tokens are read")
   })
 
-  it("stays rejected in Merlon's own dialect", async () => {
+  it("may deny in Merlon's own dialect too", async () => {
     const ours = { ...custom(), apiVersion: "security.merlon.dev/v1alpha3" }
-    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ours, POD))).toBe(1)
-    expect(err).toContain("action `CUSTOM` is not supported yet")
+    expect(await run("who-can", "shop/cart", "--dialect", "merlon", "-f", put("p.yaml", ours, POD))).toBe(0)
+    expect(out).toContain("unless `opa` denies")
   })
 })
 

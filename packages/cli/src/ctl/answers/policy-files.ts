@@ -15,7 +15,7 @@ import { COMPRESSED, isCompressed, kindIn, otherName } from "../documents/unread
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
-import { isIstio, isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
+import { isOurInvariant, MAX_CHARACTERS, notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { KUSTOMIZE, kustomizes } from "./kustomization.js"
 import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
@@ -54,10 +54,8 @@ export async function readPolicyFiles(path: string, reading: ReadPolicies): Prom
 /** The policies in texts that were read from the path. */
 export function policiesIn(texts: readonly SourceText[], path: string, reading: ReadPolicies): PolicyFiles {
   const { names, namespace, note, log } = reading
-  const custom = isIstio(names)
   const documentsIn = (text: string): readonly ReadDocument[] => {
-    const read =
-      reading.known?.get(text) ?? readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS, custom })
+    const read = reading.known?.get(text) ?? readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })
     reading.known?.set(text, read)
     return read
   }

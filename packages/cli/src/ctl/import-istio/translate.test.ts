@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshNames } from "@merlon/policy/mesh"
+import { meshNames, readProviderSettings } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"
 import { describe, expect, it } from "vitest"
-import { parseAllDocuments } from "yaml"
+import { parse, parseAllDocuments } from "yaml"
 import { importIstio } from "./translate.js"
 
 const names = meshNames()
@@ -50,10 +50,70 @@ spec: {action: DENY, rules: [{to: [{operation: {paths: ["/admin*"]}}]}]}
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy
 metadata: {name: ext, namespace: foo}
-spec: {action: CUSTOM, provider: {name: opa}, rules: [{}]}
+spec: {action: DENY, rules: [{when: [{key: experimental.envoy.filters.a, values: [b]}]}]}
 `)
     expect(documents).toEqual([])
     expect(remarks.map(({ severity }) => severity)).toContain("lost")
+  })
+
+  it("keep CUSTOM, with the providers that the mesh declares", () => {
+    const { documents, remarks } = imported(`
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: ext, namespace: foo}
+spec: {action: CUSTOM, provider: {name: opa}, rules: [{}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: istio, namespace: istio-system}
+data:
+  mesh: |
+    extensionProviders:
+      - {name: opa, envoyExtAuthzGrpc: {service: policy/opa.policy.svc.cluster.local, port: 9191, timeout: 2s}}
+      - name: login
+        envoyExtAuthzHttp:
+          service: login.svc
+          port: "4180"
+          failOpen: true
+          pathPrefix: /check
+          includeRequestHeadersInCheck: [cookie]
+          headersToUpstreamOnAllow: [x-auth-user]
+          headersToDownstreamOnDeny: [location]
+      - {name: otel, opentelemetry: {service: a, port: 1}}
+      - {name: wide, envoyExtAuthzGrpc: {service: a, port: 1, includeRequestBodyInCheck: {maxRequestBytes: 1}}}
+      - {name: token, envoyExtAuthzHttp: {service: a, port: 1, headersToUpstreamOnAllow: [authorization]}}
+`)
+    const [policy, configMap] = documents
+    expect(policy?.spec).toEqual({ action: "CUSTOM", provider: { name: "opa" }, rules: [{}] })
+    const { data, metadata } = configMap ?? {}
+    expect(metadata).toEqual({ name: "merlon-providers", namespace: "merlon-system" })
+    const file = (data as { "providers.yaml": string })["providers.yaml"] // as it was just written
+    const defaults = { pathPrefix: "", failureMode: "closed", headersToUpstream: [] }
+    expect(readProviderSettings(parse(file), () => "")).toEqual([
+      expect.objectContaining({
+        ...defaults,
+        name: "opa",
+        protocol: "grpc",
+        address: "opa.policy.svc.cluster.local:9191",
+        timeoutMs: 2_000,
+        sendHeaders: ["*"],
+      }),
+      {
+        name: "login",
+        protocol: "http",
+        address: "login.svc:4180",
+        pathPrefix: "/check",
+        timeoutMs: 1_000,
+        failureMode: "open",
+        sendHeaders: ["authorization", "cookie"],
+        headersToUpstream: ["x-auth-user"],
+        headersToCaller: ["location"],
+      },
+    ])
+    expect(remarks.filter(({ severity }) => severity === "lost").map(({ about }) => about)).toEqual([
+      "extension provider wide",
+      "extension provider token",
+    ])
   })
 })
 

@@ -7,6 +7,7 @@ import type { MeshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { aboutOf, type Document, type Imported, type Remark, translatedMetadata, withoutStatus } from "./imported.js"
+import { importProviders } from "./providers.js"
 import { importRoutes } from "./routes.js"
 
 const SECURITY = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication"]
@@ -32,6 +33,7 @@ export function importIstio(documents: readonly unknown[], names: MeshNames): Im
     const object = fieldsOf(value)
     const kind = textOf(object.kind) ?? ""
     const document = { object, about: aboutOf(object) }
+    kept.push(...importProviders(document, names, remarks))
     if (!ISTIO.test(textOf(object.apiVersion) ?? "")) kept.push(relabelled(document, names, remarks))
     else if (SECURITY.includes(kind)) kept.push(...securityPolicy(document, names, remarks))
     else if (ROUTING.includes(kind)) routing.push(document)

@@ -3,7 +3,7 @@
 // flag overrides a setting, and the answer says so. Missing settings make an answer incomplete.
 
 import { ApiError } from "@merlon/control/kubernetes"
-import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS } from "@merlon/policy/mesh"
+import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, readProviders } from "@merlon/policy/mesh"
 import type { InputLog } from "../answers/inputs.js"
 import { givenSettings, type MeshSettings } from "../answers/question-flags.js"
 import { CommandError } from "../exit.js"
@@ -13,7 +13,7 @@ import type { Session } from "../session.js"
 
 type Settings = Omit<MeshConfig, "names" | "dialect">
 
-const FLAGS: Readonly<Record<keyof Settings, string>> = {
+const FLAGS: Readonly<Record<Exclude<keyof Settings, "providers">, string>> = {
   trustDomain: "--trust-domain",
   trustDomainAliases: "--trust-domain-alias",
   pathNormalization: "--path-normalization",
@@ -35,7 +35,7 @@ export async function clusterMesh(
       log.skip(`the settings of the mesh: ${told}; pass --trust-domain, --path-normalization and --trusted-proxies`)
     return meshConfig({ names: session.names, ...given })
   }
-  for (const name of Object.keys(FLAGS) as (keyof Settings)[]) {
+  for (const name of Object.keys(FLAGS) as (keyof typeof FLAGS)[]) {
     const [flag, own] = [given[name], told[name]]
     if (flag === undefined || String(flag) === String(own)) continue
     note(`\`${FLAGS[name]} ${String(flag)}\` instead of the mesh's own, \`${String(own)}\``)
@@ -56,7 +56,7 @@ async function toldSettings(session: Session): Promise<Settings | string> {
 }
 
 function settingsIn(value: unknown): Settings | string {
-  const { trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies } = fieldsOf(value)
+  const { trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies, providers } = fieldsOf(value)
   if (typeof trustDomain !== "string" || typeof numTrustedProxies !== "number") {
     return "the control plane does not tell them; it may be of an older version"
   }
@@ -64,6 +64,22 @@ function settingsIn(value: unknown): Settings | string {
   if (normalization === undefined) {
     return `the path normalization \`${String(pathNormalization)}\` is not known here; use merlonctl of the control plane's version`
   }
+  const read = providersIn(providers)
+  if (typeof read === "string") return read
   const aliases = listOf(trustDomainAliases).flatMap(one => textOf(one) ?? [])
-  return { trustDomain, trustDomainAliases: aliases, pathNormalization: normalization, numTrustedProxies }
+  return {
+    trustDomain,
+    trustDomainAliases: aliases,
+    pathNormalization: normalization,
+    numTrustedProxies,
+    providers: read,
+  }
+}
+
+function providersIn(value: unknown): Settings["providers"] | string {
+  try {
+    return readProviders(value, "providers")
+  } catch {
+    return "its providers cannot be read here; use merlonctl of the control plane's version"
+  }
 }

@@ -125,12 +125,14 @@ function portLines({ ports }: Fields): readonly string[] {
   ]
 }
 
-const STAGES = ["transport", "token", "audit", "deny", "allow"]
+const STAGES = ["transport", "token", "custom", "audit", "deny", "allow"]
 
 function policyLines({ policies }: Fields, rules: Known<readonly Seen[]>, now: number): readonly string[] {
   const all = listOf(policies).map(fieldsOf)
   const rows = STAGES.flatMap(stage => {
     const own = all.filter(policy => policy.stage === stage)
+    // Most workloads have no CUSTOM policy.
+    if (own.length === 0 && stage === "custom") return []
     return own.length === 0 ? [[stage, "none", "-", "-", "-"]] : own.flatMap(policy => policyRows(policy, rules, now))
   })
   return linesOf(["STAGE", "POLICY", "RULE", "USED", "LAST"], rows)

@@ -8,6 +8,7 @@ import { MAX_TEXT } from "../schema.js"
 import { checkScope } from "../targets.js"
 import { parseConditionKey } from "./condition-key.js"
 import { checkPolicySize } from "./cost.js"
+import { checkCustom } from "./custom.js"
 import { checkTcpReach } from "./tcp-reach.js"
 import { ATTRIBUTE_CHECKS, FIELD_CHECKS } from "./value.js"
 import type { ValueCheck } from "./value-finding.js"
@@ -31,6 +32,7 @@ export function checkAuthorizationPolicy(spec: Field): void {
       "remove `provider`",
     )
   }
+  if (action === "CUSTOM") checkCustom(spec)
   checkPolicySize(spec)
   for (const [index, rule] of rules.items.entries()) {
     checkRule(rule, index)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CUSTOM policy must satisfy beyond a DENY policy: a provider, rules, and no condition on what is not known when the
-// provider is asked. Istio rejects the same fields.
+// What a CUSTOM policy must satisfy beyond a DENY policy: a provider, and no condition on who the caller is, which is the provider's
+// to judge. Istio rejects the same fields.
 
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
@@ -11,10 +11,21 @@ const FIELDS = ["namespaces", "serviceAccounts", "principals", "requestPrincipal
 ])
 const KEYS: readonly string[] = ["source.namespace", "source.serviceAccount", "source.principal"]
 
+const MAX_LISTED = 10
+const NAME_ONE = "name a provider that the mesh configuration declares"
+
 export function checkCustom(spec: Field): void {
-  const name = spec.field("provider").field("name")
-  if (name.text === undefined || name.text === "") {
-    name.fault("missing-field", "`provider.name` must not be empty", "name an extension provider of the mesh")
+  const provider = spec.field("provider")
+  if (!provider.present) {
+    provider.field("name").fault("missing-field", "`provider.name` must not be empty", NAME_ONE)
+  }
+  const enforcement = spec.field("enforcement")
+  if (enforcement.text === "Shadow") {
+    enforcement.fault(
+      "conflict",
+      "action CUSTOM has no shadow mode: its provider would have to be asked",
+      "remove `enforcement`, or use another action",
+    )
   }
   for (const rule of spec.field("rules").items) {
     for (const item of rule.field("from").items) {
@@ -28,11 +39,23 @@ export function checkCustom(spec: Field): void {
   }
 }
 
+/** Every request that a provider must be asked about would be denied if the mesh did not declare it. */
+export function checkProvider(spec: Field, declared: readonly { readonly name: string }[]): void {
+  const name = spec.field("provider").field("name")
+  if (name.text === undefined || name.text === "" || declared.some(one => one.name === name.text)) return
+  const known = declared.map(one => `\`${shown(one.name)}\``)
+  name.fault(
+    "unknown-value",
+    `provider \`${shown(name.text)}\` is not declared in the mesh configuration`,
+    known.length === 0 ? "declare it there" : `declare it there, or use ${known.slice(0, MAX_LISTED).join(", ")}`,
+  )
+}
+
 function reject(field: Field, name: string): void {
   if (!field.present) return
   field.fault(
     "not-supported",
     `\`${shown(name)}\` is not supported with action CUSTOM`,
-    "remove it: the provider is asked before the caller is known",
+    "remove it: the provider is asked whoever calls",
   )
 }

@@ -145,17 +145,24 @@ export const rule = closed(
   },
 )
 
-const action = choice(["ALLOW", "DENY", "AUDIT"], {
+const action = choice(["ALLOW", "DENY", "AUDIT", "CUSTOM"], {
   description:
-    "What a match means. Any DENY match denies; otherwise, once an ALLOW policy applies to a workload, only requests that one of them matches are allowed. AUDIT marks.",
+    "What a match means. CUSTOM asks the provider, which may deny. Any DENY match denies; otherwise, once an ALLOW policy applies to a workload, only requests that one of them matches are allowed. AUDIT marks.",
   default: "ALLOW",
-  "x-refused": {
-    CUSTOM: {
-      problem: "action `CUSTOM` is not supported yet: there are no external authorizers",
-      fix: "use `ALLOW`, `DENY` or `AUDIT`",
-    },
-  },
 })
+
+const provider = closed(
+  {
+    name: text({
+      description: "The name of a provider that the mesh configuration declares.",
+      minLength: 1,
+      maxLength: 253,
+      "x-problem": { minLength: "`provider.name` must not be empty" },
+      "x-fix": "name a provider of the mesh configuration",
+    }),
+  },
+  { description: "The external authorizer that a CUSTOM policy asks." },
+)
 
 export const authorizationPolicySpec = closed(
   {
@@ -163,19 +170,14 @@ export const authorizationPolicySpec = closed(
     targetRefs: optional(targetRefs),
     enforcement: optional(enforcement),
     action: optional(action),
+    provider: optional(provider),
     rules: optional(
       list(rule, { description: "Alternatives. An ALLOW policy without rules allows nothing.", maxItems: 512 }),
     ),
   },
   {
     description: "Who may call what, for which workloads.",
-    "x-refused": {
-      ...formerTarget,
-      provider: {
-        problem: "`provider` is not supported: it belongs to action CUSTOM, which is not supported yet",
-        fix: "remove `provider` and use action ALLOW, DENY or AUDIT",
-      },
-    },
+    "x-refused": { ...formerTarget },
     "x-kubernetes-validations": [
       oneScope,
       {
@@ -191,10 +193,4 @@ export type Source = TypeOf<typeof source>
 export type Operation = TypeOf<typeof operation>
 export type Condition = TypeOf<typeof condition>
 export type Rule = TypeOf<typeof rule>
-type EnforcedSpec = TypeOf<typeof authorizationPolicySpec>
-
-/** `CUSTOM` and its provider only where another mesh's policies are analysed: `ValidateOptions.custom`. */
-export interface AuthorizationPolicySpec extends Omit<EnforcedSpec, "action"> {
-  readonly action?: NonNullable<EnforcedSpec["action"]> | "CUSTOM"
-  readonly provider?: { readonly name: string }
-}
+export type AuthorizationPolicySpec = TypeOf<typeof authorizationPolicySpec>

@@ -10,7 +10,7 @@ import { Card } from "../../ui/card.js"
 import { Badge } from "../../ui/mark.js"
 import { PolicyState } from "../policies/policy-list.js"
 
-const STAGES = ["transport", "token", "audit", "deny", "allow"]
+const STAGES = ["transport", "token", "custom", "audit", "deny", "allow"]
 
 export function PolicyOrder({ of: { policies, otherwise } }: { readonly of: WorkloadReport }): ReactNode {
   const kinds = useAllPolicies()
@@ -21,6 +21,8 @@ export function PolicyOrder({ of: { policies, otherwise } }: { readonly of: Work
       <ol className="stages">
         {STAGES.map(stage => {
           const met = policies.filter(policy => policy.stage === stage)
+          // Most workloads have no CUSTOM policy.
+          if (met.length === 0 && stage === "custom") return null
           return (
             <li key={stage}>
               <strong>{stage}</strong>{" "}

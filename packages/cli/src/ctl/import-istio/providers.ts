@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension providers of Istio's mesh configuration that authorize requests, as a file for `merlond serve --providers`, in a
+// ConfigMap. Each is kept as a whole or named as lost: one that is asked less, or believed more, would not be the same.
+
+import { type MeshNames, readProviderSettings } from "@merlon/policy/mesh"
+import { durationMilliseconds } from "@merlon/policy/shape"
+import { parse, stringify } from "yaml"
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import type { Document, Remark } from "./imported.js"
+
+const KINDS = { envoyExtAuthzGrpc: "grpc", envoyExtAuthzHttp: "http" } as const
+const KNOWN = new Set([
+  "service",
+  "port",
+  "timeout",
+  "failOpen",
+  "pathPrefix",
+  "includeRequestHeadersInCheck",
+  "includeHeadersInCheck",
+  "headersToUpstreamOnAllow",
+  "headersToDownstreamOnDeny",
+])
+/** Envoy sends it over HTTP in any case. */
+const ALWAYS_SENT = "authorization"
+const MAX_TIMEOUT_MS = 30_000
+
+export function importProviders({ object }: Document, names: MeshNames, remarks: Remark[]): readonly Fields[] {
+  const declared = listOf(meshConfigOf(object).extensionProviders).map(fieldsOf)
+  const providers = declared.flatMap(provider => translated(provider, remarks))
+  if (providers.length === 0) return []
+  const name = `${names.mesh}-providers`
+  remarks.push({
+    about: `ConfigMap ${names.rootNamespace}/${name}`,
+    severity: "changed",
+    message: "holds the providers of CUSTOM policies: pass its `providers.yaml` to `merlond serve --providers`",
+  })
+  return [
+    {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace: names.rootNamespace },
+      data: { "providers.yaml": stringify({ providers }) },
+    },
+  ]
+}
+
+/** Of the ConfigMap `istio`, or of an IstioOperator. */
+function meshConfigOf({ kind, metadata, data, spec }: Fields): Fields {
+  if (kind === "IstioOperator") return fieldsOf(fieldsOf(spec).meshConfig)
+  const { mesh } = fieldsOf(data)
+  if (kind !== "ConfigMap" || fieldsOf(metadata).name !== "istio" || typeof mesh !== "string") return {}
+  try {
+    return fieldsOf(parse(mesh))
+  } catch {
+    return {}
+  }
+}
+
+function translated(declared: Fields, remarks: Remark[]): readonly Fields[] {
+  const name = textOf(declared.name) ?? ""
+  const about = `extension provider ${name}`
+  const [kind, protocol] = Object.entries(KINDS).find(([one]) => declared[one] !== undefined) ?? []
+  // Providers of telemetry authorize nothing.
+  if (kind === undefined || protocol === undefined) return []
+  const settings = fieldsOf(declared[kind])
+  const unknown = Object.keys(settings).filter(field => !KNOWN.has(field))
+  if (unknown.length > 0) {
+    remarks.push({ about, severity: "lost", message: `\`${unknown.join("`, `")}\` has no counterpart` })
+    return []
+  }
+  const provider = inOurWords(name, protocol, settings)
+  try {
+    readProviderSettings({ providers: [provider] }, () => "")
+    return [provider]
+  } catch (error) {
+    remarks.push({ about, severity: "lost", message: error instanceof Error ? error.message : String(error) })
+    return []
+  }
+}
+
+function inOurWords(name: string, protocol: "grpc" | "http", settings: Fields): Fields {
+  const { service, port, timeout, failOpen, pathPrefix, headersToUpstreamOnAllow, headersToDownstreamOnDeny } = settings
+  // `namespace/host` looks for the host in one namespace; the host alone names the same place.
+  const host = textOf(service)?.split("/").at(-1) ?? ""
+  const sent = [...listOf(settings.includeRequestHeadersInCheck), ...listOf(settings.includeHeadersInCheck)]
+  const waits = durationMilliseconds(textOf(timeout) ?? "")
+  return {
+    name,
+    protocol,
+    address: `${host}:${String(port)}`,
+    // Istio's default is ten minutes, for which no caller waits.
+    ...(waits !== undefined && { timeoutMs: Math.min(MAX_TIMEOUT_MS, Math.max(1, Math.round(waits))) }),
+    ...(failOpen === true && { failureMode: "open" }),
+    ...(pathPrefix !== undefined && { pathPrefix }),
+    sendHeaders: protocol === "grpc" ? ["*"] : [ALWAYS_SENT, ...sent],
+    ...(headersToUpstreamOnAllow !== undefined && { headersToUpstream: headersToUpstreamOnAllow }),
+    ...(headersToDownstreamOnDeny !== undefined && { headersToCaller: headersToDownstreamOnDeny }),
+  }
+}

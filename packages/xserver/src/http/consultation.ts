@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the providers of the CUSTOM rules that match a request, then judges the request by the policies in force: they may have
+// changed meanwhile, and ask others. Ends with an admission that counts, once.
+
+import type { HttpRequest, Judgement, ProviderReport, RuleRef } from "@merlon/policy/authorization"
+import type { RequestHead } from "@merlon/wire/http"
+import type { Admission } from "../enforcement/gate.js"
+import type { Answers, Providers } from "../providers/providers.js"
+import type { Caller } from "./caller.js"
+
+/** How often providers are asked about one request, where policies change while they answer. */
+const MAX_ROUNDS = 3
+
+export type Concluded = (admission: Admission<Judgement>, answers: readonly Answers[]) => void
+
+export interface AskedRequest {
+  readonly head: RequestHead
+  readonly request: HttpRequest
+  readonly requestId: string
+}
+
+export class Consultation {
+  readonly #caller: Caller
+  readonly #providers: Providers
+  readonly #asked: AskedRequest
+  readonly #concluded: Concluded
+  readonly #answers: Answers[] = []
+  /** The answers are no longer wanted. */
+  stop: () => void = () => undefined
+
+  constructor(caller: Caller, providers: Providers, asked: AskedRequest, concluded: Concluded) {
+    this.#caller = caller
+    this.#providers = providers
+    this.#asked = asked
+    this.#concluded = concluded
+  }
+
+  ask(admission: Admission<Judgement>, rules: readonly RuleRef[]): void {
+    const { connection, forwarded, services } = this.#caller
+    const { judgement } = admission
+    if (!("attributes" in judgement) || judgement.attributes.http === undefined) return
+    const question = {
+      connection,
+      http: judgement.attributes.http,
+      requestId: this.#asked.requestId,
+      received: this.#asked.head.headers,
+      protectedHeaders: services.gate.program.protectedHeaders,
+      caller: forwarded.caller,
+    }
+    this.stop = this.#providers.ask(rules, question, answers => this.#answered(judgement, answers))
+  }
+
+  #answered(judged: Authorized, answers: Answers): void {
+    const { services, connection } = this.#caller
+    const { gate } = services
+    this.#answers.push(answers)
+    const reports = this.#answers.flatMap(round => round.reports)
+    const { refusal } = answers
+    if (refusal !== undefined) {
+      const { rule, status, body, headers } = refusal
+      const reply = { status, body, headers, challenge: undefined }
+      this.#concluded(gate.deniedByProvider(judged, reply, reports, rule), this.#answers)
+      return
+    }
+    const allowedBy = new Set(reports.map(({ provider }) => provider))
+    const admission = gate.admit(connection, this.#asked.request, allowedBy)
+    const rules = gate.toAsk(admission)
+    // Fail closed: where one is still to be asked, the judgement denies.
+    if (rules.length > 0 && this.#answers.length < MAX_ROUNDS) this.ask(admission, rules)
+    else this.#concluded(withReports(admission, reports), this.#answers)
+  }
+}
+
+type Authorized = Extract<Judgement, { readonly attributes: unknown }>
+
+function withReports(admission: Admission<Judgement>, answers: readonly ProviderReport[]): Admission<Judgement> {
+  const { judgement } = admission
+  return "attributes" in judgement ? { ...admission, judgement: { ...judgement, answers } } : admission
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has come of a request while a provider is asked about it. Its caller is made to wait as soon as anything is held, so this
+// holds no more than what was on its way.
+
+import { type BorrowedBytes, ByteQueue } from "@merlon/wire"
+import type { Fields } from "@merlon/wire/http"
+
+const MAX_PART = 64 * 1024
+
+export class HeldRequest {
+  readonly #content = new ByteQueue()
+  #end: { readonly trailers: Fields | undefined } | undefined
+
+  get isEmpty(): boolean {
+    return this.#content.length === 0
+  }
+
+  content(bytes: BorrowedBytes, from: number, to: number): void {
+    this.#content.add(bytes, from, to)
+  }
+
+  end(trailers: Fields | undefined): void {
+    this.#end = { trailers }
+  }
+
+  /** Tells it in the order in which it came. */
+  replay(content: (bytes: Buffer) => void, end: (trailers: Fields | undefined) => void): void {
+    for (let part = this.#content.take(MAX_PART); part !== undefined; part = this.#content.take(MAX_PART)) content(part)
+    if (this.#end !== undefined) end(this.#end.trailers)
+  }
+}

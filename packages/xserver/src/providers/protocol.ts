@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a provider is asked and how its answer is read: the same for both protocols, each of which is a file beside this one.
+
+import type { AuthorizationProvider } from "@merlon/policy/mesh"
+import type { FieldPairs, Fields } from "@merlon/wire/http"
+import type { ProviderAnswer } from "./answer.js"
+import type { ProviderQuestion } from "./question.js"
+
+export interface AskedRequest {
+  readonly method: string
+  readonly target: string
+  readonly host: string | undefined
+  readonly headers: FieldPairs
+  readonly body: Buffer | undefined
+}
+
+/** The whole response, of bounded size. */
+export interface AnswerMessage {
+  readonly status: number
+  readonly headers: Fields
+  readonly body: Buffer
+  readonly trailers: Fields | undefined
+}
+
+export interface ProviderProtocol {
+  ask(question: ProviderQuestion, provider: AuthorizationProvider): AskedRequest
+  /** Where it throws, the answer is malformed. */
+  answer(message: AnswerMessage, provider: AuthorizationProvider): ProviderAnswer
+}

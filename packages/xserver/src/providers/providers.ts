@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The providers that the mesh declares, by name, with connections to those that have been asked. Asks all that a request needs at
+// once; the first of them that does not allow it decides.
+
+import { isDeepStrictEqual } from "node:util"
+import type { ProviderReport, RuleRef } from "@merlon/policy/authorization"
+import type { AuthorizationProvider } from "@merlon/policy/mesh"
+import type { Deadlines, FieldPairs } from "@merlon/wire/http"
+import { failed, PROVIDER_FAILURES, type ProviderAnswer } from "./answer.js"
+import { type CheckMessages, grpcProtocol } from "./grpc.js"
+import { httpProtocol } from "./http.js"
+import type { ProviderProtocol } from "./protocol.js"
+import { ProviderClient } from "./provider-client.js"
+import type { ProviderQuestion } from "./question.js"
+
+export interface Answers {
+  /** What was answered, in the order of the rules that asked. */
+  readonly reports: readonly ProviderReport[]
+  /** The first that does not allow the request; undefined where all do. */
+  readonly refusal:
+    | { readonly rule: RuleRef; readonly status: number; readonly body: string; readonly headers: FieldPairs }
+    | undefined
+  readonly setHeaders: FieldPairs
+  readonly removeHeaders: readonly string[]
+}
+
+const FAILED = { status: 403, body: "RBAC: access denied", headers: [] } as const
+
+export class Providers {
+  readonly #deadlines: Deadlines
+  readonly #clients = new Map<string, ProviderClient>()
+  #grpc: ProviderProtocol | undefined
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines
+  }
+
+  /** Connections to providers that are declared as before are kept. */
+  async use(providers: readonly AuthorizationProvider[]): Promise<void> {
+    // Envoy's messages are loaded where a provider needs them: most proxies have no use for them.
+    if (providers.some(({ protocol }) => protocol === "grpc")) this.#grpc ??= grpcProtocol(await checkMessages())
+    const declared = new Map(providers.map(provider => [provider.name, provider]))
+    for (const [name, client] of this.#clients) {
+      if (isDeepStrictEqual(client.provider, declared.get(name))) declared.delete(name)
+      else this.#forget(name, client)
+    }
+    for (const [name, provider] of declared) {
+      const protocol = provider.protocol === "grpc" ? this.#grpc : httpProtocol
+      if (protocol !== undefined) this.#clients.set(name, new ProviderClient(provider, protocol, this.#deadlines))
+    }
+  }
+
+  /** `done` comes once, later than this call; not after the function that is returned was called. */
+  ask(asking: readonly RuleRef[], question: ProviderQuestion, done: (answers: Answers) => void): () => void {
+    const answers = new Map<number, ProviderAnswer>()
+    const stops = asking.map((rule, at) => {
+      const answered = (answer: ProviderAnswer): void => {
+        answers.set(at, answer)
+        if (answers.size === asking.length) done(this.#concluded(asking, answers))
+      }
+      const client = this.#clients.get(rule.provider ?? "")
+      if (client !== undefined) return client.ask(question, answered)
+      const soon = setImmediate(() => answered(failed("undeclared")))
+      return () => clearImmediate(soon)
+    })
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  close(): void {
+    for (const [name, client] of this.#clients) this.#forget(name, client)
+  }
+
+  #forget(name: string, client: ProviderClient): void {
+    this.#clients.delete(name)
+    client.close()
+  }
+
+  #concluded(asking: readonly RuleRef[], answers: ReadonlyMap<number, ProviderAnswer>): Answers {
+    const each = asking.map((rule, at) => {
+      const answer = answers.get(at) ?? failed("undeclared")
+      return { rule, answer, isOpen: this.#clients.get(rule.provider ?? "")?.provider.failureMode === "open" }
+    })
+    const refused = each.find(
+      ({ answer, isOpen }) => answer.outcome === "denied" || (answer.outcome === "failed" && !isOpen),
+    )
+    const allowed = each.flatMap(({ answer }) => (answer.outcome === "allowed" ? [answer] : []))
+    return {
+      reports: each.map(({ rule, answer, isOpen }) => reportOf(rule, answer, isOpen)),
+      // Fail closed: no usable answer denies, unless the provider's declaration says otherwise.
+      refusal: refused && {
+        rule: refused.rule,
+        ...(refused.answer.outcome === "denied" ? refused.answer : FAILED),
+      },
+      setHeaders: allowed.flatMap(({ setHeaders }) => setHeaders),
+      removeHeaders: allowed.flatMap(({ removeHeaders }) => removeHeaders),
+    }
+  }
+}
+
+function reportOf(rule: RuleRef, answer: ProviderAnswer, isOpen: boolean): ProviderReport {
+  const { outcome } = answer
+  const detail =
+    outcome === "failed"
+      ? `${PROVIDER_FAILURES[answer.why]}${isOpen ? " (failure mode open)" : ""}`
+      : outcome === "denied"
+        ? `status ${answer.status}`
+        : ""
+  return { provider: rule.provider ?? "", rule, outcome, detail }
+}
+
+function checkMessages(): Promise<CheckMessages> {
+  return import("@merlon/xds/authz")
+}

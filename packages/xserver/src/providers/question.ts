@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a provider is told of a request: what the rules saw of it, with the headers that its declaration names as they came. Names
+// under which no caller may speak are left out. Never content.
+
+import type { Connection } from "@merlon/policy/authorization"
+import type { AuthorizationProvider } from "@merlon/policy/mesh"
+import type { HttpAttributes, ProtectedHeaders } from "@merlon/policy/request"
+import { FIELD_KIND } from "@merlon/wire"
+import { type FieldPairs, type Fields, pairsOf } from "@merlon/wire/http"
+
+export interface ProviderQuestion {
+  readonly connection: Connection
+  /** As the rules saw it. */
+  readonly http: HttpAttributes
+  readonly requestId: string
+  /** Of the request as it came. */
+  readonly received: Fields
+  readonly protectedHeaders: ProtectedHeaders
+  /** Whose share of the provider's limits it counts against. */
+  readonly caller: string
+}
+
+export function sentHeaders(
+  { received, protectedHeaders }: ProviderQuestion,
+  { sendHeaders }: AuthorizationProvider,
+): FieldPairs {
+  const all = sendHeaders.includes("*")
+  return pairsOf(received, (name, index) => {
+    const kind = received.kind(index)
+    if (kind !== FIELD_KIND.plain && kind !== FIELD_KIND.cookie) return false
+    return (all || sendHeaders.includes(name)) && !protectedHeaders.dropsHeader(name)
+  })
+}
