@@ -51,7 +51,8 @@ export function witnessOf(assignment: Assignment, frame: Frame, space: Space, wo
   const connection = {
     ...(frame.identity ? { principal: peer } : {}),
     sourceIp,
-    ...(remote === space.sourceIp ? {} : { remoteIp: text(remote, sourceIp) }),
+    // Where no rule looks at it, nobody forwarded the request.
+    ...(remote !== space.sourceIp && assignment.has(remote) ? { remoteIp: text(remote, sourceIp) } : {}),
     destinationIp: text(space.destinationIp, "10.0.0.1"),
     port: Number(text(space.port, String(workload.ports?.[0] ?? 8080))),
     ...(typeof sni === "string" ? { sni } : {}),
