@@ -10,7 +10,7 @@ import { visit } from "./shop-visitor.js"
 const [name = "", ...args] = process.argv.slice(2)
 if (name === "visitor" && args[0] !== undefined) visit(new URL(args[0]))
 else if (isService(name)) {
-  await serve(name, () => shopService(name, process.env.http_proxy ?? process.env.HTTP_PROXY), ANYWHERE, args)
+  void serve(name, () => shopService(name, process.env.http_proxy ?? process.env.HTTP_PROXY), ANYWHERE, args)
 } else {
   process.stderr.write(`shop: name one of ${Object.keys(SHOP).join(", ")}, or \`visitor\` and a URL\n`)
   process.exitCode = 1
