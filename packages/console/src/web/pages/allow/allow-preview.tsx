@@ -13,6 +13,7 @@ import { useMayAsk } from "../../api/rights.js"
 import { useSession } from "../../shell/session.js"
 import { Mark } from "../../ui/mark.js"
 import { Worded } from "../../ui/worded.js"
+import { isDecided } from "../policies/diff-view.js"
 import { useDryRun } from "../policies/dry-run.js"
 import { asWritten, CHANGED_KIND, type Edit, withEdits } from "./apply-edits.js"
 import { ChangedLines } from "./changed-lines.js"
@@ -69,9 +70,9 @@ function Effect({ stored, edits, policy }: EffectProps): ReactNode {
             <Mark tone="warn">Would newly allow</Mark> <Worded text={region} />.
           </p>
         ))}
-        {data?.result === "different" && (
+        {data !== undefined && (
           <p className="hint">
-            Nothing else changes (proved).
+            {isDecided(data) ? "Nothing else changes (proved)." : "Whether anything else changes could not be decided."}
             {dryRun.passed &&
               invariants > 0 &&
               ` ${invariants === 1 ? "The invariant holds" : `All ${invariants} invariants hold`}.`}

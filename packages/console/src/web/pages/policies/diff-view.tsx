@@ -32,7 +32,13 @@ export function DiffView({ policies }: { readonly policies: readonly Policy[] })
   )
 }
 
-function Answer({ diff: { result, groups, touched } }: { readonly diff: PolicyDiff }): ReactNode {
+/** Whether the changes it lists are all there are. */
+export function isDecided({ result, groups }: PolicyDiff): boolean {
+  return result !== "undecided" && groups.every(({ undecided }) => undecided === undefined)
+}
+
+function Answer({ diff }: { readonly diff: PolicyDiff }): ReactNode {
+  const { result, groups, touched } = diff
   if (result === "equal") return <p>No request would be decided differently (proved).</p>
   return (
     <>
@@ -54,7 +60,7 @@ function Answer({ diff: { result, groups, touched } }: { readonly diff: PolicyDi
       {result === "undecided" && groups.length === 0 && (
         <p className="warning">Not decided: no workload was compared.</p>
       )}
-      {result === "different" && <p className="hint">Nothing else changes (proved).</p>}
+      {isDecided(diff) && <p className="hint">Nothing else changes (proved).</p>}
       {touched !== undefined && <Touched of={touched} />}
     </>
   )
