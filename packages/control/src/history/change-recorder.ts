@@ -167,7 +167,7 @@ export class ChangeRecorder {
     return "notDecided" in answer ? undecided(answer.notDecided) : answer
   }
 
-  /** Never throws: what cannot be written is told, and tried again. */
+  /** Never throws: what cannot be written is logged, and tried again. */
   async #write(namespace: string): Promise<void> {
     const { store, warn } = this.#options
     const waiting = this.#waiting.get(namespace)

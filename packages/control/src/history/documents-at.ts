@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of a namespace at an earlier moment: those of now, with every recorded change since then undone. Whatever
+// The policies of a namespace at an earlier moment: the current ones, with every recorded change since then undone. Whatever
 // changed without an entry, or cannot be undone, is said; then nothing is claimed about that moment.
 
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -22,7 +22,7 @@ export interface CurrentPolicy {
 }
 
 export interface Moment {
-  /** How the policies of then differ from those of now: undefined for one that there was not. */
+  /** How the earlier policies differ from the current ones: undefined for one that did not exist. */
   readonly documents: ReadonlyMap<string, PolicyDocument | undefined>
   /** Why nothing is known of that moment; empty where everything is. */
   readonly gaps: readonly string[]

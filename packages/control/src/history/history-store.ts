@@ -116,7 +116,7 @@ export class HistoryStore {
   #readable(namespace: string, stored: KubernetesObject | undefined): NamespaceHistory {
     if (stored === undefined) return EMPTY_HISTORY
     const history = readHistory(stored.data)
-    // Whoever could write this could also have deleted it. The new chain begins with entry 1, which shows.
+    // A user who could write this could also have deleted it. The new chain begins with entry 1, which shows.
     if (history === undefined)
       this.#options.warn(`the history of namespace \`${namespace}\` cannot be read; a new one begins`)
     return history ?? EMPTY_HISTORY

@@ -11,7 +11,7 @@ import { hostAndPort, readProviderSettings, readProviders } from "./providers.js
 const one = { name: "a", protocol: "grpc", address: "a.example:1" }
 const read = (...providers: object[]) => readProviderSettings({ providers }, path => `text of ${path}`)
 
-it("fails closed, sends few headers and lets a provider write none unless it is told otherwise", () => {
+it("fails closed, sends few headers and lets a provider write none by default", () => {
   expect(read(one)).toEqual([
     {
       ...one,

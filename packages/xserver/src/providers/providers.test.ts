@@ -335,7 +335,7 @@ describe("a provider that cannot be relied on", () => {
 })
 
 describe("while a provider is asked", () => {
-  /** Holds every question until it is told to answer. */
+  /** Holds every question until the test lets it answer. */
   async function holding(): Promise<{ provider: object; held: (() => void)[]; gone: () => number }> {
     const held: (() => void)[] = []
     let gone = 0

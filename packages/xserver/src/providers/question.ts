@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a provider is told of a request: what the rules saw of it, with the headers that its declaration names as they came. Names
+// What a provider receives about a request: what the rules saw of it, with the headers that its declaration names as they came. Names
 // under which no caller may speak are left out. Never content.
 
 import type { Connection } from "@merlon/policy/authorization"

@@ -26,7 +26,7 @@ export async function meshOfFiles(
   note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
   const written = path === undefined ? writtenIn(texts) : namedConfig({ name: path, text: await readText(path) })
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
-  // A sidecar of Istio believes the last address of `X-Forwarded-For`, whoever sent it.
+  // A sidecar of Istio believes the last address of `X-Forwarded-For`, from any sender.
   const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
   return meshConfig({ ...istio, ...settings, ...givenSettings(flags) })
 }

@@ -164,7 +164,7 @@ export class AnswersApi {
     return RECORDED.includes(resource) ? history : seen
   }
 
-  /** What was changed is told only to who may read the changes. */
+  /** What was changed is shown only to users who may read the changes. */
   #permitHistory({ namespace }: Question, user: RemoteUser): Promise<void> {
     const changes = { verb: "list", group: this.#group, version: ANSWERS_VERSION, resource: "changes" }
     return permit(this.#options.client, user, { ...changes, namespace, name: undefined })

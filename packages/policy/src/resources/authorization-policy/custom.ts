@@ -56,6 +56,6 @@ function reject(field: Field, name: string): void {
   field.fault(
     "not-supported",
     `\`${shown(name)}\` is not supported with action CUSTOM`,
-    "remove it: the provider is asked whoever calls",
+    "remove it: the provider is asked about every caller",
   )
 }
