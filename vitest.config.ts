@@ -37,7 +37,7 @@ export default defineConfig(({ mode }) => {
       hookTimeout: 300_000,
       expect: { poll: { timeout: 90_000 } },
       // Whole systems wait more than they work, so more files than cores run at once.
-      maxWorkers: 5,
+      maxWorkers: 4,
       tags: programTags(),
       reporters: ["default", "./test/runner/skipped-table.ts"],
       projects: [

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything again in a mesh of another name, with kubectl in place of merlonctl.
+// What depends on names, in a mesh of another name, with kubectl in place of merlonctl.
 // @module-tag needs/curl
 // @module-tag needs/kubectl
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { allOf } from "./suites/all.js"
+import { dependingOnNames } from "./suites/all.js"
 import { DUBBO, Mission, succeeded } from "./support/mission.js"
 
 let mission: Mission
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => mission.stop())
 
 describe("with `--mesh dubbo --domain dubbo.apache.org`, and with kubectl in place of merlonctl", () => {
-  allOf(() => mission)
+  dependingOnNames(() => mission)
 
   it("manifests written for that mesh apply unchanged", async () => {
     await mission.apply(`

@@ -35,7 +35,7 @@ export interface WorkloadCallsOptions {
   readonly trustChanged?: (trust: TrustSpec) => void
 }
 
-export const CONNECT_TIMEOUT_MS = 5_000
+export const CONNECT_TIMEOUT_MS = 10_000
 /** A destination that was not called for an hour is not followed any longer, and is asked for anew when it is called. */
 const UNUSED_MS = 3_600_000
 const SWEEP_MS = 60_000

@@ -128,7 +128,7 @@ const tcpLimits = closed(
         1,
       ),
     ),
-    connectTimeout: optional(duration("Limit for connecting, TLS included. Default `5s`.", "1ms")),
+    connectTimeout: optional(duration("Limit for connecting, TLS included. Default `10s`.", "1ms")),
     idleTimeout: optional(
       duration("How long a connection that carries bytes other than HTTP may be silent. Default `1h`.", "1ms"),
     ),
