@@ -4,6 +4,7 @@
 
 import { afterAll, beforeAll } from "vitest"
 import { admitted } from "./one-mesh/admitted.js"
+import { authorizer } from "./one-mesh/authorizer.js"
 import { forgedAcknowledgements } from "./one-mesh/forged-acknowledgements.js"
 import { propagation } from "./one-mesh/propagation.js"
 import { revocation } from "./one-mesh/revocation.js"
@@ -18,4 +19,5 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-for (const part of [revocation, admitted, propagation, forgedAcknowledgements, slowProxies, traces]) part(() => mesh)
+const parts = [revocation, admitted, propagation, authorizer, forgedAcknowledgements, slowProxies, traces]
+for (const part of parts) part(() => mesh)

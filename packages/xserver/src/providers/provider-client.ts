@@ -2,7 +2,8 @@
 // One provider: a pool of connections of its own, so that one that is slow or dead holds up nobody but those who ask it, and of them
 // no more than may wait. Each question has one deadline for everything, and is answered exactly once.
 
-import { connect as connectTls } from "node:tls"
+import { isIP } from "node:net"
+import { checkServerIdentity, connect as connectTls } from "node:tls"
 import { type AuthorizationProvider, hostAndPort } from "@merlon/policy/mesh"
 import { type BorrowedBytes, ByteQueue, connectTcp, FieldList, Http1Pool, Http2Pool, placeOf } from "@merlon/wire"
 import {
@@ -201,8 +202,9 @@ function connector({ address, tls, protocol, timeoutMs }: AuthorizationProvider)
       ...options,
       ...placeOf(place, timeoutMs),
       ...TLS_FLOOR,
-      // An IP address cannot be a server name (RFC 6066 section 3); the certificate is checked against the host then.
-      ...(/^[0-9.]+$|:/.test(serverName) ? {} : { servername: serverName }),
+      // RFC 6066 section 3: an IP address is not sent as the server name. The certificate must have it all the same.
+      ...(isIP(serverName) === 0 && { servername: serverName }),
+      checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
       ALPNProtocols: [alpn],
       rejectUnauthorized: true,
       ...(ca !== undefined && { ca }),

@@ -15,7 +15,7 @@ export interface ProviderQuestion {
   readonly requestId: string
   /** Of the request as it came. */
   readonly received: Fields
-  readonly protectedHeaders: ProtectedHeaders
+  readonly protectedHeaders: Pick<ProtectedHeaders, "dropsHeader">
   /** Whose share of the provider's limits it counts against. */
   readonly caller: string
 }

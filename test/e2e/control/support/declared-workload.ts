@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload that an administrator declared: its Pod, its bound token and bootstrap file, an application, and a real
-// `merlond xserver` or `merlond proxy` in front of it on a loopback address of its own.
+// `merlond xserver`, `proxy` or `authorizer` in front of it on a loopback address of its own.
 
 import { randomInt } from "node:crypto"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -120,7 +120,10 @@ export class DeclaredWorkload {
   }
 
   /** Starts the proxy and waits until it is ready. */
-  async run(env: { readonly [name: string]: string } = {}, command: "xserver" | "proxy" = "xserver"): Promise<void> {
+  async run(
+    env: { readonly [name: string]: string } = {},
+    command: "xserver" | "proxy" | "authorizer" = "xserver",
+  ): Promise<void> {
     const { address, folder } = this
     const args = [
       ...[command, "--bootstrap", join(folder, "bootstrap.yaml"), "--access-log", "off"],

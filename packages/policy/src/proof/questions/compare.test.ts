@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import { policy, workload } from "../../authorization/testing/requests.js"
 import { meshConfig } from "../../mesh/config.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy } from "../../resources/document.js"
 import { compareSets } from "./compare.js"
 
 const compared = (before: readonly Rule[], after: readonly Rule[]) =>
@@ -56,4 +57,30 @@ it.each([
   expect(compared([anybody("/a"), named], [anybody("/a")]).changes).toMatchObject([
     { from: "allow", to: "refuse", witness: { host: shown } },
   ])
+})
+
+describe("a request that a provider is asked about", () => {
+  const custom = policy("p", { action: "CUSTOM", provider: { name: "ext" }, rules: [anybody("/a")] })
+  const outcomes = (before: readonly AuthorizationPolicy[], after: readonly AuthorizationPolicy[]) => {
+    const { result, changes } = compareSets(before, after, workload, meshConfig(), { now: 1_000 })
+    return { result, changes: changes.map(({ from, to, witness }) => [from, to, witness.path]) }
+  }
+
+  it("is not one that is allowed", () => {
+    const denied = policy("p", { action: "DENY", rules: [anybody("/a")] })
+    expect(outcomes([denied], [custom])).toEqual({ result: "different", changes: [["refuse", "custom", "/a"]] })
+    expect(outcomes([], [custom])).toEqual({ result: "different", changes: [["allow", "custom", "/a"]] })
+  })
+
+  it("is proved alike where both sets ask in other words", () => {
+    const reworded = policy("p", { action: "CUSTOM", provider: { name: "ext" }, rules: [anybody("/a", "/a")] })
+    const wider = policy("p", { action: "CUSTOM", provider: { name: "ext" }, rules: [anybody("/a", "/c")] })
+    expect(outcomes([custom], [reworded])).toEqual({ result: "equal", changes: [] })
+    expect(outcomes([custom], [wider])).toEqual({ result: "different", changes: [["allow", "custom", "/c"]] })
+  })
+
+  it("is not one that other rules deny", () => {
+    const closed = policy("q", { rules: [anybody("/b")] })
+    expect(outcomes([closed], [closed, custom])).toEqual({ result: "equal", changes: [] })
+  })
 })
