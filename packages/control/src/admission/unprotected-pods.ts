@@ -49,5 +49,8 @@ function faultOf(pod: KubernetesObject, names: MeshNames): Pick<UnprotectedPod, 
   }
   const bypass = bypassOf(pod, names)
   if (bypass === undefined) return undefined
-  return { problem: `can be reached past its xserver (${bypass})`, fix: "see docs/kubernetes.md, `What a Pod becomes`" }
+  return {
+    problem: `can be reached past its xserver (${bypass})`,
+    fix: "see docs/kubernetes.md, `Configure injection`",
+  }
 }

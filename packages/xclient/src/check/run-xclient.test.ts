@@ -128,7 +128,7 @@ describe("--print-route", () => {
       err = tried.err
     }
     expect(err[0]).toBe("route not found for web:80 from ADS stream")
-    expect(err[1]).toMatch(/no certificate could be had/)
+    expect(err[1]).toMatch(/cannot get a certificate/)
   })
 })
 

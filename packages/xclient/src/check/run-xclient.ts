@@ -32,7 +32,7 @@ export async function runXclient(options: XclientOptions, io: CheckIo): Promise<
     if (!started) {
       if (io.signal.aborted) return action === "watch" ? 0 : 1
       io.err(`route not found for ${name} from ADS stream`)
-      io.err(member.trouble ?? "no certificate could be had")
+      io.err(member.trouble ?? "cannot get a certificate")
       return 1
     }
     return await checkRoutes({ ...options, waitTimeoutMs: Math.max(deadline - Date.now(), 0) }, member, io)

@@ -65,7 +65,7 @@ it("asks again where it is refused, and says that there are none", async () => {
   const { enrolment, used, warnings } = rig({ refusals: 1 })
   await enrolment.start()
   expect(used).toHaveLength(1)
-  expect(warnings).toEqual(["no certificate could be had; there is none"])
+  expect(warnings).toEqual(["cannot get a certificate; there is none"])
 })
 
 it("asks for nothing while what it has is young", async () => {

@@ -89,9 +89,9 @@ export class Enrolment {
         return
       } catch (error) {
         const left =
-          this.#credentials === undefined ? "there is none" : `the one we have ends ${this.#ends(this.#credentials)}`
+          this.#credentials === undefined ? "there is none" : `the current one expires ${this.#ends(this.#credentials)}`
         const message = messageOf(error)
-        this.#options.logger.warn({ error: message }, `no certificate could be had; ${left}`)
+        this.#options.logger.warn({ error: message }, `cannot get a certificate; ${left}`)
         await this.#pause(wait * (0.5 + this.#random() / 2))
       }
     }

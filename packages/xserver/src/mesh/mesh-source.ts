@@ -93,7 +93,7 @@ export class MeshSource implements ConfigurationSource {
     if (!this.#held.isEmpty) await this.#startFromKept()
     this.#client.onConnection((connected, why) => {
       if (connected) logger.info("connected to the control plane")
-      else logger.warn({ why }, "the control plane is away; what is in force stays")
+      else logger.warn({ why }, "disconnected from the control plane; the last policies stay enforced")
     })
     if (this.#held.isEmpty) this.#connect()
     else this.#connecting = setTimeout(() => this.#connect(), BREATH_MS)
