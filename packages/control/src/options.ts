@@ -14,7 +14,7 @@ export interface ControlPlaneOptions {
   readonly mesh: MeshConfig
   /** What workloads of namespaces without the label may call beyond the cluster. */
   readonly outboundPolicy: OutboundMode
-  /** How long somebody who applies a policy waits for proofs, at most. */
+  /** How long a client that applies a policy waits for proofs, at most. */
   readonly proofBudgetMs: number
   /** How many changes of policies are kept in the history of each namespace; 0 keeps none. */
   readonly historyEntries: number

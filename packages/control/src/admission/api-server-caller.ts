@@ -32,7 +32,7 @@ export class ApiServerCaller {
     this.#options = options
   }
 
-  /** The path of the webhook; undefined where somebody else asks. */
+  /** The path of the webhook; undefined if the caller is not the API server. */
   async authenticate(path: string, asked: IncomingMessage): Promise<string | undefined> {
     const { secrets, frontProxy, now } = this.#options
     const opened = openPath(secrets(), path, now())
@@ -62,7 +62,7 @@ export class ApiServerCaller {
     const configs = objects
       .flatMap(object => listOf(objectOf(object).webhooks))
       .map(hook => objectOf(hook).clientConfig)
-    // Without a bundle nobody has served them yet.
+    // Without a CA bundle no replica has served these webhooks yet.
     return new Set(configs.filter(config => textOf(objectOf(config).caBundle) !== undefined).map(pathOf))
   }
 }

@@ -38,7 +38,7 @@ export async function assessed(
   return changed ? weighed(answer, { before, after }, options) : saidOf(answer)
 }
 
-/** Nobody is refused for a statement that is stored no more. */
+/** Drops rejections that rest on an invariant which is not stored any more. */
 export async function reviewed(
   question: Parameters<Prover["review"]>[0],
   { prover, caughtUp }: AssessmentOptions,
@@ -48,14 +48,14 @@ export async function reviewed(
   return refuses && (await caughtUp()) ? prover.review(question) : answer
 }
 
-/** What was found, or that nobody knows. */
+/** The findings, or the fact that the answer is unknown. */
 export function weighed(
   answer: Assessment | NotDecided,
   change: ChangedPolicy,
   options: AssessmentOptions,
 ): Assessment {
   const cut = options.cutOff(change)
-  // Fail closed: nobody knows whether the statements still hold.
+  // Fail closed: it is unknown whether the invariants still hold.
   if ("notDecided" in answer && mayBreak(change, options)) return { refusals: [undecided(answer)], warnings: cut }
   const { refusals, warnings } = saidOf(answer)
   return { refusals, warnings: [...cut, ...warnings] }

@@ -34,7 +34,7 @@ export function outboundSetting(
   return { outbound: fallback, warnings: [`the label \`${label}\` of the namespace ${why}`] }
 }
 
-/** `required`: as `enabled`, and a Pod that would have no xserver is refused. */
+/** `required`: like `enabled`, and the API server also rejects Pods that would have no xserver. */
 export function isOptedIn(namespaceLabels: Labels, names: MeshNames): boolean {
   const value = namespaceLabels?.[names.injectionLabel]
   return value === "enabled" || value === "required"

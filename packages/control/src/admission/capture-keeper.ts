@@ -38,7 +38,7 @@ export interface CaptureKeeperOptions {
   readonly now?: () => number
 }
 
-/** What came of a connection: somebody took it, somebody or something refused it, or nothing came back. */
+/** The result of a connection attempt: accepted, refused by the peer or the network, or no response. */
 export type Reached = "answered" | "refused" | "silent"
 
 /** Soon after a change, and now and then: rules of a network take effect when they do. */
@@ -173,8 +173,9 @@ export class CaptureKeeper {
   }
 
   /**
-   * Whether nobody having answered means that the way is closed. Fail closed: not while xserver, whose port is open, does not
-   * answer at each of the Pod's addresses, so that we or the network are slow; nor while an application that does not listen yet may be what refuses.
+   * Whether the lack of an answer means that the path is blocked. Fail closed: it does not while xserver, whose port is
+   * open, does not answer at each of the Pod's addresses, because then we or the network may be slow. Nor does it while
+   * the refusal may come from an application that does not listen yet.
    */
   #isTelling(pod: KubernetesObject, xserver: readonly Reached[], tried: readonly Reached[]): boolean {
     if (xserver.some(reached => reached !== "answered")) return false

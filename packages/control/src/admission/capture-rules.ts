@@ -68,7 +68,7 @@ export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp
     '    iifname "lo" accept',
     "    ct state established,related accept",
     `    tcp dport { ${listening} } accept`,
-    // Fail closed: a port nobody declared is not one past xserver.
+    // Fail closed: an undeclared port must not become a path around xserver.
     ...(undeclared === "pass" ? [] : ["    meta l4proto tcp reject with tcp reset"]),
     ...(udp === "refuse" ? ["    meta l4proto udp drop"] : []),
     "  }",

@@ -145,7 +145,7 @@ function defaultContainer(containers: readonly Foreign[]): { readonly [annotatio
   return name === undefined ? {} : { [DEFAULT_CONTAINER]: name }
 }
 
-/** Why it cannot be done; the pod is then refused, as starting it without its gate would be worse. */
+/** Why injection is impossible. The Pod is then rejected, because starting it without its proxy would be worse. */
 function refusal(ports: readonly number[], spec: Foreign, options: InjectionOptions): string | undefined {
   const { injectLabel } = options.names
   const instead = `change it, or set the label \`${injectLabel}: "false"\``

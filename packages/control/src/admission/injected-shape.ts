@@ -139,7 +139,7 @@ function difference(found: unknown, wanted: unknown, path: string): string | und
   )
 }
 
-/** Whether a list got this item from somebody else, in a way that changes nothing for xserver. */
+/** Whether another program added this item to the list in a way that changes nothing for xserver. */
 function isAdded(item: unknown, wanted: readonly unknown[], path: string): boolean {
   const { name, mountPath } = objectOf(item)
   if (path === "env") return typeof name === "string" && CLOUD_VARIABLE.test(name)

@@ -61,7 +61,7 @@ export interface InjectionNames {
     readonly probes: string
     readonly bootstrap: string
     readonly originalTargetPorts: string
-    /** The bootstrap of whoever calls out: without a folder for state, which is xserver's. */
+    /** The bootstrap of a container that calls out. It has no state folder, because that belongs to xserver. */
     readonly outboundBootstrap: string
     /**
      * `capture`: rules in the Pod redirect calls out to its proxy. `"true"`: an xclient takes the calls of the application,

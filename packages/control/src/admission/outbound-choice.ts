@@ -14,7 +14,7 @@ export interface OutboundChoice {
   readonly warnings: readonly string[]
 }
 
-/** Text says why the Pod is refused. */
+/** Returns a text with the reason if the Pod is rejected. */
 export function outboundOf(annotations: Foreign, podSpec: unknown, options: InjectionOptions): OutboundChoice | string {
   const { annotations: keys } = injectionNames(options.names)
   const { [keys.outbound]: own } = annotations

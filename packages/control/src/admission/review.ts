@@ -123,7 +123,7 @@ function statusOf({ error, message, ...refused }: Refused): object {
   return { status: "Failure", ...refused, message: `${message} [${error}]` }
 }
 
-/** The same thing once, in one line, and not more than anybody reads. */
+/** Removes duplicates, joins lines and keeps only as many warnings as people read. */
 function shortened(warnings: readonly string[]): readonly string[] {
   const lines = [...new Set(warnings.map(warning => warning.replace(/\s+/g, " ").trim()))]
   const shown = lines

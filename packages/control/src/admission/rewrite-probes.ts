@@ -84,7 +84,7 @@ interface Parts {
 /** What xserver is to ask; undefined where it is not concerned, text where the probe stays although it is. */
 function askedBy({ httpGet, tcpSocket, grpc, timing }: Parts, container: Foreign): ProbeSpec | string | undefined {
   const target = objectOf(httpGet ?? tcpSocket ?? grpc)
-  // A command, or a question to somebody else.
+  // A command, or a probe of another host.
   if ((httpGet ?? tcpSocket ?? grpc) === undefined || textOf(target.host) !== undefined) return undefined
   const port = portNumber(target.port, container)
   if (port === undefined) return `stays as it is: no port \`${String(target.port)}\` is declared`

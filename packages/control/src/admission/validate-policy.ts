@@ -58,7 +58,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
   return { warnings: [...told, ...guests(document, options)], accepted: document }
 }
 
-/** Who writes routes for another's host most often means everybody's. */
+/** Warns about routes for a host of another namespace: their author usually expects them to apply to all callers. */
 function guests(document: PolicyDocument, { mesh, clusterDomain }: ValidateOptions): readonly string[] {
   if (document.kind !== "MeshService") return []
   const { namespace } = document.metadata

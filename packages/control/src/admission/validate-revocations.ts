@@ -15,7 +15,7 @@ export function validateRevocations(request: AdmissionRequest, names: MeshNames)
   if (operation === "DELETE" || operation === "CONNECT" || subresource !== "") return {}
   const { faults } = parseRevocations(revocationData(object))
   if (faults.length === 0) return {}
-  // A label on a list that somebody stored while we were away must stay possible.
+  // A list that was stored while no webhook ran may be invalid. Changing only its labels must stay possible.
   if (operation === "UPDATE" && revokesTheSame(object, oldObject)) {
     return { warnings: faults.map(({ message }) => message) }
   }

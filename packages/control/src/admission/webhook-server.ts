@@ -62,7 +62,7 @@ export class WebhookServer {
     this.#server = createServer(
       {
         ...tls(options.credentials),
-        // Whoever has a certificate shows it, and nobody needs one: what it is worth is for `others` to say.
+        // A client certificate is requested and never required. `others` decides what it is worth.
         requestCert: true,
         rejectUnauthorized: false,
         handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
@@ -84,8 +84,8 @@ export class WebhookServer {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
       else socket.destroy()
     })
-    // Scanners and half-open connections; nobody is served by hearing of them. What was to be answered above would wait for a
-    // handshake that may never come, and the connection with it.
+    // Scanners and half-open connections; logging them helps no operator. A pending reply would wait for a handshake
+    // that may never come, and would keep the connection open.
     this.#server.on("tlsClientError", (_, socket) => socket.destroy())
   }
 

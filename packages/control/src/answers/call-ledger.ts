@@ -90,7 +90,7 @@ export class CallLedger {
     if (shard === undefined) return
     const known = shard.waiting.get(batch.proxy)
     if (known !== undefined) {
-      // The same over a new stream: whoever asks now is to be answered. Any other has to wait for its turn.
+      // The same batch over a new stream: the current sender gets the reply. Any other batch has to wait in the queue.
       if (known.batch.run === batch.run && known.batch.sequence === batch.sequence) known.stored = stored
       return
     }

@@ -54,7 +54,9 @@ export function cutOff({ before, after }: Omit<PolicyStep, "documents">, sources
   return [...cut].map(([workload, callers]) => ({ workload, callers }))
 }
 
-/** With what is in Shadow enforced: whoever tries STRICT out wants to know before it is meant. */
+/**
+ * The mode with shadow policies enforced: people who try STRICT in shadow mode want the warning before they enforce it.
+ */
 function wouldBe(modes: PeerModes, port: number): string {
   const { mode, shadow } = modes.resolve(port)
   return shadow ?? mode

@@ -16,7 +16,7 @@ export interface WorkloadDestination extends Omit<CalledDestination, "inMesh" | 
   /** `namespace/name` of the workload that called. */
   readonly workload: string
   readonly place: (typeof PLACES)[number]
-  /** `namespace/name` of the workload that was called, as far as anybody knows. */
+  /** `namespace/name` of the called workload, if it is known. */
   readonly to?: string | undefined
   /** RFC 3339. */
   readonly firstSeen: string
@@ -40,7 +40,7 @@ export function placedDestination(
   const at = inMesh ? undefined : addressIn(called.destination)
   const { services, workloads } = at === undefined ? NOBODY : directory.at(at)
   const [pod] = workloads
-  // A Pod that the registry does not know is nobody whom a proxy can name.
+  // A Pod that the registry does not know is not named.
   const known = tried === undefined ? undefined : directory.workloads.get(tried)
   const to = known === undefined ? at && names.at(at) : workloadName(known)
   const isInCluster = pod !== undefined || [...services].length > 0

@@ -39,7 +39,7 @@ const MAX_PROXIES = 5_000
 const MAX_COMPRESSED = 1_000_000
 const MAX_TEXT = 64 << 20
 const DAY_MS = 24 * 3_600_000
-/** What nobody has seen for so long says nothing about today. */
+/** A call that was not seen for this long says nothing about today. */
 export const KEEP_CALLS_MS = 90 * DAY_MS
 const KEEP_RULES_MS = 400 * DAY_MS
 const KEEP_PROXIES_MS = 7 * DAY_MS

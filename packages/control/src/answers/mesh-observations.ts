@@ -36,7 +36,7 @@ export class MeshObservations {
 
   async decisions(namespace: string | undefined, query: URLSearchParams): Promise<Whole<ObservedDecisions>> {
     const limit = limitOf(query)
-    // A filter that cannot be read is refused here, before anybody else is asked.
+    // Rejects an invalid filter here, before other replicas are asked.
     readFilter(query)
     const [own, { answers, silent }] = await Promise.all([
       this.#sources.own.decisions(namespace, query),
@@ -55,7 +55,7 @@ export class MeshObservations {
     }
   }
 
-  /** From whoever has it first. */
+  /** Returns the decision from the first replica or proxy that has it. */
   async decision(
     id: string,
     namespace: string | undefined,
@@ -66,7 +66,7 @@ export class MeshObservations {
       .then(({ found, silent }) => ({ found: itemIn(found), silent }))
     const ours = own.decision(id, namespace).then(found => ({ found, silent: [] }))
     const both = Promise.all([ours, theirs])
-    // A proxy that hangs holds up only those whose decision nobody else has.
+    // A proxy that hangs delays only the lookup of decisions that no other proxy has.
     const found = await Promise.race([having(ours), having(theirs), both.then(() => undefined)])
     return found ?? (await both.then(([mine, other]) => (mine.found === undefined ? other : mine)))
   }

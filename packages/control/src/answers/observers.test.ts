@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy can make the ledger believe: of its own workload much, of everybody else nothing.
+// What a proxy can make the ledger believe: much about its own workload, and nothing about any other.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"

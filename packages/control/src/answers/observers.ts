@@ -66,7 +66,7 @@ interface Session {
 type Answer = Extract<Observation, { readonly kind: "answer" | "destinations" }>
 
 const ANSWER_MS = 3_000
-/** Proxies asked at once for what they have decided; of a mesh of thousands nobody reads all. */
+/** Proxies that are asked at once for their decisions. In a mesh of thousands, people do not read all of them. */
 const MAX_ASKED = 200
 
 export class Observers implements ObservationSink {
@@ -179,7 +179,7 @@ export class Observers implements ObservationSink {
         session.asked.delete(inquiry)
         resolve(given)
       }
-      // A proxy that does not answer holds up nobody.
+      // A proxy that does not answer must not delay the others.
       const timer = setTimeout(() => answer(undefined), this.#options.answerMs ?? ANSWER_MS)
       session.asked.set(inquiry, answer)
       session.ask(make(inquiry))

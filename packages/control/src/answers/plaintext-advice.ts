@@ -6,7 +6,10 @@ import type { CallsTaken, ProxyRecord } from "../distribution/ledger.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 
 export interface CallerAdvice {
-  /** How all of its Pods take calls; `none` where one has no proxy for them, `unknown` where nobody knows the caller's Pods. */
+  /**
+   * How all of its Pods handle outbound calls; `none` if one has no proxy for them, `unknown` if the caller's Pods are
+   * not known.
+   */
   readonly calls: CallsTaken | "none" | "unknown"
   /** What to do, in words. */
   readonly advice: string

@@ -14,7 +14,7 @@ import { workloadName } from "./workload-names.js"
 
 export interface PlaintextCaller {
   readonly port: number
-  /** Who it was, as far as anybody knows: a workload, else an address. */
+  /** The caller, as far as it is known: a workload, else an address. */
   readonly from: string
   readonly address: string
   readonly count: number
@@ -95,7 +95,7 @@ export function readinessOf({
     .flatMap(([key, pods]) => {
       const [{ namespace } = { namespace: "" }] = pods
       const ports = portModes(pods, documents, mesh)
-      // Where nobody can call, there is nothing to wait for.
+      // A workload without ports cannot be called, so there is nothing to wait for.
       if (ports.length === 0) return []
       const { since: counted, forgottenUntil } = observed(key)
       const firstCall = first.get(key)
@@ -215,7 +215,7 @@ function spanText(milliseconds: number): string {
   return `${Math.floor(Math.max(0, milliseconds) / size)}${unit}`
 }
 
-/** What was refused loses nothing. */
+/** Only allowed calls count: a call that is denied already loses nothing under STRICT. */
 export function plaintextIn(calls: readonly ObservedCall[]): readonly PlaintextCaller[] {
   const callers = new Map<
     string,

@@ -42,7 +42,7 @@ export class WorkloadNames {
     return workload === undefined ? pod : workloadName(workload)
   }
 
-  /** Undefined where nobody of the mesh, or more than one, has the address. */
+  /** Undefined if no workload of the mesh, or more than one, has the address. */
   at(address: string): string | undefined {
     this.#byAddress ??= this.#addresses()
     return this.#byAddress.get(address) || undefined
@@ -52,7 +52,7 @@ export class WorkloadNames {
     const found = new Map<string, string>()
     for (const workload of this.#directory.workloads.values()) {
       for (const address of workload.addresses) {
-        // Pods on their node's network share an address: then nobody knows which of them called.
+        // Pods on the network of their node share an address, so it is unknown which of them called.
         found.set(address, found.has(address) ? "" : workloadName(workload))
       }
     }

@@ -15,7 +15,7 @@ export interface ReportedPod {
   readonly name: string
   readonly address?: string
   readonly ready: boolean
-  /** Whether an xserver stands in front of it, and what lets somebody past it. */
+  /** Whether an xserver is in front of it, and what can bypass that. */
   readonly proxied: boolean
   readonly bypass?: string
   /** Where it declares UDP ports, which no policy judges: what becomes of datagrams to them. */

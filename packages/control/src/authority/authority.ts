@@ -128,7 +128,7 @@ export class Authority implements TrustSource {
     }
   }
 
-  /** Lines of the revocations that revoke nobody. */
+  /** Lines of the revocation list that revoke nothing because they are invalid. */
   get revocationFaults(): readonly RevocationFault[] {
     return this.#revocations.faults
   }

@@ -61,7 +61,7 @@ describe("the trust bundle", () => {
     stage.configMap(NAME, { "root-cert.pem": authority.current.bundle }, "foo")
     await stage.clock.advance(200)
     expect(owners()).toEqual([expect.objectContaining({ uid: "role-1" })])
-    // Without the role the control plane is being removed: nothing is written that nobody would take away.
+    // Without the role the control plane is being uninstalled: it writes nothing that would be left behind.
     await stage.cluster.delete(CLUSTER_ROLES, "merlond")
     await stage.cluster.delete(CONFIG_MAPS, NAME, "foo")
     await stage.clock.advance(60_000)

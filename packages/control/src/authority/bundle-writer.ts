@@ -23,7 +23,7 @@ export interface BundleWriterOptions {
   readonly log: Log
 }
 
-/** Between two passes, also where somebody keeps undoing what we write. */
+/** Between two passes, also if another program keeps reverting our writes. */
 const COALESCE_MS = 100
 const RETRY_MS = 5_000
 /** Looks again in case this replica came to lead since. */

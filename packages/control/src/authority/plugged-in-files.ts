@@ -40,8 +40,9 @@ export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): 
 }
 
 /**
- * Why `next` must not take the place of `current`; undefined where it may. Roots are added first and removed later, and
- * nobody signs whose root was not trusted before: else some proxies would already show what others do not know yet.
+ * Why `next` must not replace `current`; undefined if it may. Roots are added first and removed later, and an authority
+ * signs only after its root is trusted. Otherwise some proxies would already present certificates that others do not
+ * trust yet.
  */
 export function replacementFault(current: CertificateAuthority, next: CertificateAuthority): string | undefined {
   const before = fingerprintsOf(current)

@@ -21,7 +21,7 @@ export interface RootSettings {
   readonly names: AuthorityNames
   readonly trustDomain: string
   readonly rootLifetimeMs: number
-  /** What certificates live where nobody asks for more. */
+  /** The lifetime of certificates that ask for no other. */
   readonly defaultTtlMs: number
   readonly now: () => number
 }
@@ -29,7 +29,7 @@ export interface RootSettings {
 const CONFLICT = 409
 const MAX_ATTEMPTS = 8
 
-/** Nothing is wrong with the root but that its time is over: nobody trusts what it signs any more. */
+/** The root is fine, except that it has expired: certificates that it signs are not trusted any more. */
 export class EndedRootError extends AuthorityError {
   readonly secret: RootSecret
 
@@ -72,7 +72,7 @@ export async function fetchRootSecret({ client, names, now }: RootSettings): Pro
   if (read.ok) return { object, stored: read.stored }
   const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
   if (atAnyTime.ok) throw new EndedRootError({ object, stored: atAnyTime.stored }, names)
-  // Fails closed: whatever this is, it may be somebody's only copy of the mesh's root.
+  // Fail closed: whatever this is, it may be the only copy of the mesh's root.
   throw new AuthorityError("root-unusable", unreadable(names, read.message))
 }
 

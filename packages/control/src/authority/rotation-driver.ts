@@ -20,8 +20,8 @@ export interface RotationDriverOptions extends RootSettings {
   readonly clock: Clock
   readonly log: Log
   /**
-   * How long a replica has to lead, and a phase to last, before the ledger's word counts: right after a restart nobody
-   * is connected yet, and "all connected proxies" would be none of them.
+   * How long a replica has to lead, and a phase to last, before the ledger counts. Right after a restart no proxy is
+   * connected yet, so "all connected proxies" would mean none of them.
    */
   readonly settleMs: number
 }
@@ -29,7 +29,7 @@ export interface RotationDriverOptions extends RootSettings {
 const TICK_MS = 60_000
 /** Other replicas may sign with the old root until they have seen the change. */
 const REPLICA_LAG_MS = 10 * 60_000
-/** As long as nobody could mistake one fingerprint for another. */
+/** Long enough that two fingerprints cannot be mixed up. */
 const MIN_FINGERPRINT = 16
 
 export class RotationDriver {

@@ -50,7 +50,7 @@ export class SelfSigned implements KeySource {
   #keys: SigningKeys
   #unfollow: (() => void) | undefined
 
-  /** Waits for people where the root has ended: whoever starts us again and again would not bring it back. */
+  /** Waits for an operator if the root has expired: restarting again and again would not help. */
   static async open(options: SelfSignedOptions, secrets: Reflected<KubernetesObject>): Promise<SelfSigned> {
     let said = ""
     for (;;) {
@@ -172,7 +172,10 @@ export class SelfSigned implements KeySource {
       .catch((error: unknown) => log.error({}, messageOf(error)))
   }
 
-  /** Somebody deleted it. We have all of it, and the next start would otherwise make a root that nobody trusts. */
+  /**
+   * The Secret was deleted. We still have all of it, and without it the next start would create a root that no proxy
+   * trusts.
+   */
   #gone(): void {
     const { isLeader, log } = this.#options
     log.error({}, "the Secret with the mesh's root was deleted")
@@ -201,7 +204,7 @@ export class SelfSigned implements KeySource {
   }
 }
 
-/** Also resolves after a while: the change may have come just before anybody waited for it. */
+/** Also resolves after a while, because the change may have come just before this wait began. */
 function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
@@ -232,7 +235,7 @@ function keysOf({ state }: StoredRoot, now: number): SigningKeys {
   return { signer, server: serverOf(state, now) ?? signer, bundle: bundleOf(state), phase: state.phase }
 }
 
-/** Undefined where the old root has ended: then nobody trusts it any more, whoever was away. */
+/** Undefined if the old root has expired: then no proxy trusts it any more, also not one that was offline. */
 function serverOf(state: RotationState, now: number): CertificateAuthority | undefined {
   try {
     return new CertificateAuthority(servingKeys(state), now)

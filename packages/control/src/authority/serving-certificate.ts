@@ -111,7 +111,7 @@ export class ServingCertificate {
     const left = Math.max(0, this.#due - clock.now())
     this.#later(Math.min(left, LOOK_MS), () => {
       const now = clock.now()
-      // Also where the clock was ahead when it was made and is right now: nobody would believe it until then.
+      // Also if the clock was ahead when the certificate was made and is right now: it would be invalid until then.
       if (now >= this.#due || now < this.#from) this.#renew()
       else this.#lookLater()
     })

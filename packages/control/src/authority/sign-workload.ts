@@ -83,7 +83,7 @@ function podOf({ pod, podUid }: Caller): CertifiedPod | undefined {
 function isRevoked({ revocations }: SignContext, { proof, serial }: Caller, identity: string): boolean {
   if (revocations.hasIdentity(identity)) return true
   if (proof === "token") return false
-  // Fails closed: a certificate whose serial nobody told us cannot be held against the list.
+  // Fail closed: a certificate without a known serial number cannot be checked against the list.
   return serial === undefined || revocations.hasSerial(canonicalSerial(serial))
 }
 

@@ -11,7 +11,7 @@ export interface StoredRoot {
   readonly longestTtlMs: number
   /** When the last certificate of the old root ends, while there is an old root. */
   readonly lastOldExpiry: number
-  /** Fingerprints of roots that were ours: whoever missed a rotation recognises the new root by them. */
+  /** Fingerprints of former roots: a workload that missed a rotation recognises the new root by them. */
   readonly past: readonly string[]
 }
 
@@ -70,7 +70,7 @@ function readPhase(
   }
 }
 
-/** Makes an authority of the keys, which is how their faults are found. An old root may have ended meanwhile. */
+/** Creates an authority from the keys, which also validates them. An old root may have expired meanwhile. */
 function readKeys(data: ReadonlyMap<string, string>, which: keyof typeof FILES, now: number | undefined) {
   const [certificateFile, keyFile] = FILES[which]
   const certificate = data.get(certificateFile)

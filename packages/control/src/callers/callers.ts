@@ -12,7 +12,7 @@ const USER = /^system:serviceaccount:([^:]+):([^:]+)$/
 const POD_NAME = "authentication.kubernetes.io/pod-name"
 const POD_UID = "authentication.kubernetes.io/pod-uid"
 
-/** Undefined for a token that is not good, or was made for somebody else than us. */
+/** Undefined for a token that is invalid or has another audience. */
 export async function callerOfToken(
   client: KubernetesClient,
   { names, trustDomain }: MeshConfig,
@@ -25,7 +25,7 @@ export async function callerOfToken(
     spec: { token, audiences: [names.tokenAudience, invitationAudience(names)] },
   })
   const { authenticated, user, audiences } = objectOf(review.status)
-  // Fail closed: a server that knows no audiences says none, and then the token may have been made for anybody.
+  // Fail closed: a server that does not know audiences returns none, and then the token may be meant for any service.
   const accepted = listOf(audiences)
   const isInvitation = !accepted.includes(names.tokenAudience) && accepted.includes(invitationAudience(names))
   if (authenticated !== true || (!isInvitation && !accepted.includes(names.tokenAudience))) return undefined

@@ -34,7 +34,7 @@ export class Invitations {
   /** Before a certificate is signed. Undefined where it may be, and then never again by the same token. */
   async take({ invitation, namespace, pod }: Caller): Promise<Refusal | undefined> {
     if (invitation === undefined) return undefined
-    // Fail closed: whom it invites must be settled by whoever made it.
+    // Fail closed: the author of the invitation must choose the workload that it invites.
     if (pod === undefined) return { code: "PERMISSION_DENIED", message: "the invitation names no workload" }
     const { mesh, domain, rootNamespace } = this.#names
     const object: KubernetesObject = {

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto"
 import type { Caller } from "@merlon/xds/server"
 
 export interface RememberedReviewsOptions {
-  /** Undefined for a token that is not good. A throw means that nobody could say. */
+  /** Undefined for an invalid token. Throws if the review was not possible. */
   readonly review: (token: string) => Promise<Caller | undefined>
   /** Wall clock, in milliseconds: what a token's end is told by. */
   readonly now?: () => number
@@ -90,7 +90,7 @@ export class RememberedReviews {
   }
 }
 
-/** An invitation is good once; whoever shows it again is asked about again. */
+/** An invitation is valid once, so every use of it is reviewed again. */
 function isLasting({ invitation }: Caller): boolean {
   return invitation === undefined
 }

@@ -67,7 +67,7 @@ export class CombinedLedger implements ProxyLedger {
     return this.#silent.size === 0
   }
 
-  /** `namespace/name` of reports that nobody will renew any more: to be deleted by the replica that leads. */
+  /** `namespace/name` of reports that no replica renews any more. The leader deletes them. */
   get abandoned(): readonly string[] {
     const before = this.#scheduler.now() - ABANDONED_MS
     return [...this.#silent].filter(([, since]) => since <= before).map(([key]) => key)

@@ -13,7 +13,7 @@ export interface RouteClient {
 export interface RouteWatch {
   /** What the names yield now. Cheap: called after every `wake`. Its revision changes whenever its resources do. */
   snapshot(): Snapshot
-  /** What the client answered, for whoever counts it. */
+  /** The client's acknowledgement, for counting. */
   acknowledged?(revision: number): void
   rejected?(revision: number, message: string): void
   close(): void

@@ -95,7 +95,7 @@ export class Distribution implements ResourceSource {
   #watchProxy({ caller, node, wake }: StreamClient, names: "*" | ReadonlySet<string>): ProxyWatch {
     const permit = new ViewPermit(this.#permitOptions, caller, node)
     const first = permit.current()
-    // Fail closed: an empty view would admit everybody, so whoever may not watch gets an end instead.
+    // Fail closed: an empty view would allow every caller, so a watch without permission ends instead.
     if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller that may not`)
     const session = this.#options.proxies.connect(node.id, node.metadata)
     const watch = new ProxyWatch({ names, permit, first, wake, session, host: this.#host })

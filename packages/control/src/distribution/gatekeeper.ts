@@ -41,7 +41,7 @@ export class Gatekeeper {
       return denied(`the trust domain \`${trustDomain}\` is not \`${mesh.trustDomain}\`, which this mesh has`)
     }
     const identity = parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)
-    // Fail closed: whoever has no identity could not be revoked either.
+    // Fail closed: a caller without an identity could not be revoked either.
     if (identity === undefined) return denied("the caller has no identity in the mesh")
     const { revokedIdentities, revokedSerials } = trust.current
     if (revokedIdentities.includes(identity.uri)) return denied(`the identity \`${identity.uri}\` is revoked`)
@@ -64,7 +64,7 @@ export class Gatekeeper {
     if (namespace !== caller.namespace) {
       return denied(`the caller belongs to the namespace \`${caller.namespace}\` and may not have \`${id}\``)
     }
-    // Fail closed: whoever runs under a service account could otherwise have what any sibling enforces.
+    // Fail closed: otherwise a process with the service account could read what any Pod of that account enforces.
     if (caller.pod === undefined) {
       return denied(`the ${caller.proof} is bound to no pod; send a token that is bound to \`${id}\``)
     }
@@ -105,8 +105,8 @@ export class Gatekeeper {
   }
 
   /**
-   * A certificate proves another one only while something runs under its identity: or whoever once held a key of a
-   * workload, or of an account, that is gone could renew it for ever.
+   * A certificate renews another one only while a workload runs under its identity. Otherwise the former holder of a
+   * key could renew the identity of a deleted workload or account forever.
    */
   refuseRenewal(caller: Caller): Refusal | undefined {
     const { proof, namespace, serviceAccount, pod } = caller
@@ -126,7 +126,7 @@ function isOf({ podUid }: Caller, { uid }: MeshWorkload): boolean {
 
 function refuseCertificate({ proof, serial }: Caller, revoked: readonly string[]): Refusal | undefined {
   if (proof !== "certificate") return undefined
-  // Fail closed: a certificate whose serial nobody told us cannot be held against the list.
+  // Fail closed: a certificate without a known serial number cannot be checked against the list.
   if (serial === undefined) return denied("the certificate has no serial number that could be looked up")
   const canonical = canonicalSerial(serial)
   return revoked.includes(canonical) ? denied(`the certificate ${canonical} is revoked`) : undefined

@@ -49,7 +49,7 @@ export interface Presence {
   readonly captured?: { readonly type: string; readonly exposed: readonly number[] }
 }
 
-/** The replica that last said the Pod is ready; undefined where nobody says so. */
+/** The replica that last reported the Pod as ready; undefined if none did. */
 export function witnessOf(pod: KubernetesObject): string | undefined {
   const { status, message } = readyCondition(pod)
   return status === "True" && typeof message === "string" ? message.slice(WITNESS.length) : undefined
@@ -81,7 +81,8 @@ export function presencePatch(
     message,
     lastTransitionTime: before.status === wanted ? (before.lastTransitionTime ?? time) : time,
   }
-  // The gate keeps schedulers away, and the API server notes that as waiting; whoever enforces waits for nothing.
+  // The scheduling gate keeps schedulers away, and the API server reports the Pod as waiting. A proxy that enforces
+  // policies waits for nothing.
   const placed = { type: "PodScheduled", status: "True", reason: "Declared", lastTransitionTime: time }
   const written = [
     ...(gated ? ["Ready", "PodScheduled"] : ["Ready"]),

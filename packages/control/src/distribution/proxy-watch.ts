@@ -27,7 +27,7 @@ export interface ProxyWatchHost {
 
 type Resources = ReadonlyMap<string, VersionedResource>
 
-/** A stream has one response under way, seldom a second; more views than these nobody will answer for. */
+/** A stream has one response in flight, seldom a second. Beyond this many, older views will never be acknowledged. */
 const MAX_UNANSWERED = 16
 
 export class ProxyWatch {

@@ -27,7 +27,7 @@ export interface ReplicaReporterOptions {
   /** A DNS label, as the Pod's name. */
   readonly replica: string
   readonly ledger: ProxyLedger
-  /** With whom a report goes that nobody has taken away. */
+  /** Owners of a report, so that one that was left behind is garbage-collected with them. */
   readonly owners: Owners
   readonly onError: (error: unknown) => void
   readonly scheduler?: Scheduler

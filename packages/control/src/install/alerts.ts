@@ -10,7 +10,7 @@ import type { InstallValues } from "./values.js"
 
 export interface Alert {
   readonly name: string
-  /** `critical`: calls are or will soon be refused wrongly, or let through; `warning`: by the end of the day. */
+  /** `critical`: calls are, or soon will be, wrongly denied or allowed; `warning`: fix it by the end of the day. */
   readonly severity: "critical" | "warning"
   readonly expression: string
   readonly for: string

@@ -16,7 +16,10 @@ export interface ApiServiceAddress {
   readonly port: number
 }
 
-/** `owners`: with whom it goes. Left behind, a group that nobody answers for would keep namespaces from being deleted. */
+/**
+ * `owners`: deleted together with them. If an API group without a server were left behind, no namespace could be
+ * deleted.
+ */
 export function apiService(
   names: MeshNames,
   service: ApiServiceAddress,

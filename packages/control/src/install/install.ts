@@ -119,7 +119,9 @@ export async function installAnswers(
   return register({ namespace, name, port: Number(port) || 443 })
 }
 
-/** Where nobody will answer: a cluster that sends people to no one lets no namespace of anybody's end. */
+/**
+ * Removes the APIService when no server is left: while an API is unavailable, Kubernetes deletes no namespace at all.
+ */
 export function withdrawAnswers({ client, names }: Pick<InstallOptions, "client" | "names">): Promise<boolean> {
   return client.delete(API_SERVICES, apiServiceName(names))
 }

@@ -22,7 +22,7 @@ export type WebhookAddress =
 export interface WebhookOptions {
   readonly names: MeshNames
   readonly address: WebhookAddress
-  /** PEM of who vouches for our serving certificate; whoever installs does not know it, and a replica fills it in. */
+  /** PEM of the authority of our serving certificate. An installer does not know it, and a replica fills it in. */
   readonly caBundle?: string
   /** The path to register in place of the plain one, which only a replica knows. */
   readonly pathOf?: (path: string) => string
@@ -103,7 +103,10 @@ function validation(options: WebhookOptions) {
 const ENFORCED: ReadonlySet<string> = new Set(KINDS.map(({ kind }) => kind).filter(isSecurityKind))
 const NOT_WITH_ITS_NAMESPACE = `request.operation != "DELETE" || request.userInfo.username != "${NAMESPACE_CONTROLLER}"`
 
-/** Of one ConfigMap. Ours are written there too, so nobody waits for us: what slips through is told by an Event. */
+/**
+ * For one ConfigMap. Its writes do not wait for this webhook, since the control plane writes it too; an Event reports
+ * invalid lines.
+ */
 function revocations(options: WebhookOptions) {
   const { namespace, revocationsConfigMap } = authorityNames(options.names)
   return {
@@ -193,7 +196,7 @@ function common({ address, caBundle, pathOf }: WebhookOptions, plain: string) {
   return {
     admissionReviewVersions: ["v1"],
     sideEffects: "None",
-    // A policy nobody checked must not be stored, and a pod must not start without its gate.
+    // A policy must not be stored unchecked, and a Pod must not start without its proxy.
     failurePolicy: "Fail",
     matchPolicy: "Equivalent",
     timeoutSeconds: TIMEOUT_SECONDS,

@@ -132,7 +132,7 @@ export class FetchedIssuer {
 
   #succeeded({ jwks, keySet, lifetime }: FetchedKeySet & { readonly ok: true }, known: boolean): void {
     const fetchedAt = this.#around.clock.now()
-    // The same keys in another spelling keep their old one, so that nobody is sent what he has.
+    // The same keys in another spelling keep the old text, so that no proxy is sent keys that it has already.
     this.#good =
       known && this.#good !== undefined
         ? { ...this.#good, fetchedAt }
@@ -157,7 +157,7 @@ export class FetchedIssuer {
   }
 }
 
-/** Keys that somebody kept for us, read as if they came from the issuer itself: undefined where they are unusable. */
+/** Reads stored keys as if they came from the issuer itself; undefined if they are unusable. */
 export function goodKeys(jwks: string, fetchedAt: number): GoodKeys | undefined {
   const result = parseKeySet(jwks)
   if (!result.ok) return undefined

@@ -80,7 +80,7 @@ async function exchange(client: Client, url: URL, signal: AbortSignal): Promise<
     signal,
   })
   const refused = refusedAnswer(url, statusCode, headers)
-  // An error that comes once nobody reads any more has nobody to tell.
+  // An error after the last read has no receiver.
   body.on("error", () => undefined)
   if (refused !== undefined) {
     body.destroy()

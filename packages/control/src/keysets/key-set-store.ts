@@ -63,7 +63,7 @@ export class FetchedKeySets implements KeySets {
       kept => {
         if (kept !== undefined) this.#adopt(kept)
       },
-      // Without them we start as if there never were any; whoever loads them says why it failed.
+      // Without them we start as if there were none. The loader reports why it failed.
       () => undefined,
     )
   }
@@ -95,7 +95,10 @@ export class FetchedKeySets implements KeySets {
     this.#forgetPersisted()
   }
 
-  /** Those that have or once had keys: a namespace's new issuers that answer nobody do not push out its old ones. */
+  /**
+   * Puts issuers that have or had keys first: a namespace's new issuers that never respond must not displace its old
+   * ones.
+   */
   #provenFirst(ids: readonly string[]): string[] {
     const isProven = (id: string): boolean => this.#persisted.has(id) || this.#issuers.get(id)?.state.jwks !== undefined
     return [...ids.filter(isProven), ...ids.filter(id => !isProven(id))]
@@ -114,7 +117,7 @@ export class FetchedKeySets implements KeySets {
     for (const [id, { good }] of this.#issuers) if (good !== undefined) yield [id, good]
   }
 
-  /** Ids that rules need now, with keys or without; undefined as long as nobody has said. */
+  /** Ids that rules need now, with or without keys; undefined until this is known. */
   get needed(): ReadonlySet<string> | undefined {
     return this.#needed ? new Set(this.#issuers.keys()) : undefined
   }

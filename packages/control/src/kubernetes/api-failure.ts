@@ -21,7 +21,7 @@ export function statusError(code: number, body: unknown, text = ""): ApiError {
   )
 }
 
-/** A page is not for whoever reads a line, and comes of what stands in front of the API. */
+/** An HTML page does not fit into a one-line message, and comes from a proxy in front of the API. */
 function textSaid(text: string): string {
   if (!/^\s*<(!doctype|html|head|body)\b/i.test(text)) return `: ${text.slice(0, 200).trim() || "no text"}`
   const title = /<title>\s*([^<]{1,100})/i.exec(text)?.[1]?.trim() ?? ""

@@ -14,7 +14,7 @@ const NO_FATE: Fate = { before: 0, after: 0, fault: "none" }
 /** One Lease in memory, with the resource versions of a real server; a request may be slow, lost, or lose its answer. */
 class LeaseServer {
   lease: KubernetesObject | undefined
-  /** How often somebody looked. */
+  /** Number of reads. */
   read = 0
   #version = 0
 

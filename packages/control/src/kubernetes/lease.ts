@@ -12,9 +12,9 @@ export interface LeaseOptions {
   readonly client: KubernetesClient
   readonly namespace: string
   readonly name: string
-  /** Must be nobody else's, not even of this program's earlier run. */
+  /** Must be unique, also among earlier runs of this program. */
   readonly identity: string
-  /** Whether the holder of this name can be known to run no more; nobody is, where absent. */
+  /** Whether the holder of this name is known to have stopped; if absent, no holder is. */
   readonly isOver?: (holder: string) => boolean
   /** How long others wait for a sign of life. */
   readonly durationMs?: number
@@ -123,7 +123,7 @@ export class LeaderElection {
     }
     const holder = found.spec?.holderIdentity ?? ""
     if (holder !== identity && holder !== "" && !this.#expired(found) && !isOver(holder)) {
-      // Whatever we believed: somebody else holds it.
+      // Whatever we believed: another replica holds it.
       this.#leadUntil(Number.NEGATIVE_INFINITY)
       return
     }
@@ -131,8 +131,9 @@ export class LeaderElection {
   }
 
   /**
-   * Whether it is still as we left it, and so renewed by one request: a control plane at rest does hardly anything else.
-   * INVARIANT: the server takes it only under the version that we left, so whoever has touched it since is not overwritten.
+   * Whether the Lease is still as we left it, so that one request renews it: an idle control plane does hardly anything
+   * else. INVARIANT: the server accepts the write only for the version that we left, so a change by another client is
+   * never overwritten.
    */
   async #renewAsLeft(): Promise<boolean> {
     const mine = this.#mine
@@ -146,7 +147,9 @@ export class LeaderElection {
     }
   }
 
-  /** False where somebody was faster. The moment before sending is what counts: others can have seen the renewal no earlier. */
+  /**
+   * False if another replica was faster. The time before sending counts: others cannot have seen the renewal earlier.
+   */
   async #write(send: () => Promise<Lease>): Promise<boolean> {
     const sent = this.#time.monotonic()
     try {

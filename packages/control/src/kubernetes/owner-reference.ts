@@ -37,8 +37,8 @@ export async function roleAsOwner(
 export type Owners = () => Promise<readonly OwnerReference[]>
 
 /**
- * The same for whoever writes for as long as we run. Once the role is gone it is still named: the collector takes what names an
- * owner that there is no more, so that even what is written in our last moments does not stay.
+ * The same for components that write for as long as we run. After the role is deleted it is still named as owner: the
+ * garbage collector deletes objects whose owner is gone, so nothing that is written in our last moments stays.
  */
 export function roleAsOwnerToTheEnd(client: Pick<KubernetesClient, "get">, name: string): Owners {
   let last: readonly OwnerReference[] = []

@@ -17,7 +17,7 @@ export function passingApi(connection: Connection, userAgent: string): PassingAp
   return { send: (request, signal) => transport.pass(request, signal), close: () => transport.close() }
 }
 
-/** The same server, for the bearer of a token and nobody else. */
+/** The same server, with the permissions of this token only. */
 export function withToken(connection: Connection, token: string): Connection {
   return {
     ...connection,

@@ -32,7 +32,7 @@ export interface Api {
   close(): Promise<void>
 }
 
-/** As somebody else wrote it, for whom it is sent. */
+/** A request that is forwarded for another client, unchanged. */
 export interface PassedRequest {
   readonly method: string
   readonly path: string
@@ -98,7 +98,7 @@ export class Transport implements Api {
       try {
         yield* watchLines(body)
       } finally {
-        // Also where the consumer leaves early. A destroyed body reports that as an error nobody waits for.
+        // Also if the consumer leaves early. A destroyed body emits an error that has no listener.
         body.on("error", () => {})
         body.destroy()
       }
@@ -120,7 +120,8 @@ export class Transport implements Api {
       signal,
     )
     if (answer.statusCode === 401) this.#connection.refused()
-    // Whoever lets go of the answer before its end is told so by an event, and one that nobody hears would end the process.
+    // A consumer that leaves before the end of the response causes an error event, and without a listener that would
+    // end the process.
     answer.on("error", () => undefined)
     return {
       status: statusOf(answer),

@@ -18,7 +18,7 @@ export interface IssuerKeys {
   readonly failing: boolean
 }
 
-/** What is looked up when somebody asks, instead of being kept up to date. */
+/** Values that are looked up on each scrape instead of being kept up to date. */
 export interface MetricSources {
   readonly connectedProxies: () => number
   readonly overdueProxies: () => number
@@ -206,7 +206,7 @@ export class ControlMetrics {
     return listed
   }
 
-  /** By type. What happens thousands of times at once is only added up; the counter says it when somebody asks. */
+  /** By type. Frequent events are only added up here; the counter reads the sums on each scrape. */
   #sums(name: string, help: string): Map<PushType, number> {
     const sums = new Map<PushType, number>()
     new Counter({

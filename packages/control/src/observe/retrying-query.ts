@@ -14,7 +14,7 @@ export class RetryingQuery {
     this.#clock = clock
   }
 
-  /** `question` is undefined where nobody wants to know any more. */
+  /** `question` is undefined if the answer is not needed any more. */
   ask<T>(
     question: () => Promise<T> | undefined,
     answered: (answer: T) => void,

@@ -16,7 +16,7 @@ export interface ControlTracer {
 
 export interface Tracing {
   readonly tracer: ControlTracer
-  /** Sends what is left; gives up after a moment where nobody takes it. */
+  /** Sends the remaining spans; gives up after a moment if no collector takes them. */
   readonly stop: () => Promise<void>
 }
 

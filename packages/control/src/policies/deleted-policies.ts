@@ -44,7 +44,7 @@ export class DeletedPolicies {
     const stored = policies.items.get(key)
     if (stored === undefined) return
     const { kind, namespace, name } = stored
-    // Whom nobody runs, nobody can open: no need to ask.
+    // A policy that selects no workload protects none, so there is nothing to ask.
     if (this.#selected(stored).length === 0) {
       policies.delete(kind, namespace, name)
       return
@@ -73,7 +73,7 @@ export class DeletedPolicies {
       staysFor => {
         if (asked !== undefined) this.#settled(key, asked, staysFor)
       },
-      // Fail closed: as long as nobody says that it was meant, it stays in force.
+      // Fail closed: it stays in force until the deletion is known to be intended.
       error =>
         this.#options.warn(
           `why \`${key}\` was deleted cannot be found out yet, so it stays in force: ${String(error)}`,

@@ -58,7 +58,7 @@ export class DeletedServices {
         const isGoing = found === undefined || found.metadata.deletionTimestamp !== undefined
         if (!isGoing && this.#departing.get(key) === departing) this.#forget(departing)
       },
-      // Fail closed: as long as nobody says that it was meant, policies that name it stay in force.
+      // Fail closed: policies that name it stay in force until the deletion is known to be intended.
       error => warn(`why the Service \`${key}\` was deleted cannot be found out yet, so it stays: ${String(error)}`),
     )
   }

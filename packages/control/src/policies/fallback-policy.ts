@@ -30,7 +30,7 @@ export function fallbackPolicy(
   return document?.kind === kind ? document : undefined
 }
 
-/** Its x is the SHA-256 of "merlon: nobody has this key 0", so nobody can know the private half. */
+/** Its x is the SHA-256 of "merlon: nobody has this key 0", so the private half cannot be known. */
 export const NOBODYS_KEY = JSON.stringify({
   keys: [
     {
@@ -42,7 +42,7 @@ export const NOBODYS_KEY = JSON.stringify({
   ],
 })
 
-/** More than that are refused, and with them the fallback. */
+/** A policy with more targets is invalid, and so would be the fallback. */
 const MAX_TARGETS = 16
 
 type Closed = (spec: { readonly [field: string]: unknown }) => object | undefined

@@ -25,8 +25,8 @@ export function readPolicy<K extends Kind>(
   if (document !== undefined && isOfKind(document, kind)) {
     return { ...known, written: document, faults: [], inForce: document, isFallback: false }
   }
-  // Fail closed: without the last good version a refusal would turn into an admission. Another object of the same name
-  // is no version of it: whoever deleted the old one meant it.
+  // Fail closed: without the last good version a denial would turn into an admission. A new object with the same name
+  // is not a version of it: the old one was deleted on purpose.
   const isVersion = before !== undefined && before.object.metadata.uid === object.metadata.uid
   if (isVersion && !before.isFallback && before.inForce !== undefined) {
     return { ...known, written: undefined, faults, inForce: before.inForce, isFallback: false }

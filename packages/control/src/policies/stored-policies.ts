@@ -53,7 +53,7 @@ export class StoredPolicies implements PolicySource {
     this.#tell({ before, after: undefined })
   }
 
-  /** Stored no more, and in force all the same: for everybody until it is known for whom, then for those alone. */
+  /** Deleted but still in force: for all workloads until it is known which ones need it, then for those only. */
   keepDeleted(kind: Kind, namespace: string, name: string, staysFor: ReadonlySet<string> | undefined): void {
     const before = this.#items.get(policyKey(kind, namespace, name))
     if (before === undefined) return

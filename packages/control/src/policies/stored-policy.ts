@@ -9,7 +9,7 @@ export type OfKind<K extends Kind> = Extract<PolicyDocument, { readonly kind: K 
 export type SecurityKind = Exclude<Kind, "MeshService" | "PolicyInvariant">
 export type SecurityPolicy = OfKind<SecurityKind>
 
-/** What proxies enforce. Routes are for callers, and an invariant is for whoever changes policies. */
+/** Kinds that proxies enforce. Routes are for callers, and invariants check changes to policies. */
 export function isSecurityPolicy(document: PolicyDocument): document is SecurityPolicy {
   return isSecurityKind(document.kind)
 }
@@ -39,7 +39,7 @@ export interface StoredPolicy<K extends Kind = Kind> {
    * for as long as it means the same. Undefined where it would change no outcome.
    */
   readonly inForce: OfKind<K> | undefined
-  /** Whether `inForce` is a fallback policy, which nobody wrote. */
+  /** Whether `inForce` is a fallback policy, which no user wrote. */
   readonly isFallback: boolean
   /**
    * Of one that was deleted along with its namespace or owner: the workloads, by uid, that still run and for which it

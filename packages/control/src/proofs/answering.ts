@@ -51,7 +51,7 @@ export class Answering {
   /** `isEnded` is asked at least every few milliseconds. */
   answer<Q extends Question>(question: Q, isEnded: () => boolean): Answer<Q>
   answer(question: Question, isEnded: () => boolean): Answer<Question> {
-    // The budget's clock stands still until somebody ends the question.
+    // The clock of the budget stands still until the question is cancelled.
     const limits: Limits = { steps: STEPS, deadline: 0, now: () => (isEnded() ? 1 : 0) }
     if (question.ask === "holds") return this.#holds(question.key, limits)
     if (question.ask === "people") return this.#asked(question, limits, isEnded)
@@ -117,7 +117,8 @@ export class Answering {
     const key = keyOf(document)
     const { namespace: own } = document.metadata
     const { rootNamespace } = this.#mesh.names
-    // A policy of a namespace meets those of its own and of the root alone, so that nobody else's number silences this.
+    // A policy of a namespace meets only those of its namespace and of the root, so the policies of others cannot
+    // silence this.
     const meets = (namespace: string): boolean => own === rootNamespace || namespace === own
     const others = [...this.#documents.values()].filter(
       one => keyOf(one) !== key && (meets(one.metadata.namespace) || one.metadata.namespace === rootNamespace),

@@ -65,7 +65,7 @@ export class ClusterNews {
   }
 }
 
-/** Whether only finalizers keep it: it is in force and may be gone at any moment, without anybody being asked again. */
+/** Whether only finalizers keep it: it is in force, and may be gone at any moment without another review. */
 function isLeaving(stored: StoredPolicy | undefined): boolean {
   return stored?.object.metadata.deletionTimestamp !== undefined
 }

@@ -166,7 +166,7 @@ it("works with a thread", async () => {
     mesh: MESH,
     policies,
     directory: registry,
-    // Time stands still: on a busy machine too, nobody gives up.
+    // Time stands still, so that no question times out, also on a busy machine.
     clock: new ManualClock(),
     start: ended => startThread({ mesh: MESH, ended }),
   })

@@ -37,7 +37,7 @@ export type ProofOutcome = "answered" | "not_decided" | "failed" | "killed"
 
 export interface ProverOptions extends NewsSources {
   readonly mesh: MeshConfig
-  /** How long somebody who applies a policy waits, at most, in milliseconds. */
+  /** How long a client that applies a policy waits, at most, in milliseconds. */
   readonly budgetMs: number
   /** Starts a thread that ends the question whose number is put there. */
   readonly start: (ended: SharedArrayBuffer) => Thread
@@ -59,13 +59,13 @@ export interface NotDecided {
  */
 const ROOT_BUDGETS = 10
 const ROOT_MOST_MS = 5_000
-/** A proof for a status is nobody's to wait for, so it may take longer. */
+/** No client waits for the proof of a status, so it may take longer. */
 const HOLDS_BUDGET_MS = 1_000
-/** Of the time somebody waits: to say what was found by then. */
+/** Reserved from the client's waiting time, to report what was found by then. */
 const FINISH_MS = 30
 /** Somebody who asks may wait for others; what the answer itself may take is the same as for a review. */
 const PEOPLE_WAIT_MS = 5_000
-/** What everybody gets, whoever else waits. */
+/** What every question gets, however many others wait. */
 const TURN_MS = 60
 /** A thread that was told to come to an end and has not by then never will. */
 const GRACE_MS = 5_000
@@ -132,18 +132,18 @@ export class Prover {
     return this.#ask(question, namespace, budgetMs, budgetMs - FINISH_MS)
   }
 
-  /** Of the API; whoever asks has a share and a turn of their own. */
+  /** For the API. Each user has a share and a queue slot of their own. */
   ask(question: PeopleQuestion, user: string): Promise<PeopleAnswer | NotDecided> {
     return this.#ask(question, `user/${user}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }
 
-  /** For a status, so nobody waits for it. */
+  /** For a status, so no client waits for it. */
   holds(question: HoldsQuestion, namespace: string): Promise<Holds | NotDecided> {
-    // No namespace is called like this: whoever waits in the same one goes first too.
+    // No namespace has such a name, so questions of clients go first, also those of the same namespace.
     return this.#ask(question, `status/${namespace}`, Number.POSITIVE_INFINITY, HOLDS_BUDGET_MS)
   }
 
-  /** For the history, so nobody waits for it; of a share of its own, so that no review has less time because of it. */
+  /** For the history, so no client waits for it. It has a share of its own, so that it takes no time from reviews. */
   effect(question: EffectQuestion, namespace: string): Promise<ChangeEffect | NotDecided> {
     return this.#ask(question, `history/${namespace}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }

@@ -43,7 +43,7 @@ export interface EffectQuestion {
   readonly after: PolicyDocument | undefined
 }
 
-/** What somebody asks by the API: read and found to make sense before it comes here. */
+/** A question from the API, read and validated before it comes here. */
 export interface PeopleQuestion {
   readonly ask: "people"
   readonly what: "explanations" | "diffs" | "callers" | "reach" | "analyses" | "suggestions"

@@ -15,7 +15,7 @@ import { podOf } from "./testing/objects.js"
 const names = meshNames()
 const { domain } = names
 
-/** What somebody may write where something else belongs. */
+/** Values of the wrong type that a client may write. */
 const odd = fc.constantFrom<unknown>(null, 7, "text", [], {}, [null], ["text"], { name: 1 })
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
   fc.oneof(

@@ -19,7 +19,7 @@ export interface MeshServiceEntry {
   readonly name: string
   /** `<name>.<namespace>.svc.<cluster domain>`. */
   readonly host: string
-  /** Undefined for a Service without one, whose endpoints nobody can tell from labels. */
+  /** Undefined for a Service without a selector, whose endpoints do not follow from labels. */
   readonly selector: { readonly [key: string]: string } | undefined
   readonly ports: readonly ServicePort[]
   /** Its cluster IPs, the primary one first; none for a headless Service. */

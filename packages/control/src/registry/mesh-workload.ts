@@ -23,7 +23,7 @@ export interface MeshWorkload extends Workload {
   readonly owners: readonly string[]
   /** Whether an xserver stands in front of it. Policies select it either way; only a proxied one enforces them. */
   readonly proxied: boolean
-  /** What lets somebody past that xserver, in one phrase; undefined where nothing does. */
+  /** What can bypass that xserver, in one phrase; undefined if nothing can. */
   readonly bypass: string | undefined
   /** In the order of the Pod's containers: `listen` is 15080 for the first. */
   readonly ports: readonly WorkloadPort[]

@@ -67,7 +67,7 @@ export function isReady(pod: KubernetesObject): boolean {
   return readyCondition(pod) !== undefined
 }
 
-/** In milliseconds of the wall clock; undefined where it is not ready, or nobody says since when. */
+/** In milliseconds of the wall clock; undefined if the Pod is not ready, or its status does not say since when. */
 export function readySince(pod: KubernetesObject): number | undefined {
   const since = Date.parse(textOf(readyCondition(pod)?.lastTransitionTime) ?? "")
   return Number.isNaN(since) ? undefined : since

@@ -10,7 +10,7 @@ import { ascending } from "./udp.js"
 
 export interface ServiceFacts {
   readonly entry: MeshServiceEntry
-  /** Milliseconds since the epoch; the newest where nobody says. */
+  /** Milliseconds since the epoch; counts as the newest if unknown. */
   readonly created: number
   /** In the order of the entry's ports: what they say they speak, and how explicitly. */
   readonly protocols: readonly { readonly declared: DeclaredProtocol | undefined; readonly explicit: boolean }[]
@@ -55,7 +55,7 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
       namespace,
       name: metadata.name,
       host: serviceHost(metadata.name, namespace, clusterDomain),
-      // Kubernetes: no selector, or one without labels, selects nothing; the endpoints are somebody else's to say.
+      // Kubernetes: no selector, or one without labels, selects nothing; another program manages the endpoints.
       selector: Object.keys(labels).length === 0 ? undefined : labels,
       ports,
       addresses: addressesOf(clusterIP, clusterIPs),

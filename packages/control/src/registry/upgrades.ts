@@ -12,7 +12,7 @@ export function upgradesAnnotation({ domain }: MeshNames): string {
 
 /** RFC 9110 section 7.8: a token, and after a slash another. */
 const PROTOCOL = /^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,64}(?:\/[-!#$%&'*+.^_`|~0-9A-Za-z]{1,64})?$/
-/** Requests would come through these that nobody judges, so xserver never switches to them. */
+/** Requests inside these protocols would bypass the policies, so xserver never upgrades to them. */
 const NEVER = /^(?:h2c?|http|tls)(?:$|\/)/i
 const MOST_PROTOCOLS = 32
 

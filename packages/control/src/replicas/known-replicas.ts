@@ -27,7 +27,7 @@ export interface KnownReplicasOptions {
   readonly time?: Pick<Time, "monotonic">
 }
 
-/** Far beyond what a mesh needs: whoever may write Leases cannot have us call without end. */
+/** Far beyond what a mesh needs. It bounds how many addresses a writer of Leases can make us call. */
 const MOST = 32
 
 export class KnownReplicas {
@@ -55,7 +55,7 @@ export class KnownReplicas {
     return this.#others
   }
 
-  /** Names of Leases that nobody will renew: to be deleted by the replica that leads. */
+  /** Names of Leases that no replica renews any more. The leader deletes them. */
   get abandoned(): readonly string[] {
     const before = this.#time.monotonic() - LEASE_MS
     return [...this.#options.leases.items].flatMap(([key, lease]) => {

@@ -16,7 +16,7 @@ export interface ReplicaBeaconOptions {
   readonly holder: string
   /** `HOST:PORT`. */
   readonly address: string
-  /** With whom a Lease goes that nobody has taken away. */
+  /** Owners of the Lease, so that one that was left behind is garbage-collected with them. */
   readonly owners: Owners
   readonly warn: (message: string, error: unknown) => void
   readonly time?: Time

@@ -94,7 +94,7 @@ export class ReplicaCaller {
       asked.setTimeout(quietMs, () => asked.destroy(new Error(`it said nothing for ${quietMs / 1_000} s`)))
       asked.once("response", resolve)
       asked.once("error", reject)
-      // Alone after an answer that Node tells nobody of, such as a switch of protocols.
+      // The only event after a response that Node does not report, such as a protocol upgrade.
       asked.once("close", () => reject(new Error("it ended without an answer")))
       asked.end()
     })

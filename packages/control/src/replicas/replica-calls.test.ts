@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions between two replicas, over real sockets and TLS: who is answered, who is believed, and for how long and how much
-// anybody is listened to.
+// Questions between two replicas, over real sockets and TLS: who gets an answer, who is trusted, and the limits on time
+// and size.
 
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
@@ -108,7 +108,9 @@ describe("who asks must be a control plane of this mesh", () => {
 describe("strangers at the port of replicas", () => {
   const workload = root.credentials("spiffe://cluster.local/ns/foo/sa/web")
 
-  /** Writes bytes as somebody with these credentials; the status and whether it ends the connection. */
+  /**
+   * Sends bytes as a client with these credentials; returns the status and whether the server closes the connection.
+   */
   async function told(port: number, bytes: string, { certificate, key }: Partial<ReplicaCredentials>): Promise<string> {
     const own = certificate === undefined || key === undefined ? {} : { cert: certificate, key }
     const socket = connect({

@@ -31,8 +31,8 @@ export interface ReplicaIdentity {
   /** As a SPIFFE ID. */
   readonly uri: string
   /**
-   * A workload of the same account could get a certificate with the same URI. None of a workload has a DNS name, so that this one
-   * proves that whoever has the signing key has made it for itself.
+   * A workload of the same account could get a certificate with the same URI. Workload certificates have no DNS name,
+   * so this one proves that the holder of the signing key made the certificate for itself.
    */
   readonly dnsName: string
 }

@@ -60,7 +60,7 @@ export class ReplicaServer {
     )
     limitConnections(this.#server)
     this.#server.on("clientError", (_, socket) => socket.destroy())
-    // Scanners and strangers; nobody is served by hearing of them.
+    // Scanners and unknown clients; logging them helps no operator.
     this.#server.on("tlsClientError", () => {})
   }
 
@@ -76,7 +76,7 @@ export class ReplicaServer {
     })
   }
 
-  /** Whom we trust or who we are is another: everybody shows themselves again. */
+  /** Our trust bundle or our certificate changed, so every peer has to authenticate again. */
   credentialsChanged(): void {
     this.#server.setSecureContext(this.#tls())
     this.#server.closeAllConnections()

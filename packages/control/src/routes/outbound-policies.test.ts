@@ -158,7 +158,7 @@ describe("addresses that demand mutual TLS", () => {
       [],
     ],
   ])("are: %s", (_, change, expected) => {
-    // Once as it was found by somebody who comes afterwards, once by a watch that stood before.
+    // Once as a new watch sees it, once as a watch sees it that began before the change.
     const after = world()
     change(after)
     expect(after.policyOf().mtls).toEqual([...expected].sort())

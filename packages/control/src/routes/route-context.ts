@@ -24,7 +24,7 @@ export function scopeOf({ mesh, clusterDomain }: Pick<RouteContext, "mesh" | "cl
   return { clusterDomain, rootNamespace: mesh.names.rootNamespace }
 }
 
-/** The host that a spelling means for whoever writes it in a namespace. */
+/** The host that a spelling means in a policy of this namespace. */
 export function canonicalHost(text: string, namespace: string, { directory, clusterDomain }: RouteContext): string {
   const candidates = hostCandidates(text, namespace, clusterDomain)
   if (candidates.length === 1) return candidates[0]

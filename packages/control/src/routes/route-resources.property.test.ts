@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever changes in whatever order: those who watched all the time see what somebody sees who comes afterwards, and
-// whoever sees something else than before was woken for it.
+// For changes in any order: a watch that saw all of them ends with the same resources as a new watch, and every watch
+// whose resources changed was notified.
 
 import type { MeshService, PeerAuthentication } from "@merlon/policy/resources"
 import { CLUSTER, ENDPOINTS, HOST_ROUTES, LISTENER, loadRouteEncoders, ROUTE_CONFIGURATION } from "@merlon/xds"

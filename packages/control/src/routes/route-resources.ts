@@ -40,7 +40,7 @@ const ALLOW_ANY: OutboundModes = { modeOf: () => "ALLOW_ANY", onChange: () => ()
 
 type Watch = StreamWatch<Entry>
 
-/** Only while somebody of the namespace watches everything. */
+/** Kept only while a proxy of the namespace watches everything. */
 interface Wildcards {
   readonly catalog: RouteCatalog
   readonly watches: Map<Watch, string>
@@ -172,7 +172,7 @@ export class MeshRoutes implements RouteResources {
     for (const watch of woken) watch.wake()
   }
 
-  /** Makes again what the changes so far touch. INVARIANT: nobody is woken here; readers call it too. */
+  /** Recomputes what the changes so far affect. INVARIANT: notifies no watch; readers call it too. */
   #settle(): void {
     if (this.#dirty.size === 0) return
     const hosts = [...this.#dirty, ...(this.#policies.settle() ? [OUTBOUND_POLICY] : [])]

@@ -4,7 +4,7 @@
 import type { Snapshot, VersionedResource } from "@merlon/xds/server"
 import type { RouteWatch } from "../distribution/delegate.js"
 
-/** A resource that somebody watches. */
+/** A resource with at least one watch. */
 export interface WatchedResource {
   readonly name: string
   readonly resource: VersionedResource | undefined

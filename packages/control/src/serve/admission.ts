@@ -124,8 +124,9 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
     isLeader,
     warn: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })
-  // The first time by everybody: nobody may lead yet, and policies must not be stored unseen until somebody does. A path without a
-  // secret is an older version's, whose replicas know no other: there only the leader registers.
+  // On the first start every replica registers: there may be no leader yet, and until there is one, policies must not
+  // be stored unchecked. A path without a secret is from an older version, whose replicas know no other; there only the
+  // leader registers.
   if ((await caller.registeredPaths()).has(VALIDATE_PATH)) lookAgain()
   else await install()
   return {

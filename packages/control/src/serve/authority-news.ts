@@ -60,7 +60,7 @@ export class AuthorityNews {
     this.#tellOfRevocations("RevocationApplied", message)
   }
 
-  /** Each replica has logged it already; whoever leads says it where the list is looked at. */
+  /** Each replica has logged it already; the leader also reports it as an Event on the list. */
   #lookAtRevocations(): void {
     const unreadable = this.#options.authority.revocationFaults.map(({ message }) => message)
     const said = JSON.stringify(unreadable)

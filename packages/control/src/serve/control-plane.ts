@@ -63,7 +63,7 @@ export class ControlPlane {
     }
   }
 
-  /** In the opposite order of starting: whoever listens ends before what it tells of. */
+  /** In the reverse order of starting: listeners stop before the components that notify them. */
   stop(): Promise<void> {
     this.#stopping ??= this.#closers.closeAll()
     return this.#stopping

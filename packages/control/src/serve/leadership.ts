@@ -6,10 +6,10 @@ import { componentNames } from "../install/component-names.js"
 import { LeaderElection } from "../kubernetes/lease.js"
 import type { ControlPlaneOptions } from "../options.js"
 
-/** Begins the identity of a replica that has the cluster inside of it: nobody else can be its earlier run. */
+/** Prefix of the identity of a replica that runs the embedded cluster: no other process can be its earlier run. */
 const WITH_CLUSTER = "embedded/"
 
-/** Of this run: nobody else's, not even of an earlier one. */
+/** Unique for this run; not even an earlier run has the same name. */
 export function holderName({ replica, hasCluster }: ControlPlaneOptions): string {
   return `${hasCluster ? WITH_CLUSTER : ""}${replica}-${process.pid}-${Date.now().toString(36)}`
 }

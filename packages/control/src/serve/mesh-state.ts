@@ -84,7 +84,7 @@ export async function startMeshState(options: MeshStateOptions): Promise<MeshSta
     trust,
     encode: encodeProxyResource,
   })
-  // Without the keys of an earlier life the first views would have valid tokens refused.
+  // Without the stored key sets, the first views would make proxies reject valid tokens.
   let stopped = false
   const going = policiesFeed.synced.then(() => goingNamespaces(client, logger))
   const complete = Promise.all([going, registryFeed.synced, reflectors.namespaces.synced, keySets.loaded]).then(

@@ -15,9 +15,9 @@ export interface Leaving {
 
 export function isAnsweredFor({ options, pods, isLeader }: Leaving): boolean {
   const { mesh, replica, webhooks, hasCluster } = options
-  // It ends with us, and whoever starts it again registers anew.
+  // The cluster stops with us, and the next start registers again.
   if (hasCluster) return true
-  // What is registered is the address of who leads, and of nobody else.
+  // Only the address of the leader is registered.
   if ("url" in webhooks) return !isLeader()
   const { rootNamespace } = mesh.names
   const { controlPlane } = componentNames(mesh.names)

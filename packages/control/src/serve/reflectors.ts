@@ -84,7 +84,7 @@ export function startReflectors(
       MeshService: follow("MeshService", types.MeshService),
     },
     secrets: follow("Secret", SECRETS, { namespace }),
-    // Histories are large, and read when somebody asks.
+    // Histories are large, and read on demand.
     configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace, labelSelector: `!${historyLabel(names)}` }),
     reports: follow("ReplicaReport", CONFIG_MAPS, { namespace, labelSelector: reportLabel(names) }),
     calls: follow("CallLedger", CONFIG_MAPS, { namespace, labelSelector: ledgerLabel(names) }),

@@ -84,7 +84,7 @@ export function keepReplicas({ options, authority, reflectors, isLeader }: Repli
         address: `${options.replicaHost.includes(":") ? `[${options.replicaHost}]` : options.replicaHost}:${port}`,
         owners: roleAsOwnerToTheEnd(client, componentNames(names).controlPlane),
       })
-      // First of all: nobody is to ask whoever is about to go.
+      // First of all: other replicas must not call one that is about to stop.
       closers.add(() => beacon.stop())
       return port
     },

@@ -27,7 +27,7 @@ export class KeyResources {
     return this.#holders.get(id) ?? []
   }
 
-  /** Undefined as long as there never were keys: then tokens of the rule are refused, and only they. */
+  /** Undefined until the first keys arrive: until then only the tokens of this rule are rejected. */
   get(id: string): VersionedResource | undefined {
     const jwks = this.#keySets.get(id)?.jwks
     if (jwks === undefined) return undefined

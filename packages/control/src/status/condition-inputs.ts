@@ -12,28 +12,31 @@ export interface Reach {
   readonly workloads: number
   /** Keys of members of the mesh that run without an xserver in front of them. */
   readonly unproxied: readonly string[]
-  /** Keys of those that run and are no members: nothing enforces it there, and nobody asked for that. */
+  /**
+   * Keys of running workloads outside the mesh: nothing enforces the policy there, and no label says that this is
+   * intended.
+   */
   readonly outside: readonly string[]
-  /** Those that run behind an xserver that somebody can go around. */
+  /** Running workloads whose xserver can be bypassed. */
   readonly bypassable: readonly { readonly workload: string; readonly because: string }[]
   /** Those behind an xserver that declare UDP ports. */
   readonly udp: readonly Pick<MeshWorkload, "key" | "udpPorts" | "udp">[]
-  /** How many have not been started: they cannot serve, so nobody waits for them. */
+  /** Number of workloads that have not started: they cannot serve, so the status does not wait for them. */
   readonly pending: number
   /** Where none is selected: the labels of the nearest workload. */
   readonly nearest: string | undefined
   /** Where none is selected: what leads nowhere, where it is not the selector. */
   readonly missing: readonly string[]
-  /** Of a policy that names Services: those that lead to nobody. */
+  /** For a policy that names Services: those without workloads. */
   readonly targets: Targets
 }
 
 export interface Targets {
   /** There is none of that name. */
   readonly absent: readonly string[]
-  /** It has no selector, so nobody can tell who stands behind it. */
+  /** Services without a selector, so the workloads behind them are unknown. */
   readonly blind: readonly string[]
-  /** Its selector selects nobody. */
+  /** Services whose selector selects no workload. */
   readonly empty: readonly string[]
 }
 

@@ -173,7 +173,8 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   const verb = shadow ? "in shadow mode (not enforced): evaluated" : "enforced"
   const at = generation === undefined ? "" : ` at generation ${generation}`
   const progress = `${verb} by ${enforcing} of ${counted(proxies, "proxy", "proxies")}${at}`
-  // Until the first answer of an issuer, its good tokens are refused: that is not yet what the document asks for.
+  // Until the first key set of an issuer arrives, its valid tokens are rejected. The policy is not in effect as written
+  // until then.
   const fetching = keySets.filter(({ state }) => state?.jwks === undefined && state?.error === undefined)
   if (enforcing === proxies && fetching.length > 0) {
     const issuers = someOf(fetching.map(({ issuer }) => `\`${oneLine(issuer)}\``))

@@ -26,7 +26,7 @@ export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: 
   return { status: "False", reason: first.reason, message: missing.map(({ what }) => what).join("; ") }
 }
 
-/** A Service that leads to nobody protects nobody, whatever the others it names do. */
+/** A Service without workloads protects nothing, whatever the other targets do. */
 function targets({ reach, namespace }: ConditionInputs): readonly Missing[] {
   return targetFaults(reach.targets, namespace).map(what => ({ reason: "TargetNotFound", what }))
 }

@@ -226,7 +226,7 @@ export class StatusController {
         if (!entries.has(name)) entries.set(name, this.#entryOf(name))
         const entry = entries.get(name)
         if (entry === undefined) continue
-        // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
+        // Counted here and not when it is written, so that the last missing acknowledgement is noticed.
         if (entry.tally === undefined) {
           entry.tally = tallyNow(entry, this.#options)
           recounted.add(entry)

@@ -72,7 +72,7 @@ export class StatusWriter {
     this.#resources.delete(key)
   }
 
-  /** Without the lease nothing more is written; whoever wins it says anew what changed. */
+  /** Without the Lease nothing more is written; the next leader reports the changes again. */
   leadershipLost(): void {
     for (const [key, resource] of this.#resources) {
       resource.cancelTimer?.()

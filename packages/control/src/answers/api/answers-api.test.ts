@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the API of answers says to somebody whom no API server vouches for: what can be asked, and nothing else.
+// What the answers API tells a caller that no API server vouches for: the list of resources, and nothing else.
 
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -24,7 +24,7 @@ import { type TableRequest, tableOf, tableRequest } from "./table.js"
 export interface AnswersApiOptions {
   readonly client: KubernetesClient
   readonly names: MeshNames
-  /** Undefined while nobody knows whose word to believe. */
+  /** Undefined while the trusted front proxies are unknown. */
   readonly frontProxy: () => FrontProxy | undefined
   readonly seen: ObservedAnswers
   readonly proved: ProvedAnswers
@@ -78,15 +78,15 @@ export class AnswersApi {
     const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
     const { method = "GET" } = asked
     const discovered = method === "GET" ? this.#discovery(path.replace(/\/$/, "")) : undefined
-    // For everybody: it says what can be asked, and nothing of the mesh. A cluster whose API server has no certificate of its
-    // own could not read it otherwise, and would then let no namespace end, of whomever it is.
+    // Discovery is open to every caller: it lists the resources and says nothing about the mesh. A cluster whose API
+    // server has no client certificate could not read it otherwise, and would then delete no namespace at all.
     if (discovered !== undefined) {
       asked.resume()
       return send(reply, { code: 200, body: discovered })
     }
     const front = this.#options.frontProxy()
     const user = front && remoteUser(asked, front)
-    // Fail closed: whoever comes past the API server is nobody.
+    // Fail closed: a caller that bypasses the API server is not authenticated.
     if (user === undefined) throw new ApiFault(401, "Unauthorized", "ask through the API server of the cluster")
     const question = path.startsWith(`${this.#base}/`)
       ? readQuestion(method, path.slice(this.#base.length), new URLSearchParams(search))
@@ -128,7 +128,7 @@ export class AnswersApi {
     if (path === `/apis/${this.#group}`) return apiGroup(names)
     if (path === this.#base) return resourceList(names)
     if (!path.startsWith("/openapi/")) return undefined
-    // Made when somebody asks: most control planes end before, and all start without.
+    // Built on the first request: most control planes stop before one comes, and none needs it to start.
     this.#documents ??= openApiDocuments(names)
     return this.#documents.get(path)
   }
@@ -194,7 +194,7 @@ export class AnswersApi {
   #readable(error: unknown): ApiFault {
     if (error instanceof ApiFault) return error
     this.#options.log("a question could not be answered", error)
-    // The cluster's API is away, or says no to us: nobody's fault who asks.
+    // The Kubernetes API is unavailable or denies us the request. That is not the caller's error.
     if (error instanceof ApiError)
       return new ApiFault(503, "ServiceUnavailable", "the cluster could not be asked whether you may; try again")
     return new ApiFault(500, "InternalError", "the control plane failed on this question; see its log")

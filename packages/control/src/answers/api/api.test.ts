@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is believed, what is meant, and what is refused by name.
+// Which callers are trusted, how questions are read, and which are rejected by name.
 
 import { describe, expect, it } from "vitest"
 import { ApiFault } from "./api-fault.js"
@@ -108,7 +108,7 @@ describe("places", () => {
     for (const name of ["b1", "b2"]) enter("b", name)
     expect(enter("c", "c1")).toBeDefined()
     expect(ended).toEqual(["a1"])
-    // It has left already: this frees nobody else's.
+    // This client has left already, so the call frees no other client's slot.
     first?.()
     expect(enter("c", "c2")).toBeUndefined()
     expect(enter("d", "d1")).toBeDefined()

@@ -61,7 +61,7 @@ export function followInReply(
     unheard = replicas
     if (reply.headersSent) bookmark()
   }
-  // Before the head is sent: a filter that cannot be read is refused.
+  // Before the response header is sent, so that an invalid filter is still rejected.
   const unfollow = seen.follow(question, { decided, silent })
   reply.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" })
   reply.flushHeaders()

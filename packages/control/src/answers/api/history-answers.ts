@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers about who changed policies: entries of the histories, and the policies of two moments. Histories are read when
-// somebody asks, a few at a time, since together they may be large.
+// Answers about who changed policies: entries of the histories, and the policies of two moments. Histories are read on
+// demand, a few at a time, since together they may be large.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { KINDS, type PolicyDocument } from "@merlon/policy/resources"

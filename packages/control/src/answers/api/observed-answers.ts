@@ -62,7 +62,7 @@ export interface Listed {
 
 const DEFAULT_LIMIT = 500
 const MAX_LIMIT = 5_000
-/** All that the ledger keeps: whoever suggests policies from calls must have seen every one. */
+/** Everything that the ledger keeps, because suggested policies must cover every observed call. */
 const MAX_CALLS = 20_000
 const DAY_MS = 86_400_000
 const WINDOW_MS = 7 * DAY_MS
@@ -252,7 +252,7 @@ export class ObservedAnswers {
     return tellCutOff(cutOff(change, { documents, workloads, calls: ledger.calls(), mesh, since: now() - WINDOW_MS }))
   }
 
-  /** Since when calls are kept: what was not used before that nobody knows. */
+  /** Since when calls are recorded. Whether a rule was used before that is unknown. */
   #watchedSince(): number {
     const times = [...this.#sources.stored.items.values()].map(({ metadata }) =>
       Date.parse(metadata.creationTimestamp ?? ""),

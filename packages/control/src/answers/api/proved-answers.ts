@@ -42,7 +42,7 @@ export class ProvedAnswers {
     const fields = objectOf(spec)
     const read = this.#read(question, fields)
     const moments = await this.#moments(read, fields)
-    // Fail closed: nothing is proved of policies that nobody knows.
+    // Fail closed: nothing is proved about policies that are not known.
     if (moments !== undefined && moments.gaps.length > 0) return unknownMoment(moments.gaps)
     const between = moments && { since: moments.from, ...moments.to, ...this.#callsNear(moments.from) }
     const answer = await this.#sources.prover.ask({ ...read, ...between }, user)

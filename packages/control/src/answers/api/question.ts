@@ -44,7 +44,7 @@ function verbOf(method: string, name: string | undefined, query: URLSearchParams
   return watch !== null && watch !== "false" && watch !== "0" ? "watch" : "list"
 }
 
-/** From the query; refused by name where it is no such number. */
+/** Reads a whole number from the query. Rejects any other value with an error that names the parameter. */
 export function wholeIn(query: URLSearchParams, name: string, otherwise: number, maximum: number): number {
   const text = query.get(name)
   if (text === null || text === "") return otherwise

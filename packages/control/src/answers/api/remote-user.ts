@@ -28,7 +28,7 @@ export interface FrontProxy {
   readonly extraPrefixes: readonly string[]
 }
 
-/** Undefined where the ConfigMap says nothing usable: then nobody is believed. */
+/** Undefined if the ConfigMap has nothing usable: then no caller is trusted. */
 export function readFrontProxy(data: unknown): FrontProxy | undefined {
   const fields = objectOf(data)
   const authorities = certificatesIn(textOf(fields["requestheader-client-ca-file"]) ?? "")
@@ -73,7 +73,7 @@ export function isApiServer({ socket }: IncomingMessage, front: FrontProxy, now 
   return certificate !== undefined && isFront(certificate, front, now)
 }
 
-/** Undefined where nobody whom we believe says who asks. */
+/** Undefined if no trusted front proxy names the user. */
 export function remoteUser(asked: IncomingMessage, front: FrontProxy, now = Date.now()): RemoteUser | undefined {
   if (!isApiServer(asked, front, now)) return undefined
   const values = (headers: readonly string[]): readonly string[] =>
@@ -92,8 +92,8 @@ export function remoteUser(asked: IncomingMessage, front: FrontProxy, now = Date
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2"
 
 /**
- * The handshake has proved that the peer has the key. Whose certificate it is is looked at here and not by the server of
- * TLS, which would go by the public authorities for as long as nobody has told it another.
+ * The handshake has proved that the peer has the key. The certificate is checked here and not by the TLS server, which
+ * would trust the public authorities until it is configured with others.
  */
 function isFront(certificate: X509Certificate, { authorities, allowedNames }: FrontProxy, now: number): boolean {
   const { validFrom, validTo, keyUsage, subject } = certificate
@@ -110,7 +110,7 @@ function isFront(certificate: X509Certificate, { authorities, allowedNames }: Fr
   )
 }
 
-/** Names are sent as UTF-8, and Node reads a character of each byte: somebody else would be asked about. */
+/** Names are sent as UTF-8, but Node decodes each byte as a character. Undecoded, the name would be another user's. */
 function utf8(text: string): string {
   return Buffer.from(text, "latin1").toString("utf8")
 }

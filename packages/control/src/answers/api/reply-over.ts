@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http"
 /** Who takes nothing of an answer for so long takes no more of it. */
 const STALLED_MS = 30_000
 
-/** At once where it is over already: whoever asked may have gone while the cluster was asked whether they may. */
+/** Calls `done` at once if the reply is over already: the caller may have left while its permissions were checked. */
 export function whenOver(reply: ServerResponse, done: () => void): void {
   if (reply.destroyed) done()
   else reply.once("close", done)

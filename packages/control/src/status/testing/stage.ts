@@ -45,7 +45,7 @@ export class Stage {
   leader = true
   /** Namespaces that have not opted in. */
   readonly outside = new Set<string>()
-  /** How often somebody wanted to know all that a policy selects. */
+  /** How often all workloads of a policy were looked up. */
   selections = 0
   readonly #policies = new StoredPolicies({ names: mesh.names, onInvalid: () => undefined })
   readonly #workloads = new Map<string, MeshWorkload>()
@@ -89,7 +89,7 @@ export class Stage {
     if (echo) this.client.beforeWrite = () => this.#echoSoon()
   }
 
-  /** Stores a document, as if somebody had applied it. */
+  /** Stores a document, as a client does that applies it. */
   apply(object: KubernetesObject): void {
     const kind = object.kind as Kind // tests apply our kinds alone
     this.#policies.set(kind, this.client.put(policyTypes(mesh.names)[kind], object))
