@@ -2,14 +2,12 @@
 // A static check of rules against their schema: unknown fields, selections on scalars, results that are not bool, and
 // loops nested over unbounded lists. It accepts what it cannot know; evaluation then reports it.
 
-import { parse } from "@bufbuild/cel"
 import { isNumber, type Json } from "../../value.js"
 import type { Schema } from "../structural.js"
-import { isKnownFunction } from "./environment.js"
+import { isKnownFunction, type ParsedCel, parseCel } from "./environment.js"
 import { escapeName } from "./values.js"
 
-type Parsed = ReturnType<typeof parse>
-type Expr = Parsed["expr"]
+type Expr = ParsedCel["expr"]
 
 export type StaticType =
   | { kind: "dyn" | "bool" | "int" | "double" | "string" | "bytes" | "null" }
@@ -70,9 +68,9 @@ function bound(limit: Json | undefined): number {
 
 /** Throws CelCheckError with the compiler's message, caret included. */
 export function checkCel(expression: string, variables: ReadonlyMap<string, StaticType>): Checked {
-  let parsed: Parsed
+  let parsed: ParsedCel
   try {
-    parsed = parse(expression)
+    parsed = parseCel(expression)
   } catch (error) {
     throw new CelCheckError(syntaxError(expression, error))
   }

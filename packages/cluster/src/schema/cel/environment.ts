@@ -105,6 +105,21 @@ export type Program = (bindings: Record<string, CelBinding>) => Outcome
 const programs = new Map<string, Program>()
 const MAX_PROGRAMS = 5000
 
+export type ParsedCel = ReturnType<typeof parse>
+
+const expressions = new Map<string, ParsedCel>()
+const MAX_EXPRESSIONS = 500
+
+/** CRDs repeat few rules at many fields and in each version. Throws the parser's error for text that is no expression. */
+export function parseCel(expression: string): ParsedCel {
+  const known = expressions.get(expression)
+  if (known !== undefined) return known
+  const parsed = parse(expression)
+  if (expressions.size >= MAX_EXPRESSIONS) expressions.clear()
+  expressions.set(expression, parsed)
+  return parsed
+}
+
 /** Throws the parser's error for text that is no expression. */
 export function compileCel(expression: string, variables: readonly string[]): Program {
   const key = `${variables.join(",")}|${expression}`
@@ -114,7 +129,7 @@ export function compileCel(expression: string, variables: readonly string[]): Pr
     variables: Object.fromEntries(variables.map(name => [name, DYN])),
     funcs: [...strings, ...functions],
   })
-  const run = plan(env, parse(expression))
+  const run = plan(env, parseCel(expression))
   const program: Program = bindings => {
     const result = run(bindings)
     return isCelError(result) ? { error: wording(result.message) } : { value: result }
