@@ -5,7 +5,7 @@
 
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"
-import { address, asOwner, complaints, mesh } from "./support/visit.js"
+import { address, asOwnerAlone, complaints, mesh } from "./support/visit.js"
 
 interface Focus {
   readonly tag: string
@@ -41,7 +41,7 @@ describe("by keyboard alone", () => {
   let page: Page
   beforeAll(async () => {
     await fetch(mesh.wayIn("web.app", "/by-keyboard"))
-    page = await asOwner()
+    page = await asOwnerAlone()
     await page.getByRole("heading", { level: 1 }).waitFor()
   })
 

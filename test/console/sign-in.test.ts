@@ -4,7 +4,17 @@
 // @module-tag needs/kubectl
 
 import { expect, it } from "vitest"
-import { address, asOwner, complaints, mesh, newContext, signInLink, tokenOf, withToken } from "./support/visit.js"
+import {
+  address,
+  asOwner,
+  asOwnerAlone,
+  complaints,
+  mesh,
+  newContext,
+  signInLink,
+  tokenOf,
+  withToken,
+} from "./support/visit.js"
 
 const STORED = "JSON.stringify({ ...localStorage, ...sessionStorage })"
 
@@ -44,7 +54,7 @@ it("refuses what is no token with words", async () => {
 })
 
 it("signs out for good: the cookie and the page's half of the session are worth nothing afterwards", async () => {
-  const page = await asOwner()
+  const page = await asOwnerAlone()
   const cookies = await page.context().cookies()
   const half = await page.evaluate<string>(`localStorage.getItem("merlon-page") ?? ""`)
   await page.getByRole("button", { name: "Sign out" }).click()

@@ -5,7 +5,7 @@
 
 import type { Page, Request } from "playwright-core"
 import { expect, it } from "vitest"
-import { asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
+import { asOwner, asOwnerAlone, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
 /** What a browser does when its window is covered, or another tab is in front: a headless one never does it by itself. */
 function see(page: Page, isSeen: boolean): Promise<void> {
@@ -55,7 +55,7 @@ it("follows decisions no more while nobody looks, and then tells what was decide
 })
 
 it("asks nothing again and again while nobody looks, and at once when somebody does", async () => {
-  const page = await asOwner()
+  const page = await asOwnerAlone()
   await page.clock.install()
   await page.reload()
   await page.getByRole("heading", { level: 2, name: "Needs attention" }).waitFor()

@@ -31,7 +31,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
           }),
         )
         await first.close()
-        const own = await asOwner("/policies", { of: mesh })
+        const own = await asOwner("/policies", mesh)
         await own.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
 
         await mesh.run("down")

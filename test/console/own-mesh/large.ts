@@ -43,7 +43,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     beforeAll(() => fill(api()))
 
     it("are found by name, one among all, by keyboard", async () => {
-      const page = await asOwner("/workloads", { of: mesh })
+      const page = await asOwner("/workloads", mesh)
       await page.getByText(/^1,0\d\d of 1,0\d\d, first 300 shown$/).waitFor()
       expect(await rowsIn(page)).toBeLessThan(MOST_ROWS)
       await page.getByLabel("Search by name").focus()
@@ -56,7 +56,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     })
 
     it("do not fill any page, and each leads on by click and by keyboard", async () => {
-      const page = await asOwner("/", { of: mesh })
+      const page = await asOwner("/", mesh)
       for (const [place, heading] of [
         ["/", /attention/],
         ["/policies", "Policies"],
@@ -79,7 +79,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
 
     it("are asked about one by one: who waits comes first, the others are searched for", async () => {
       await fetch(mesh.wayIn("httpbin.foo", "/get"))
-      const page = await asOwner("/mtls", { of: mesh })
+      const page = await asOwner("/mtls", mesh)
       await page.getByText("receives plaintext").first().waitFor()
       await expect.poll(() => page.getByRole("heading", { level: 2 }).first().textContent()).toBe("foo")
       await page.getByLabel("Search by namespace or name").fill("crowd-3/worker-42")
@@ -94,7 +94,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
 
     it("are shown as they come, while rows are few, and the row in hand stays in hand", async () => {
       load.start()
-      const page = await asOwner("/traffic?path=/anything/load/*", { of: mesh })
+      const page = await asOwner("/traffic?path=/anything/load/*", mesh)
       await page.getByText("· live").waitFor()
       await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(20)
       expect(await page.getByRole("row").count()).toBeLessThan(100)
@@ -127,7 +127,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     })
 
     it("fill a table of ten thousand and no more, of which the end is reached", async () => {
-      const page = await asOwner("/", { of: mesh })
+      const page = await asOwner("/", mesh)
       // As much as ten proxies remember: what one has told, once more under other names.
       await page.route(/\/decisions\?limit=/, async route => {
         const answer = await route.fetch()

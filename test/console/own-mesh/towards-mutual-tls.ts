@@ -32,7 +32,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
 
     it("insists from the page that tells who would be blocked, with a warning, and an edge becomes mutual TLS", async () => {
       await callInPlaintext()
-      const page = await asOwner("/map/foo/httpbin-1?since=15m", { of: mesh })
+      const page = await asOwner("/map/foo/httpbin-1?since=15m", mesh)
       const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
       await row.getByText("in plaintext").waitFor()
       await page.locator(".react-flow__edge.plaintext").first().waitFor({ state: "attached" })

@@ -15,4 +15,7 @@ export const FLAGS: readonly string[] = [
   "--disable-component-update",
   "--disable-sync",
   "--no-first-run",
+  // One renderer process per browser context, which pages share, and none in reserve: starting one takes more CPU than a page.
+  "--renderer-process-limit=1",
+  "--disable-features=SpareRendererForSitePerProcess",
 ]

@@ -19,24 +19,25 @@ let connected: Promise<Browser> | undefined
 /** What any page complained of; nothing is the only right answer. */
 export const complaints: string[] = []
 
-const contexts: BrowserContext[] = []
+/** Contexts and pages, in the order in which they were opened. */
+const opened: { close: () => Promise<void> }[] = []
+/** The context that all tests of a worker share in which the owner of a mesh is signed in, by the address of the console. */
+const owners = new Map<string, Promise<BrowserContext>>()
 
-/** Said before each file: files of a worker share this module, and what one of them leaves is not the next one's. */
+/** Called before each file: files of a worker share this module, but not what their tests opened. */
 export function endWithTheirTests(): void {
   complaints.length = 0
   let before = 0
   beforeEach(() => {
-    before = contexts.length
+    before = opened.length
   })
-  // Pages ask for news as long as they are open; those of a test end with it.
-  afterEach(async () => {
-    for (const context of contexts.splice(before)) await context.close()
-  })
-  afterAll(async () => {
-    contexts.length = 0
-    await (await connected)?.close()
-    connected = undefined
-  })
+  // Open pages keep polling, so those of a test are closed with it.
+  afterEach(() => closeAll(before))
+  afterAll(() => closeAll(0))
+}
+
+async function closeAll(from: number): Promise<void> {
+  for (const one of opened.splice(from)) await one.close()
 }
 
 /** Of the shared mesh's console, or of another one's. */
@@ -49,10 +50,16 @@ export async function connect(): Promise<Browser> {
   return chromium.connect(await whatRuns(inject("consoleRuns"), "browser"))
 }
 
+/** Ends with the test, or with the file if it was opened before its tests. */
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await openContext(options)
+  opened.push(context)
+  return context
+}
+
+async function openContext(options: BrowserContextOptions): Promise<BrowserContext> {
   connected ??= connect()
   const context = await (await connected).newContext({ reducedMotion: "reduce", ...options })
-  contexts.push(context)
   context.setDefaultTimeout(PATIENCE)
   context.on("weberror", error => complaints.push(String(error.error())))
   context.on("console", message => {
@@ -68,18 +75,44 @@ export function signInLink(of: Merlonctl = mesh): string {
   return address(`/#/sign-in?code=${codes.make()}`, of)
 }
 
-export interface OwnerOptions extends BrowserContextOptions {
-  /** A mesh of the test's own, where it does what the others must not see. */
-  readonly of?: Merlonctl
+/**
+ * A page signed in as the mesh's owner. It shares its session, and its renderer process, with the other tests of the worker:
+ * a test that signs out, goes offline or stops the clock uses `asOwnerAlone`.
+ */
+export async function asOwner(place = "/", of: Merlonctl = mesh): Promise<Page> {
+  const home = address("/", of)
+  const owner = owners.get(home) ?? signedInOwner(of)
+  owners.set(home, owner)
+  const page = await (await owner).newPage()
+  opened.push(page)
+  await page.goto(address(`/#${place}`, of))
+  await page.getByRole("button", { name: "Sign out" }).waitFor()
+  return page
 }
 
-/** Signed in as the mesh's owner, at a place of the page. */
-export async function asOwner(place = "/", { of = mesh, ...options }: OwnerOptions = {}): Promise<Page> {
+/** Like `asOwner`, in a new session and a new browser context. */
+export async function asOwnerAlone(
+  place = "/",
+  { of = mesh, ...options }: BrowserContextOptions & { readonly of?: Merlonctl } = {},
+): Promise<Page> {
   const page = await (await newContext(options)).newPage()
-  await page.goto(signInLink(of))
-  await page.getByRole("button", { name: "Sign out" }).waitFor()
+  await signIn(page, of)
   await page.goto(address(`/#${place}`, of))
   return page
+}
+
+async function signedInOwner(of: Merlonctl): Promise<BrowserContext> {
+  const context = await openContext({})
+  const page = await context.newPage()
+  await signIn(page, of)
+  // Stays open, without a script, so that Chromium keeps the renderer process for the pages of the next test.
+  await page.goto(address("/icon.svg", of))
+  return context
+}
+
+async function signIn(page: Page, of: Merlonctl): Promise<void> {
+  await page.goto(signInLink(of))
+  await page.getByRole("button", { name: "Sign out" }).waitFor()
 }
 
 export async function kubectl(...args: readonly string[]): Promise<string> {
