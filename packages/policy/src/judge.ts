@@ -102,7 +102,7 @@ export function judge(
   try {
     return throughStages(program, connection, request, now, memory, allowedBy)
   } catch (error) {
-    // Fail closed: a request that cannot be judged is refused, and the next one is judged all the same.
+    // Fail closed: a request that cannot be evaluated is denied, and the next one is evaluated as usual.
     return { verdict: "deny", stage: "internal", error, reply: INTERNAL_ERROR }
   }
 }

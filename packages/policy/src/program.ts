@@ -33,8 +33,8 @@ export interface Program {
 }
 
 /**
- * Documents that do not select the workload are left aside. Throws where a document was not validated. Without key sets
- * only rules with inline keys can verify a token; those of the others are refused.
+ * Documents that do not select the workload are skipped. Throws if a document was not validated. Without key sets only
+ * rules with inline keys can verify a token; tokens of the other rules are rejected.
  */
 export function compile(
   documents: readonly PolicyDocument[],

@@ -46,7 +46,7 @@ export interface AnalysisOptions {
   readonly steps?: number | undefined
 }
 
-/** The analysis in turns of about a millisecond: whoever runs it may do other things in between, or stop. */
+/** The analysis in steps of about a millisecond: the caller may do other work in between, or stop. */
 export function* analysis(
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,
@@ -67,7 +67,7 @@ export function* analysis(
   )
 }
 
-/** The whole analysis at once, for whoever has nothing else to do. */
+/** Runs the whole analysis at once, for callers without other work. */
 export function analyze(
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,

@@ -58,7 +58,7 @@ export class PolicySet {
   constructor(
     documents: readonly PolicyDocument[],
     readonly mesh: MeshConfig,
-    /** Undefined where nobody knows what runs: checks that need it are then left out. */
+    /** Undefined if the workloads are not known: checks that need them are skipped. */
     readonly workloads: readonly KnownWorkload[] | undefined,
   ) {
     this.authorizationPolicies = documents.filter(document => document.kind === "AuthorizationPolicy").sort(byAge)
@@ -134,7 +134,7 @@ export class PolicySet {
   }
 }
 
-// A stored policy is compared again with every write of anybody's; it is compiled once as long as it is the same object.
+// A stored policy is compared again with every write. It is compiled once, as long as it is the same object.
 const COMPILED = new WeakMap<MeshConfig, WeakMap<AuthorizationPolicy, readonly CompiledRule[]>>()
 
 function compiledRules(policy: AuthorizationPolicy, mesh: MeshConfig): readonly CompiledRule[] {

@@ -99,7 +99,7 @@ class TextIndex<V> extends PatternIndex<V> implements AttributeIndex<V> {
 export function addressAttribute(name: string, read: (attributes: Attributes) => IpAddress): Attribute {
   const block = (value: string): Cidr => {
     const cidr = parseCidr(value)
-    // Validation refuses it; a program is never built around a value nobody can read.
+    // Validation rejects it; no program is built with a value that cannot be parsed.
     if (cidr === undefined) throw new RangeError(`invalid address or block \`${value}\` for \`${name}\``)
     return cidr
   }

@@ -117,12 +117,12 @@ export class Authorization {
     return new Set(custom.flatMap(({ rules }) => rules.flatMap(({ ref }) => ref.provider ?? [])))
   }
 
-  /** Every policy as it applies to HTTP requests, those in shadow as they would. */
+  /** Every policy as it applies to HTTP requests, including shadow policies. */
   get httpPolicies(): readonly CompiledPolicy[] {
     return allOf(this.#http)
   }
 
-  /** Every policy as it applies to this kind of traffic, those in shadow as they would. */
+  /** Every policy as it applies to this kind of traffic, including shadow policies. */
   policies(attributes: Attributes): readonly CompiledPolicy[] {
     return allOf(this.#pools(attributes))
   }
@@ -132,7 +132,7 @@ export class Authorization {
     return this.#pools(attributes).enforced.policies
   }
 
-  /** All policies as they would apply with those in shadow enforced; undefined where nothing is in shadow. */
+  /** All policies as if the shadow policies were enforced; undefined if there are no shadow policies. */
   promoted(attributes: Attributes): readonly CompiledPolicy[] | undefined {
     return this.#pools(attributes).promoted?.policies
   }
@@ -146,7 +146,10 @@ function allOf({ enforced, promoted }: Pools): readonly CompiledPolicy[] {
   return [...enforced.policies, ...(promoted?.policies ?? []).filter(({ shadow }) => shadow)]
 }
 
-/** INVARIANT: what is in shadow, a RequestAuthentication's issuer included, never changes how an enforced rule reads. */
+/**
+ * INVARIANT: shadow policies, including the issuers of a RequestAuthentication, never change how an enforced rule
+ * reads.
+ */
 function promote(
   compiled: readonly CompiledPolicy[],
   policies: readonly AuthorizationPolicy[],

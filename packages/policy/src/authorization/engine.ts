@@ -21,7 +21,7 @@ export interface CompiledPolicy {
   readonly rules: readonly CompiledRule[]
 }
 
-/** Rules looked at for the nearest one. A refused peer chooses how often we look, so the work has a bound. */
+/** Rules that are checked for the nearest one. A denied peer chooses how often we check, so the work is bounded. */
 const NEAREST_LIMIT = 128
 
 export class Engine {

@@ -52,7 +52,7 @@ export class FirstMatch<C extends Candidate> {
     return false
   }
 
-  /** Not `indexed`, all of them are tried in order: for whoever asks of fewer requests than there are candidates. */
+  /** Without `indexed`, candidates are tried in order: cheaper for fewer requests than there are candidates. */
   constructor(candidates: readonly C[], indexed = true) {
     this.#root = tree(candidates.map((candidate, ordinal) => ({ ordinal, candidate })))
     if (!indexed) return

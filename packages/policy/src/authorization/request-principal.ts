@@ -42,7 +42,7 @@ const splitAt = (value: string, slash: number): PrincipalPattern => ({
   subject: exact(value.slice(slash + 1)),
 })
 
-/** With a wildcard the last slash parts issuer and subject, whoever is named: a pattern is not one issuer's. */
+/** With a wildcard the last slash separates issuer and subject: a pattern can match several issuers. */
 function readWildcard(value: string): PrincipalPattern {
   if (value === "*") return { issuer: present, subject: present }
   const slash = value.lastIndexOf("/")

@@ -67,7 +67,8 @@ export class CompiledRule implements Candidate, RuleParts {
   tcp(action: "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"): CompiledRule | undefined {
     const clauses = [...this.from, ...this.to, this.when]
     if (!clauses.some(clause => clause.some(isHttpOnly))) return this
-    // Fail closed in both directions: an ALLOW rule that cannot be checked admits nobody, a DENY or CUSTOM rule widens.
+    // Fail closed in both directions: an ALLOW rule that cannot be checked allows no request, a DENY or CUSTOM rule
+    // matches more.
     if (action === "ALLOW") return undefined
     const connection = (clause: Clause): Clause => clause.filter(criterion => !isHttpOnly(criterion))
     return new CompiledRule(this.ref, {
@@ -207,7 +208,7 @@ function conditionClause(
   read: ValueReader,
 ): Clause {
   const attribute = attributes.condition(key)
-  // Validation refuses unknown keys; a program is never built around a condition nobody can check.
+  // Validation rejects unknown keys; no program is built with a condition that cannot be checked.
   if (attribute === undefined) throw new RangeError(`unknown attribute \`${key}\` at ${at}.key`)
   // Likewise a condition that asks for nothing: as a criterion it would hold for everyone.
   if (values.length + notValues.length === 0) throw new RangeError(`neither values nor notValues at ${at}`)

@@ -48,7 +48,8 @@ export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: 
   }
   const selective = hasLabels(policy.spec.selector)
   if (namespace === mesh.names.rootNamespace && !selective) return "mesh"
-  // In the root namespace a selector is ignored by design: it would be neither mesh-wide nor anybody's own.
+  // In the root namespace a selector is ignored by design: such a policy would be neither mesh-wide nor for one
+  // namespace.
   if (namespace !== workload.namespace || namespace === mesh.names.rootNamespace) return undefined
   if (!selective) return "namespace"
   return selects(policy.spec.selector, workload) ? "workload" : undefined

@@ -9,13 +9,13 @@ export interface Frame {
   /** Whether the peer proved an identity by mTLS. */
   readonly identity: boolean
   readonly protocol: "http" | "tcp"
-  /** A token stands in one place, in none, or the request is a CORS preflight, whose token nobody looks at. */
+  /** The token is in one location, in none, or the request is a CORS preflight, whose token is not read. */
   readonly token: "none" | "preflight" | { readonly at: string }
 }
 
 /**
- * Without token rules no request has a token that anybody sees, and a preflight is a request like others. Of places that
- * all rules treat alike one is enough, unless a rule reads the header that the token stands in: `isRead`.
+ * Without token rules no token is read, and a preflight is a request like any other. One of the locations that all
+ * rules treat alike is enough, unless a rule reads the header that contains the token: `isRead`.
  */
 export function framesOf(rules: readonly ProofTokenRule[], isRead: (location: Location) => boolean): readonly Frame[] {
   const places = placesOf(rules, isRead)

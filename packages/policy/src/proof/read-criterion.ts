@@ -190,7 +190,7 @@ function hostMark(value: string, ignoreCase: boolean, { ignoresTrailingDot }: Co
 
 function blockMark(value: string): Mark {
   const block = parseCidr(value)
-  // Compiling refused it already.
+  // Compiling has rejected it already.
   if (block === undefined) throw new RangeError(`invalid address or block \`${value}\``)
   return { kind: "block", key: JSON.stringify([block.address.family, block.address.words, block.bits]), block }
 }

@@ -21,7 +21,7 @@ import { type Region, region } from "./search/formula.js"
 
 export interface SpaceOptions {
   readonly mesh: MeshConfig
-  /** The ports that the workload serves; empty where nobody knows, and any may be. */
+  /** The ports that the workload serves; empty if unknown, so that any port may be one. */
   readonly ports: readonly number[]
   /** What callers call the workload. */
   readonly host: string

@@ -51,7 +51,7 @@ export function witnessOf(assignment: Assignment, frame: Frame, space: Space, wo
   const connection = {
     ...(frame.identity ? { principal: peer } : {}),
     sourceIp,
-    // Where no rule looks at it, nobody forwarded the request.
+    // If no rule reads the remote address, the request is not a forwarded one.
     ...(remote !== space.sourceIp && assignment.has(remote) ? { remoteIp: text(remote, sourceIp) } : {}),
     destinationIp: text(space.destinationIp, "10.0.0.1"),
     port: Number(text(space.port, String(workload.ports?.[0] ?? 8080))),

@@ -6,7 +6,7 @@ import type { Workload } from "../selection/workload.js"
 
 /** A workload as far as answers depend on it. */
 export interface ProofWorkload extends Workload {
-  /** What it serves; empty where nobody knows, and any port may be. */
+  /** The ports that it serves; empty if unknown, so that any port may be one. */
   readonly ports?: readonly number[]
   /** Those that take datagrams, which no policy judges. */
   readonly udpPorts?: readonly number[]
@@ -21,12 +21,12 @@ export function hostOf({ host, name, namespace }: ProofWorkload): string {
   return host ?? `${name}.${namespace}`
 }
 
-/** Who it is to those it calls; undefined where nobody knows its service account. */
+/** Its identity towards the workloads it calls; undefined if its service account is unknown. */
 export function identityOf({ namespace, serviceAccount }: ProofWorkload, trustDomain: string): string | undefined {
   return serviceAccount === undefined ? undefined : `${trustDomain}/ns/${namespace}/sa/${serviceAccount}`
 }
 
-/** The identities under which something runs, each once, in the same order whoever lists the workloads. */
+/** The identities of running workloads, each once, in an order that does not depend on the list. */
 export function callersAmong(workloads: readonly ProofWorkload[], { trustDomain }: MeshConfig): readonly string[] {
   return [...new Set(workloads.flatMap(workload => identityOf(workload, trustDomain) ?? []))].sort()
 }
@@ -37,8 +37,8 @@ export function lastingName({ namespace, name, runBy }: ProofWorkload): string {
 }
 
 /**
- * Those that somebody means by a name: a workload's own, else that of what runs it, else that of a Service that leads to
- * it. Several where Pods of one name differ in what policies see, or where the namespace is not said.
+ * The workloads that a name refers to: a workload's own name, else that of its controller, else that of a Service that
+ * selects it. Several if Pods of one name differ in what policies see, or if the namespace is omitted.
  */
 export function workloadsCalled(
   word: string,

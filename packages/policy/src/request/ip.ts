@@ -57,7 +57,7 @@ export function maskedWord(word: number, bits: number): number {
 }
 
 function parseIpv4(text: string): number | undefined {
-  // A leading zero is refused: some readers take it for octal, and a policy must mean one thing.
+  // A leading zero is rejected: some parsers read it as octal, and a policy must have one meaning.
   const match = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/.exec(text)
   if (match === null) return undefined
   let value = 0

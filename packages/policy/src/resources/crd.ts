@@ -88,7 +88,7 @@ const AGE: PrinterColumn = {
   description: "Since when it exists.",
 }
 
-/** Whether an invariant holds is a column of its own; nobody enforces one. */
+/** Whether an invariant holds has a column of its own; proxies do not enforce invariants. */
 function statusColumns({ kind }: KindDefinition): readonly PrinterColumn[] {
   return kind === "PolicyInvariant" ? STATUS_COLUMNS.filter(({ name }) => name === "Accepted") : STATUS_COLUMNS
 }

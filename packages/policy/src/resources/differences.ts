@@ -82,7 +82,7 @@ class Walk {
         else this.#differs("type", node, data)
         return
       default:
-        // Fail closed: what nobody knows how to check is not as it should be.
+        // Fail closed: a type without a check counts as different.
         this.#differs("type", node, data)
     }
   }

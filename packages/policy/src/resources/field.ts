@@ -4,7 +4,7 @@
 
 import { type Fault, type FaultCode, finding, type Path, type Warning, type WarningCode } from "./fault.js"
 
-/** More than this helps nobody, and a hostile document must not make us write a book. */
+/** More findings help no reader, and a hostile document must not make the output huge. */
 export const MAX_FINDINGS = 100
 
 export class Report {
@@ -27,7 +27,7 @@ export class Report {
     this.#faults.push(fault)
   }
 
-  /** Whether further faults are counted only, so that finding words for them is wasted. */
+  /** Whether further errors are only counted, so that building their messages is unnecessary. */
   get full(): boolean {
     return this.#faults.length >= MAX_FINDINGS
   }

@@ -13,7 +13,7 @@ export interface CelRule {
   readonly message: string
 }
 
-/** A field or value that people write in other meshes and that is refused here with a reason of its own. */
+/** A field or value that other meshes support and that is rejected here with its own reason. */
 export interface Refused {
   readonly problem: string
   readonly fix: string
@@ -50,7 +50,7 @@ interface ListLimits {
 /** Longest single value of a policy. Longer ones exist only in attacks; an inline key set has a limit of its own. */
 export const MAX_TEXT = 2048
 
-/** Properties, lists and records that nobody may change once a document has been validated. */
+/** Properties, lists and records that must not change after a document has been validated. */
 export type Immutable<T> = T extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : T extends object

@@ -94,7 +94,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       )
       return
     default:
-      // Fail closed: a keyword nobody has found words for still refuses the document.
+      // Fail closed: a keyword without a message of its own still rejects the document.
       report.fault("bad-value", at, `does not satisfy \`${keyword}\``, fix ?? "see the reference page of the kind")
   }
 }

@@ -15,7 +15,7 @@ import { snapshot } from "./snapshot.js"
 import { checkStructure, listed, placeOf } from "./structure.js"
 
 export interface Validation {
-  /** Only where there is no fault. */
+  /** Only if there is no error. */
   readonly document?: PolicyDocument
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
@@ -132,14 +132,14 @@ function checkSpec(
   }
   const spec = document.field("spec")
   checkStructure(definition.spec, spec.value, ["spec"], report)
-  // Bounded work: nobody reads a hundred faults, and what has too many parts is not looked at part by part.
+  // Bounded work: people do not read a hundred errors, and an object with too many parts is not checked part by part.
   if (!isObject(spec.value) || report.full || report.hasTooMany) return
   checkCharacters(spec)
   definition.check(spec, document, names)
   if (definition.kind === "AuthorizationPolicy" && providers !== undefined) checkProvider(spec, providers)
 }
 
-/** `jwks_uri` is read as `jwksUri`; nobody behind this point knows of the alias. */
+/** `jwks_uri` is read as `jwksUri`; the code after this point does not know the alias. */
 function normalize(copy: Record<string, unknown>): void {
   if (copy.kind !== "RequestAuthentication" || !isObject(copy.spec) || !Array.isArray(copy.spec.jwtRules)) return
   for (const rule of copy.spec.jwtRules as unknown[]) {

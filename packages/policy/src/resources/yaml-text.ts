@@ -30,7 +30,7 @@ interface Place {
 }
 
 export interface YamlDocument {
-  /** Undefined where the document could not be read; its faults then say why. */
+  /** Undefined if the document could not be parsed; its errors then say why. */
   readonly value: unknown
   readonly faults: readonly Fault[]
   readonly locate: (at: Path, wanted: "key" | "value") => Position
@@ -46,7 +46,7 @@ class Unreadable extends Error {
   }
 }
 
-/** Documents in order, empty ones left out. A text that exceeds a limit is one document with one fault. */
+/** Documents in order, without empty ones. A text that exceeds a limit is one document with one error. */
 export function parseYaml(text: string, maxCharacters: number = TEXT_LIMITS.characters): readonly YamlDocument[] {
   const positionOf = lineIndex(text)
   try {
@@ -107,7 +107,7 @@ function compose(text: string): Document.Parsed[] {
 }
 
 function convert(document: Document.Parsed, positionOf: (offset: number) => Position): YamlDocument {
-  // A tag that nobody knows is a mere warning to the parser; to us the value is not what it says it is.
+  // The parser only warns about an unknown tag. Here it is an error, because the value is not what the tag claims.
   const problems = [...document.errors, ...document.warnings].slice(0, TEXT_LIMITS.errors)
   if (problems.length > 0) {
     const faults = problems.map(

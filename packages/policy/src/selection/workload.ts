@@ -8,7 +8,7 @@ export interface Workload {
   readonly namespace: string
   readonly name: string
   readonly labels: { readonly [key: string]: string }
-  /** Names of the Services of its namespace whose selector selects it; absent where nobody looked for any. */
+  /** Names of the Services in its namespace that select it; absent if they were not looked up. */
   readonly services?: readonly string[]
 }
 

@@ -20,7 +20,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return bestDistance <= Math.max(Math.min(2, wanted.length - 1), Math.floor(wanted.length / 3)) ? best : undefined
 }
 
-/** `jwks_uri`, `JwksURI` and `jwks-uri` are one word to whoever typed it. */
+/** `jwks_uri`, `JwksURI` and `jwks-uri` are the same word to the author. */
 function plain(word: string): string {
   return word.toLowerCase().replace(/[-_]/g, "")
 }

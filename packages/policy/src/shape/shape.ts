@@ -93,7 +93,7 @@ export function object<T extends object>(fields: Fields<T>): Read<T> {
   }
 }
 
-/** For what a newer writer may extend: a field nobody knows is left out. */
+/** For objects that a newer version may extend: unknown fields are dropped. */
 export function openObject<T extends object>(fields: Fields<T>): Read<T> {
   const readers = new Map<string, Read<unknown>>(Object.entries(fields))
   // Each field was read by the reader of that field.

@@ -51,7 +51,7 @@ function sourceOf(callers: readonly Caller[]): Source {
   }
 }
 
-/** As few as say the same. Calls of which nobody can say who called are left out. */
+/** The fewest rules with the same meaning. Calls by unknown callers are left out. */
 export function rulesOf(calls: readonly ObservedCall[]): readonly Rule[] {
   const byCaller = new Map<string, { readonly caller: Caller; readonly did: Operations[] }>()
   for (const call of calls) {

@@ -27,7 +27,7 @@ export interface Evidence {
   /** Milliseconds since the epoch. */
   readonly firstSeen: number
   readonly lastSeen: number
-  /** Shapes that no rule can tell of, as calls from too many addresses; they would be refused. */
+  /** Call shapes that no rule can express, such as calls from too many addresses. They would be denied. */
   readonly leftOut: number
 }
 

@@ -15,11 +15,11 @@ import type { TokenRuleRef } from "./rule.js"
 import { editsFor, scrub } from "./strip.js"
 
 interface Findings {
-  /** The rule that accepted or refused; undefined where there was no token to judge. */
+  /** The rule that accepted or rejected the token; undefined if there was no token to check. */
   readonly by: TokenRuleRef | undefined
   /** Ids (see `keySetId`) of fetched key sets that lack the key a token names: perhaps the issuer has rotated. */
   readonly unknownKeys: readonly string[]
-  /** What would have happened were the policies in shadow enforced; undefined where there are none. */
+  /** What would happen if the shadow policies were enforced; undefined if there are none. */
   readonly shadow: ShadowOutcome | undefined
 }
 

@@ -23,7 +23,7 @@ import type { TokenView } from "./view.js"
 export interface Evaluation {
   /** undefined passes. */
   readonly fault: TokenFault | undefined
-  /** The rule that accepted, or the one whose fault is reported. */
+  /** The rule that accepted the token, or the one whose error is reported. */
   readonly by: TokenRule | undefined
   /** What the first rule that accepts a token sees in the first it accepts. */
   readonly view: TokenView | undefined
@@ -122,14 +122,16 @@ function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading 
   return found.reading
 }
 
-/** undefined where the request may pass all the same, because some rule accepts each token that another refused. */
+/**
+ * Undefined if the request may pass nevertheless, because for each token that a rule rejected, another rule accepts it.
+ */
 function choose(rejections: readonly Rejection[]): Rejection | undefined {
   let first: Rejection | undefined
   let telling: Rejection | undefined
   let rule: TokenRule | undefined
   for (const rejection of rejections) {
     if (rejection.spot.by !== undefined) continue
-    // Only the first fault of a rule is its status.
+    // Only the first error of a rule is its status.
     if (rejection.rule === rule) continue
     rule = rejection.rule
     first ??= rejection

@@ -52,7 +52,7 @@ export interface Finder {
   find(request: TokenRequest): Finds
 }
 
-// No client sends more. Fail closed: further ones are refused without a look, as every one may cost a signature.
+// No client sends more. Fail closed: further tokens are rejected unread, since each may cost a signature check.
 const MAX_TOKENS = 16
 
 const NOTHING: Finds = Object.freeze({ spots: Object.freeze([]), bySlot: Object.freeze([]) })

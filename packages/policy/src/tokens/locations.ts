@@ -53,7 +53,7 @@ export function tokenIn(line: string, { prefix, scheme }: HeaderLocation): strin
   const start = scheme ? schemeEnd(value, prefix) : value.startsWith(prefix) ? prefix.length : undefined
   if (start === undefined) return undefined
   for (let at = start; at < value.length; at++) if (isTokenCharacter(value.charCodeAt(at))) return value.slice(at)
-  // Nothing in it can be a token: the whole value is taken, and refused as one.
+  // Nothing in it can be a token: the whole value is taken as one, and rejected.
   return value
 }
 

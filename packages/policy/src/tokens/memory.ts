@@ -60,7 +60,7 @@ export class TokenMemory {
     this.#readings.set(reading.text.slice(-TAIL), reading)
   }
 
-  /** For a token past its expiry, which nobody will accept again. */
+  /** For an expired token, which no rule will accept again. */
   forget(reading: TokenReading): void {
     this.#readings?.delete(reading.text.slice(-TAIL))
   }

@@ -24,7 +24,7 @@ export interface TokenRules {
 }
 
 export interface TokenProgram extends TokenRules {
-  /** All rules, those in shadow included; undefined where none is. */
+  /** All rules, including shadow ones; undefined if there are no shadow rules. */
   readonly shadow: TokenRules | undefined
 }
 

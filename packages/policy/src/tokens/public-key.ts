@@ -48,7 +48,7 @@ export function readJwk(jwk: JsonObject): PublicKey | UnusableKey {
     case "OKP":
       return readOkp(jwk, kid, alg)
     case "oct":
-      // Fail closed: whoever can verify with a shared secret can also sign with it.
+      // Fail closed: every holder of a shared secret can also sign with it.
       return { reason: "symmetric keys (`oct`) are refused, publish the public key of an asymmetric pair" }
     default:
       return { reason: typeof kty === "string" ? `key type \`${kty}\` is not supported` : "`kty` is missing" }

@@ -16,7 +16,10 @@ export interface TokenRule extends TokenConditions {
   readonly ref: TokenRuleRef
   /** Position in the program. */
   readonly order: number
-  /** The keys, or why there are none. Without keys every token of the rule is refused; no token still passes. */
+  /**
+   * The keys, or why there are none. Without keys every token of the rule is rejected; requests without a token still
+   * pass.
+   */
   readonly keys: KeySet | "JwksFetchFail" | "JwksNoValidKeys"
   /** undefined where the keys stand in the policy itself: asking for them again would bring nothing. */
   readonly keySetId: string | undefined

@@ -138,7 +138,7 @@ describe("rules at different places", () => {
   })
 
   it("do not blame a token that another rule accepts", () => {
-    // Rule `strict` refuses the token at x for its audience, rule `one` accepts it; the one at y nobody knows.
+    // Rule `strict` rejects the token at x for its audience, rule `one` accepts it; no rule knows the one at y.
     const strict: JwtRule = { ...one, ...at("x"), audiences: ["a"] }
     const compiled = program(strict, { ...one, ...at("x") }, { ...two, ...at("y") })
     expect(verdict(run(compiled, { headers: { x: tokenOne, y: strange } }))).toBe("JwtUnknownIssuer")
@@ -152,7 +152,7 @@ describe("rules at different places", () => {
 })
 
 describe("the reason among several faults", () => {
-  // Three rules in issuer order at their own places; each place holds a token with the fault wanted there.
+  // Three rules in issuer order, each with its own location; each location holds a token with the given error.
   const cases: readonly (readonly [readonly string[], string])[] = [
     [["expired", "-", "-"], "JwtExpired"],
     [["expired", "malformed", "-"], "JwtExpired"],

@@ -32,7 +32,7 @@ export interface Token extends Signed {
 export const MAX_TOKEN_CHARACTERS = 64 * 1024
 const TWO_TO_64 = 2 ** 64
 
-/** The token that the text spells, or the first fault in the order of the sections. */
+/** The parsed token, or the first error in the order of the sections. */
 export function parseToken(text: string): Token | TokenFault {
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
   const first = text.indexOf(".")
@@ -51,8 +51,8 @@ export function parseToken(text: string): Token | TokenFault {
   if (algorithm === undefined) return "JwtHeaderAlgNotSupported"
   const kid = header.kid ?? ""
   if (typeof kid !== "string" || header.kid === null) return "JwtHeaderBadKid"
-  // RFC 7515 section 4.1.11; an empty or malformed list is as bad. RFC 7797 section 6: `b64: false` must stand in `crit`,
-  // and what a reader makes of the payload without it is anybody's guess.
+  // RFC 7515 section 4.1.11; an empty or malformed list is as bad. RFC 7797 section 6: `b64: false` must be listed in
+  // `crit`, and without that readers disagree on the payload.
   if (header.crit !== undefined || header.b64 === false) return "JwtHeaderCritNotSupported"
 
   const payload = text.slice(first + 1, second)
@@ -99,7 +99,8 @@ function checkTypes({ iss, sub, iat, nbf, exp, jti, aud }: JsonObject): TokenFau
   return "JwtAudNotStringOrList"
 }
 
-// RFC 7519 section 2 lets a NumericDate have a fraction. A literal such as 1e999 is read as infinite and refused here.
+// RFC 7519 section 2 allows a fraction in a NumericDate. A literal such as 1e999 parses as infinity and is rejected
+// here.
 function isDate(value: number): boolean {
   return value >= 0 && value < TWO_TO_64
 }

@@ -18,7 +18,7 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
     if (rule.action === "AUDIT") continue
     const does = rule.action === "ALLOW" ? "matches the rule" : "does not match the rule"
     for (const place of closedIn(rule.compiled, rule.action === "ALLOW")) {
-      // One finding a list: whoever writes one value so writes all so.
+      // One finding per list: an author who writes one value this way writes all of them this way.
       const { closed } = place
       const passed = yield* firstPassed(
         place,

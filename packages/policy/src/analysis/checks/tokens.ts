@@ -49,7 +49,7 @@ export function tokensMissing(set: PolicySet, work: Work): Steps<readonly Analys
 
 const place = (rule: AnalysedRule): AnalysisFinding => limited(rule.policy, rule.at)
 
-/** Whom the rule reaches without any token being verified there; undefined where there is nobody. */
+/** The workloads that the rule reaches and that verify no token; undefined if there are none. */
 function withoutTokens(
   { policy, scope }: AnalysedRule,
   set: PolicySet,

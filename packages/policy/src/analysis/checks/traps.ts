@@ -99,7 +99,7 @@ export function strayDashes(set: PolicySet, work: Work): Steps<readonly Analysis
 function splitRule(previous: Rule | undefined, rule: Rule): readonly string[] {
   const [a, b] = [sections(previous ?? {}), sections(rule)]
   if (a.length === 0 || b.length === 0 || b.some(section => a.includes(section))) return []
-  // `when` before `from` is an order nobody writes, so those are two rules on purpose.
+  // `when` before `from` is an unusual order, so those are two rules on purpose.
   const inOrder = SECTIONS.indexOf(a.at(-1) ?? "from") < SECTIONS.indexOf(b[0] ?? "from")
   if (!inOrder) return []
   return [

@@ -42,7 +42,7 @@ const requestPrincipals = pick(
   "/sub",
 )
 const blocks = pick("10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "0.0.0.0/0", "192.168.0.0/16", "::1", "fd00::/8", "::/0")
-/** What the RequestAuthentications of the workload name, enforced and in shadow. */
+/** Issuers of the workload's RequestAuthentications, enforced and shadow. */
 export const issuers = fc.subarray(["iss", "iss/a", "https://a.com", "https://a.com/https:/", ""])
 const hosts = pick("a.com", "*.a.com", "a.com:*", "A.COM:8080", "*", "x*", "a.com.", "*.a.com.", "a.com.:*", "a.com.*")
 const methods = pick("GET", "POST", "*", "get", "P*")

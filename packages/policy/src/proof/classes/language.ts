@@ -16,7 +16,7 @@ export interface Language {
 const LETTERS = "abcdefghijklmnopqrstuvwxyz"
 const CAPITALS = LETTERS.toUpperCase()
 const DIGITS = "0123456789"
-// Where even all of those are taken there is always another letter that nobody writes in a policy.
+// If even all of those are taken, there is always another letter that no policy uses.
 const RARE = "~!$&'()+,;=:@_-éèçñøßþðæåäöüαβγδεζηθικλμνξοπρστυφχψωабвгдежзиклмнопрстуфхцчшщыэюя一二三四五六七八九十"
 
 /** Any text, the empty one included. */

@@ -12,7 +12,7 @@ export interface TextMark {
   readonly kind: "text"
   /** INVARIANT: marks of equal key set the same values apart. */
   readonly key: string
-  /** Made when somebody asks: most values are never compared with any other. */
+  /** Computed on demand: most values are never compared with any other. */
   steps(): readonly Step[]
   /** Where the pattern is about the whole text as it stands: what can be compared without running anything. */
   readonly pattern: Pattern | undefined

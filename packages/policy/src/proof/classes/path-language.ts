@@ -52,12 +52,12 @@ function nextEscape(inEscape: number, unit: string): number {
   return inEscape === 1 && HEX.includes(unit) ? escapeState(unit) : 0
 }
 
-/** By the function that normalises: `%41` becomes `A`, `%00` is refused, `%20` stays. */
+/** Uses the normalising function itself: `%41` becomes `A`, `%00` is rejected, `%20` stays. */
 function staysEscaped(triplet: string, mode: PathNormalization): boolean {
   return !/^%[0-9A-Fa-f]{2}$/.test(triplet) || normalizePath(`/${triplet}`, mode) === `/${triplet}`
 }
 
-// A target with a fragment, or with anything but visible ASCII, is refused; from the question mark on it is the query.
+// A target with a fragment, or with anything but visible ASCII, is rejected; the query begins at the question mark.
 function isPathUnit(unit: string): boolean {
   const code = unit.charCodeAt(0)
   return code > 0x20 && code < 0x7f && unit !== "?" && unit !== "#"

@@ -292,7 +292,9 @@ const providersOf = (rules: readonly RuleRegion[]): ReadonlySet<string> =>
 
 const isOther = (a: readonly string[], b: readonly string[]): boolean => a.join("\n") !== b.join("\n")
 
-/** INVARIANT: where it is so, a request that one side refuses before it looks at rules is refused so by the other. */
+/**
+ * INVARIANT: if it holds, a request that one side rejects before it reads rules is rejected the same way by the other.
+ */
 function settlesAlike(before: Stages, after: Stages): boolean {
   const keyOf = ({ transport, missing, good }: Stages): string =>
     JSON.stringify([transport, missing, good ?? null].map(list => list?.map(({ key }) => key)))

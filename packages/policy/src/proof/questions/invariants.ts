@@ -37,7 +37,7 @@ export type StatementVerdict =
       readonly verdict: "broken"
       readonly witness: Witness
       readonly outcome: Outcome
-      /** What let it through or refused it; undefined where no single rule did. */
+      /** The rule that allowed or denied it; undefined if no single rule did. */
       readonly by: RuleRef | undefined
     }
   | { readonly verdict: "undecided"; readonly reason: string }
@@ -205,7 +205,7 @@ function offences(
   )
 }
 
-/** A bad token is refused whatever policies say; no statement can mean that it should not be. */
+/** An invalid token is rejected whatever policies say; no invariant can mean the opposite. */
 function goodToken(holds: "never" | "always", { frame }: Round, { good }: Stages): Problem["needs"] {
   return holds === "always" && hasToken(frame) && good !== undefined ? [good] : []
 }

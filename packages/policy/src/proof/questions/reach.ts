@@ -76,8 +76,8 @@ export function reachOf(
 }
 
 /**
- * People ask with a path as a client would send it. Rules see only what normalisation makes of it, so that of `//a` as it is
- * written the answer would be that nobody can.
+ * People ask with a path as a client would send it. Rules see only the normalised path, so for a literal `//a` the
+ * answer would be that no caller can reach it.
  */
 function inPlainPaths(asked: Rule, mesh: MeshConfig): Rule {
   if (asked.to === undefined) return asked

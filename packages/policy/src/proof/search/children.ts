@@ -83,7 +83,7 @@ interface Collected {
   readonly naming: readonly (readonly number[])[]
 }
 
-/** In the order of their numbers, so that the same marks are the same list whoever asks first. */
+/** In the order of their numbers, so that the same marks give the same list for every caller. */
 function collected(open: readonly OpenCondition[], memo: ClassMemo): Collected {
   const byNumber = new Map<number, { readonly mark: Mark; readonly naming: number[] }>()
   for (const [at, { condition }] of open.entries()) {

@@ -12,7 +12,7 @@ export const mesh = meshConfig({ numTrustedProxies: 1, trustDomainAliases: ["old
 
 export const workload = { namespace: "foo", name: "web-1", labels: { app: "web" } }
 
-/** Takes every token that is signed, whoever issued it. */
+/** Accepts every signed token of any issuer. */
 export const anyIssuer: RequestAuthentication = {
   apiVersion: "security.merlon.dev/v1alpha3",
   kind: "RequestAuthentication",

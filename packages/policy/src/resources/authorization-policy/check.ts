@@ -60,7 +60,7 @@ function checkAlternatives(
 ): void {
   const where = `found at rule ${index}`
   if (Array.isArray(alternatives.value) && alternatives.value.length === 0) {
-    // Fail closed: an empty list of alternatives would read as "anybody".
+    // Fail closed: an empty list of alternatives would read as "any caller".
     alternatives.fault(
       "empty-value",
       `\`${word}\` must not be empty, ${where}`,

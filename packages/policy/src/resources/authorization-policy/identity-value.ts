@@ -6,7 +6,7 @@ import { fault, literalStar, starWarning, type ValueCheck, type ValueFinding, wa
 
 export const PRINCIPAL: ValueCheck = value => {
   if (value.startsWith("spiffe://")) {
-    // Fail closed: in a DENY rule a value that never matches lets everybody through.
+    // Fail closed: in a DENY rule a value that never matches allows every caller.
     return fault(
       "never-matches",
       `\`${shown(value)}\` never matches: \`spiffe://\` is implied`,

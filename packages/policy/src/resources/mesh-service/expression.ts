@@ -100,7 +100,7 @@ export function expressionSize(text: string): number {
     else if (character === "*" || character === "+" || character === "?") group.last += 2
     else atom(1)
   }
-  // Groups that nobody closes still count.
+  // Unclosed groups still count.
   return [...open, group].reduce((sum, { before, last }) => sum + before + last, 0)
 }
 

@@ -87,7 +87,7 @@ function checkUri(field: Field): void {
       "use an http or https URL",
     )
   } else if (!/^https?:\/\/[^/\\]/.test(text)) {
-    // The URL parser mends `HTTPS:host`; the CRD, and whoever reads the policy, would not.
+    // The URL parser repairs `HTTPS:host`; the CRD and people who read the policy would not.
     field.fault("bad-value", "url must have scheme http:// or https://", "spell the scheme `http://` or `https://`")
   } else if (url.username !== "" || url.password !== "") {
     field.fault("not-supported", "credentials in a URL are not supported", "remove the part before `@`")

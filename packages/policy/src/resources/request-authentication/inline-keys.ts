@@ -31,7 +31,7 @@ export function checkInlineKeys(field: Field, text: string): void {
   const keys: readonly unknown[] = set.keys
   const symmetric = keys.flatMap((key, index) => (isObject(key) && key.kty === "oct" ? [index] : []))
   for (const index of symmetric) {
-    // Fail closed: a secret in a policy is readable by whoever reads policies, who could then make tokens.
+    // Fail closed: a user who can read policies could read a secret in one, and sign tokens with it.
     field.fault(
       "not-supported",
       `jwks key at index ${index} is symmetric (\`oct\`), which is refused`,

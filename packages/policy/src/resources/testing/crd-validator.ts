@@ -9,7 +9,7 @@ import { isObject } from "../field.js"
 
 const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false })
 
-/** What it would be refused for; empty where the API server would take it. */
+/** The reasons why the API server would reject it; empty if it would accept it. */
 export function crdValidator(crd: CustomResourceDefinition): (document: unknown) => readonly string[] {
   const schema = crd.spec.versions[0].schema.openAPIV3Schema
   const validator = ajv.compile({ ...schema })

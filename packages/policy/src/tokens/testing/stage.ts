@@ -60,7 +60,7 @@ export function run(
   return authenticate(compiled, request(parts), now, memory)
 }
 
-/** "pass", "pass as SUBJECT", or the fault. */
+/** "pass", "pass as SUBJECT", or the error. */
 export function verdict(result: Authentication): string {
   if (result.outcome === "reject") return result.fault
   return result.token === undefined ? "pass" : `pass as ${result.token.subject}`
