@@ -16,7 +16,7 @@ import { OracleClient } from "./testing/oracle/client.js"
 
 let folder: string
 let cluster: Cluster
-/** One that waits for nobody, not even for those whom a busy machine keeps. */
+/** A server with short limits, which does not wait for slow clients even if the machine is busy. */
 let impatient: Cluster
 let credentials: Credentials
 let client: OracleClient

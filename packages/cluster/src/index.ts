@@ -5,7 +5,7 @@
 /** An issuer's ID tokens besides tokens of our own, from command line flags or from options. */
 export type { OidcOptions } from "./auth/oidc.js"
 export { clusterOidcOptions, type OidcFlag, type OidcValues } from "./auth/oidc-flags.js"
-/** Starts and stops the server; everything else here is an option of it or a fault in it. */
+/** Starts and stops the server; everything else here is an option or an error of it. */
 export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
 /** Why a server does not start, or its store does not answer: a closed table of codes. */
 export { CLUSTER_ERRORS, ClusterError, type ClusterErrorCode, type ClusterFault } from "./errors.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A peer that can do nothing but static RSA is refused, whether it calls the cluster or the cluster calls it.
+// A peer that supports only static RSA is rejected, whether it calls the cluster or the cluster calls it.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"

@@ -101,7 +101,7 @@ export class AdmissionChain implements Admission {
 
   /** All webhooks of one sort, by the names of their configurations. */
   async #hooks(plural: string, kind: Kind): Promise<Hook[]> {
-    // Webhooks never see the objects that configure them, or nobody could repair a broken one.
+    // Webhooks never see the objects that configure them. Otherwise a broken one could not be repaired.
     if (kind.info.group === GROUP && /webhookconfigurations$|admissionpolic/.test(kind.info.plural)) return []
     const resource = this.catalog.builtin(GROUP, "v1", plural)
     const { entries } = await this.store.range({ prefix: prefixOf(resource.info, "") })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the server adds by itself: to new objects alone, and never over what somebody has said.
+// What the server adds by itself: only to new objects, and never over a value that the client set.
 
 import { describe, expect, it } from "vitest"
 import { asArray, asObject, dig, type Json, type JsonObject } from "../value.js"

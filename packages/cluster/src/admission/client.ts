@@ -68,8 +68,8 @@ export async function callWebhook(
 }
 
 /**
- * A webhook must be ready to be asked the same twice. So whoever was taken away in the middle of an answer, as one of several
- * behind one address is, is asked once more: another of them answers.
+ * A webhook must accept the same request twice. If the connection breaks during the response, as when one of several
+ * replicas behind an address stops, the request is sent once more and another replica answers.
  */
 async function post(target: Target, url: string, body: string, timeoutSeconds: number): Promise<Answer> {
   const signal = AbortSignal.timeout(timeoutSeconds * 1000)

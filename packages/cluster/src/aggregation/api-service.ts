@@ -5,6 +5,6 @@ export interface ApiService {
   readonly group: string
   readonly version: string
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number }
-  /** PEM; nobody is believed without one. */
+  /** PEM; without one no backend is trusted. */
   readonly caBundle: string
 }

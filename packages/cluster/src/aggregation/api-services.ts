@@ -144,7 +144,7 @@ export class ApiServices {
         response.on("error", reject)
       })
       asked.on("error", reject)
-      // Alone after an answer that Node tells nobody of, such as a switch of protocols.
+      // The only event after a response that Node does not report, such as a protocol upgrade.
       asked.on("close", () => reject(new Error("no answer")))
       asked.end()
     })

@@ -28,10 +28,10 @@ export class Backends {
     this.#identity = identity
   }
 
-  /** Throws `BackendError` where there is nobody to ask. */
+  /** Throws `BackendError` if there is no endpoint to call. */
   async target(apiService: ApiService): Promise<BackendTarget> {
     const { service, caBundle } = apiService
-    // Fail closed: whoever answered at that address would be told who asks, and believed.
+    // Fail closed: any process at that address would learn who the caller is, and its response would be trusted.
     if (caBundle === "") throw new BackendError("the APIService has no caBundle")
     const host = await this.#host(service.namespace, service.name)
     return { host, port: service.port, agent: this.#agent(apiService) }

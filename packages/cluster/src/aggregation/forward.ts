@@ -60,7 +60,7 @@ export async function forward(
       else reject(unavailable(error))
     }
     onward.on("error", failed)
-    // Alone after an answer that Node tells nobody of, such as a switch of protocols.
+    // The only event after a response that Node does not report, such as a protocol upgrade.
     onward.on("close", () => {
       if (!response.headersSent) failed()
     })

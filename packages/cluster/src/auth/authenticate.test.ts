@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who a request is from, over real TLS connections. A credential that is sent and does not hold is an error: it never
-// turns its sender into nobody, who may be allowed more than they know.
+// Who a request is from, over real TLS connections. A credential that is sent and is invalid is an error: it never
+// turns its sender into an anonymous user, who may have permissions of their own.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"

@@ -31,7 +31,10 @@ interface Certified {
 
 const known = new WeakMap<TLSSocket, Certified | null>()
 
-/** Parsed once per connection, which may last longer than the certificate; of a session that is resumed nobody asked its end. */
+/**
+ * Parsed once per connection, which may outlive the certificate. In a resumed session TLS does not check the expiry
+ * again.
+ */
 function certificateUser(socket: TLSSocket): User | undefined {
   const before = known.get(socket)
   const certified = before === undefined ? readCertificate(socket) : before

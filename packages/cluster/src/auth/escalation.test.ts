@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may write which role and which binding: nobody hands out what they do not hold.
+// Who may write which role and which binding: users cannot grant permissions that they do not have.
 
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../meta/status.js"

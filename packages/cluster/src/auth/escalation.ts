@@ -62,7 +62,7 @@ export async function checkEscalation(
     const plural = ref.kind === "ClusterRole" ? "clusterroles" : "roles"
     if (await may("bind", plural, asString(ref.name))) return
     const role = await rbac.role(asString(ref.kind), asString(ref.name), namespace)
-    // Fail closed: nobody can tell what a role to come will grant.
+    // Fail closed: it is unknown what a role that does not exist yet will grant.
     if (role === undefined) throw notFound({ group: GROUP, resource: plural }, asString(ref.name))
     wanted = rulesOf(role)
   }

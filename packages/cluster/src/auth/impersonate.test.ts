@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Acting as somebody else: each name, group, uid and extra that a caller claims needs a right of its own.
+// Impersonation: each name, group, uid and extra that a caller claims needs a permission of its own.
 
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../meta/status.js"

@@ -12,7 +12,7 @@ import { asString, isObject, type Json, type JsonObject } from "../value.js"
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** The issuer cannot be asked, or what it says cannot be used: nobody's fault who sends a token. */
+/** The issuer does not respond, or its response is unusable. That is not the fault of the client that sends a token. */
 export class IssuerAway extends Error {
   override readonly name = "IssuerAway"
 }
@@ -24,7 +24,7 @@ export interface IssuerKeysOptions {
   readonly clock: () => number
 }
 
-/** Between two questions, whoever wants to know. */
+/** Between two requests to the issuer, for all callers together. */
 export const ASK_AGAIN_MS = 10_000
 /** After this a key that the issuer has withdrawn is forgotten, although every token found its key. */
 export const KEEP_MS = 10 * 60_000
@@ -64,7 +64,7 @@ export class IssuerKeys {
     await this.#agent.destroy()
   }
 
-  /** One question at a time, for everybody who waits. */
+  /** One request at a time, for all callers that wait. */
   async #ask(): Promise<void> {
     const { clock } = this.#options
     if (this.#asking === undefined && clock() < this.#askedAt + ASK_AGAIN_MS) return
@@ -94,7 +94,7 @@ export class IssuerKeys {
 
   async #json(address: string): Promise<JsonObject> {
     const url = URL.canParse(address) ? new URL(address) : undefined
-    // Fail closed: in the clear anybody on the way could name keys of their own.
+    // Fail closed: over plaintext, any host on the path could substitute its own keys.
     if (url?.protocol !== "https:") throw new Error(`\`${address}\` is no https address`)
     const { origin, pathname, search } = url
     const answer = await this.#agent.request({
@@ -108,7 +108,7 @@ export class IssuerKeys {
       if (size > MAX_ANSWER) throw new Error(`\`${address}\` says more than ${MAX_ANSWER} bytes`)
       chunks.push(chunk)
     }
-    // Also a redirect: it could lead to somebody else's keys.
+    // A redirect is rejected too: it could lead to the keys of another issuer.
     if (answer.statusCode !== 200) throw new Error(`\`${address}\` answers ${answer.statusCode}, not 200`)
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
     // JSON.parse yields nothing but JSON.

@@ -26,7 +26,7 @@ export type OidcValues = {
     | undefined
 }
 
-/** Those with a secret that is ours too are not among them: whoever knows it could sign for anybody. */
+/** Algorithms with a shared secret are left out: every holder of the secret could sign for any user. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"]
 
 /** Undefined where no issuer is named. */

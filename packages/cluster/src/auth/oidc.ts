@@ -40,7 +40,7 @@ export class OidcTokens implements TokenChecker {
     this.#keys = new IssuerKeys({ issuerUrl, clock, ...(ca === undefined ? {} : { ca }) })
   }
 
-  /** Whether a token says that it is of this issuer: nobody else looks at it then. */
+  /** Whether a token claims to be from this issuer: then no other authenticator looks at it. */
   claims(token: string): boolean {
     try {
       return decodeJwt(token).iss === this.options.issuerUrl
@@ -131,7 +131,7 @@ export class OidcTokens implements TokenChecker {
     const name = claims[usernameClaim]
     if (typeof name !== "string" || name === "" || isDeceiving(name))
       throw new Unfit(`the token's claim \`${usernameClaim}\` is no name`)
-    // Whoever may write any address there would be anybody.
+    // A user who may enter any address there could pose as any other user.
     if (usernameClaim === "email" && (claims.email_verified ?? true) !== true)
       throw new Unfit("the issuer has not verified the token's `email`")
     return name
@@ -149,7 +149,7 @@ function groupsIn(claims: JsonObject, claim: string): readonly string[] {
   return groups
 }
 
-/** A good signature, and yet nobody. */
+/** A valid signature, but no user that may be trusted. */
 class Unfit extends Error {
   override readonly name = "Unfit"
 }

@@ -181,7 +181,7 @@ export async function loadCredentials(folder: string, hosts: readonly string[], 
     [],
     now,
   )
-  // An authority of its own: whoever it vouches for may speak for any user.
+  // An authority of its own: a client that it vouches for may act as any user.
   const frontCa = await authority(folder, "front-proxy-ca", "merlon-cluster-front-proxy-ca", now)
   const clientAuth = x509.ExtendedKeyUsage.clientAuth
   const front = await issue(frontCa, folder, "front-proxy-client", `CN=${FRONT_PROXY_NAME}`, clientAuth, [], now)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rule allows which request, and which rules cover which others. A property holds the second against the first:
-// whoever covers a rule may do whatever it allows.
+// Which rule allows which request, and which rules cover which others. A property checks the second against the first:
+// a user whose rules cover a rule may do whatever it allows.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"

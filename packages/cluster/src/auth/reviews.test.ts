@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Questions about who somebody is and what they may do, and tokens for those who ask for one.
+// Reviews of who a user is and what they may do, and token requests.
 
 import { generateKeyPairSync } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"

@@ -41,7 +41,7 @@ export function readSubject(der: Buffer): Subject | undefined {
         own.push(text)
       }
   } catch {
-    // Not a certificate that the library can read: OpenSSL may have, but nobody is named.
+    // The library cannot read this certificate. OpenSSL may have, but no user is named.
     return undefined
   }
   const [name, second] = names.get(COMMON_NAME) ?? []

@@ -36,13 +36,13 @@ export interface TokenClaims {
   readonly bound?: BoundObject
 }
 
-/** `told` is for whoever sent the token, where it is not the token that is wrong. */
+/** `told` is a message for the sender of the token, for problems that are not in the token. */
 export type TokenResult =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly error: string; readonly told?: string }
 
 export interface TokenChecker {
-  /** Who a token means, for one of the audiences, or why nobody. */
+  /** The user of a token for one of the audiences, or why there is none. */
   check(token: string, audiences: readonly string[]): Promise<TokenResult>
 }
 

@@ -8,7 +8,7 @@ import type { Registry } from "../registry/registry.js"
 import type { Entry } from "../store/store.js"
 import { stringify } from "../wire/json.js"
 
-/** true when the object is gone; not so when something holds it, or somebody changed it meanwhile. */
+/** True when the object is gone; false if a finalizer holds it, or another client changed it meanwhile. */
 export async function deleteStored({ store, catalog, clock }: Registry, entry: Entry): Promise<boolean> {
   const behaviour = catalog.storing(entry.key)?.behaviour ?? plain
   const object = marked(behaviour, entry.object, {}, clock())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In which order things go: the Pods of a namespace before what governs them, dependents with the grace a client would
-// give them, Pods of nobody once their grace is over.
+// The order of deletion: the Pods of a namespace before what governs them, dependents with the grace period a client
+// would give them, Pods without a node once their grace period is over.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { StoreEvent } from "../store/store.js"

@@ -20,8 +20,9 @@ const ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes
 const PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 /**
- * The whole body. `claim` is told of every byte as it comes and may refuse it; what is declared is not believed, or a few
- * words would reserve megabytes. The request is left as it is when the body is refused, so that it can still be answered.
+ * Reads the whole body. `claim` is called for every chunk and may reject it. The declared length is not trusted,
+ * because a few bytes could reserve megabytes. A request whose body is rejected stays usable, so that it can still get
+ * a response.
  */
 export function readBody(request: IncomingMessage, claim: (bytes: number) => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {

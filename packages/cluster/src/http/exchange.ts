@@ -86,7 +86,7 @@ export class Exchange {
     if (!this.#warnings.includes(text)) this.#warnings.push(text)
   }
 
-  /** Picks a form of answer, or refuses in the words of whoever serves the path. */
+  /** Picks a response format, or rejects the request in the words of the server that handles the path. */
   accept(forms: Forms, media: readonly Media[], builtin: boolean): Accepted {
     const accepted = negotiate(this.request.headers.accept, { media, forms })
     if (accepted !== undefined) return this.query.has("pretty") ? { ...accepted, pretty: true } : accepted

@@ -22,7 +22,7 @@ export interface Limits {
   /** Milliseconds for headers and for the whole request to arrive. */
   readonly headersTimeout: number
   readonly requestTimeout: number
-  /** Milliseconds without progress after which an answer that nobody takes is dropped. */
+  /** Milliseconds without progress after which a response that the client does not read is dropped. */
   readonly responseTimeout: number
   readonly maxHeaderSize: number
   readonly maxConnections: number

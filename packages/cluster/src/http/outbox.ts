@@ -55,7 +55,7 @@ export class Outbox implements Waiting {
     this.#flush()
   }
 
-  /** Settles when nothing waits any more, or nobody does. */
+  /** Settles when no output is queued any more, or the connection is gone. */
   drained(): Promise<void> {
     if (this.#closed || (this.#pending === 0 && !this.response.writableNeedDrain)) return Promise.resolve()
     return new Promise(resolve => this.#waiters.push(resolve))

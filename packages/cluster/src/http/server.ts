@@ -71,7 +71,7 @@ export class ApiServer {
         key: credentials.serverKey,
         ca: credentials.caCertificate,
         requestCert: true,
-        // Nobody is refused at the handshake: without a certificate a token may speak, or the caller is anonymous.
+        // The handshake rejects no client: without a certificate a client may send a token, or is anonymous.
         rejectUnauthorized: false,
         ...TLS_FLOOR,
         // A ticket of TLS 1.2 would contain the session's key.

@@ -35,7 +35,7 @@ export interface Behaviour {
   readonly refusedIn?: string
   /** Fields that selectors may ask for beside name and namespace. */
   readonly selectable?: readonly string[]
-  /** Shown to everybody who uses the kind. */
+  /** A warning to every client that uses the kind. */
   readonly deprecation?: string
   /** Names that may not be deleted. */
   readonly immortal?: ReadonlySet<string>
@@ -49,13 +49,13 @@ export interface Behaviour {
   validateNarrowed?(subresource: string, object: JsonObject, old: JsonObject): readonly FieldError[] | undefined
   /** Takes what no two objects may have, such as addresses; throws ApiError when it cannot. */
   allocate?(request: Allocating): Promise<Allocation>
-  /** What the server itself adds to a new object, whoever sends it. */
+  /** What the server itself adds to a new object, for any sender. */
   admit?(object: JsonObject, user: User): JsonObject
   /** Something a user should know who creates such an object. */
   advise?(object: JsonObject, context: Pick<RequestContext, "warn">): void
   /** Whether more than finalizers and grace hold an object that is being deleted. */
   held?(object: JsonObject): boolean
-  /** Seconds that whoever runs the object is given; kinds without it are gone at once. */
+  /** Grace period in seconds for the program that runs the object; kinds without it are deleted at once. */
   grace?(object: JsonObject, options: DeleteOptions): number
   /** Replaces the ordinary marks of deletion. */
   mark?(object: JsonObject, time: string): void

@@ -105,8 +105,8 @@ export const internal = (message: string): ApiError => new ApiError(500, "", mes
 export const internalError = (message: string): ApiError =>
   new ApiError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
 /**
- * Nothing was done, but perhaps the first half of a deletion, which is done again: whoever asks once more may well be answered, and
- * clients of Kubernetes do so by themselves.
+ * Nothing was done, except perhaps the first half of a deletion, which is repeated. A retry is likely to succeed, and
+ * clients of Kubernetes retry by themselves.
  */
 export const serverTimeout = (message: string): ApiError =>
   new ApiError(500, "ServerTimeout", `The request could not be completed at this time, please try again: ${message}`, {

@@ -87,7 +87,7 @@ function namedSchemas(schemas: JsonObject): Buffer {
   )
 }
 
-/** Query parameters only; nobody reads the others from this form. */
+/** Query parameters only; clients do not read the others from this form. */
 function parameter(value: JsonObject): Buffer {
   const query = Buffer.concat([
     text(2, "query"),

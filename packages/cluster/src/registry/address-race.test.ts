@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Lets nobody write before everyone has looked at what is taken; those who try again pass. */
+/** Blocks every write until all writers have read the addresses in use; retries pass. */
 function afterAllLooked(count: number): Admission {
   let waiting = 0
   let release = (): void => undefined

@@ -36,7 +36,7 @@ export async function deleteObject(
   }
 }
 
-/** undefined when somebody else was faster. */
+/** Undefined if another client was faster. */
 async function attempt(
   registry: Registry,
   kind: Kind,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What writing an object means, on a real store: what the server adds and what nobody may choose, whose write counts of
-// two, what a subresource may touch, and how an object ends.
+// What writing an object means, on a real store: which fields the server sets and clients cannot choose, which of two
+// writes counts, what a subresource may change, and how an object is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { RegistryBench } from "../testing/registry.js"

@@ -160,7 +160,7 @@ function validateScale(version: JsonObject, path: string): FieldError[] {
   return errors
 }
 
-/** Conversion by webhook is not served; a CRD that needs it would be served wrongly, so it is refused. */
+/** Conversion webhooks are not supported. A CRD that needs one would be served wrongly, so it is rejected. */
 function validateConversion(crd: JsonObject): FieldError[] {
   const strategy = asString(dig(crd, "spec", "conversion", "strategy"))
   if (strategy === "" || strategy === "None") return []

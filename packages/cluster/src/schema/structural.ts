@@ -104,7 +104,7 @@ function compilePattern(text: string): { text: string; regex: RE2JS } | undefine
   try {
     return { text, regex: RE2JS.compile(text) }
   } catch {
-    // A CRD with a bad pattern is refused when it is written; an old one that slipped through checks nothing.
+    // A CRD with an invalid pattern is rejected when it is written; an old one that slipped through checks nothing.
     return undefined
   }
 }

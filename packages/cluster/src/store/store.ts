@@ -62,8 +62,9 @@ export interface Watch {
 
 export interface Store {
   /**
-   * The same store for decisions that Kubernetes, too, takes from a cache (roles, webhooks, accounts): its reads ask
-   * nobody and show this process's own writes at once, other servers' a moment later. A key it does not know it looks up.
+   * The same store for decisions that Kubernetes, too, takes from a cache (roles, webhooks, accounts): its reads send
+   * no request and show this process's own writes at once, other servers' writes a moment later. It looks up unknown
+   * keys.
    */
   recent(): Store
   get(key: string): Promise<Entry | undefined>

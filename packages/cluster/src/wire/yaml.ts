@@ -14,7 +14,7 @@ export interface ParsedYaml {
   readonly duplicates: string[]
 }
 
-/** Reading YAML holds up everybody else, about two seconds per MiB; clients that send more send JSON. */
+/** Reading YAML blocks all other requests, for about two seconds per MiB; clients that send more send JSON. */
 const MAX_CHARACTERS = 512 * 1024
 
 export function parseYaml(text: string): ParsedYaml {

@@ -13,7 +13,7 @@ import { unattended } from "./unattended.js"
 export const plain: Behaviour = {}
 
 const event: Behaviour = {
-  // Events are refused by the core group whoever serves them.
+  // Errors about Events name the core group, whichever group serves them.
   refusedIn: "",
   selectable: [
     "involvedObject.kind",

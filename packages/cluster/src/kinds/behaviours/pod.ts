@@ -39,14 +39,14 @@ export const pod: Behaviour = {
     const spec = asObject(object.spec)
     const own = spec.terminationGracePeriodSeconds
     const asked = options.gracePeriodSeconds ?? (typeof own === "number" ? own : DEFAULT_GRACE_SECONDS)
-    // A pod that no node runs, or that has ended, has nobody to wait for.
+    // A Pod that has no node, or that has ended, needs no grace period.
     const phase = asString(dig(object, "status", "phase"))
     if (asString(spec.nodeName) === "" || phase === "Failed" || phase === "Succeeded") return 0
     return Math.max(asked, 0)
   },
 }
 
-/** A Pod that nobody may schedule yet says so from the first moment. */
+/** A Pod with scheduling gates reports them from the first moment. */
 function gateCondition(spec: JsonObject): JsonObject {
   if (asArray(spec.schedulingGates).length === 0) return {}
   const condition = {

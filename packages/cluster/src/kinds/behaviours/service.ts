@@ -28,7 +28,7 @@ export const service: Behaviour = {
   },
   normalize: object => normalizeAddresses(asObject(object.spec)),
   async allocate({ object, key, prefix, store }) {
-    // INVARIANT: read before the Services, so that whoever takes an address after our look moves it.
+    // INVARIANT: read before the Services, so that a client that takes an address after this read changes the revision.
     const range = await store.get(ADDRESSES)
     const { entries } = await store.range({ prefix })
     const errors = allocateAddresses(object, key, entries, Math.random)

@@ -15,7 +15,7 @@ export type ApplyType =
       atomic: boolean
       /** Declared fields of a struct. */
       field(name: string): ApplyType | undefined
-      /** Type of undeclared members; undefined: they are refused. */
+      /** Type of undeclared members; undefined: they are rejected. */
       rest: ApplyType | undefined
     }
   | {

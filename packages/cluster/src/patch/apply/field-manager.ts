@@ -53,7 +53,8 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, how:
     : own !== undefined && own.size > 0
       ? own
       : (decodeManaged(liveEntries) ?? new Map())
-  // An object that nobody tracks, because it was reset or is older than tracking, stays so until somebody applies.
+  // An object without tracked fields, because it was reset or is older than tracking, stays so until a client applies
+  // it.
   if (live !== undefined && managed.size === 0) return withManaged(next, managed)
   const before = withoutManaged(live ?? how.empty)
   const changes = compare(how.type, before, withoutManaged(next))

@@ -11,7 +11,7 @@ import { FieldSet } from "./field-set.js"
 import { compare, toFieldSet } from "./typed.js"
 
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
-/** Only kubectl's own applies take over; whoever wants conflicts uses another field manager. */
+/** Only kubectl's own applies take over; clients that want conflicts use another field manager. */
 const MANAGER = "kubectl"
 
 function lastApplied(object: JsonObject | undefined): JsonObject | undefined {
@@ -32,7 +32,7 @@ export function yielded(type: ApplyType, live: JsonObject | undefined, manager: 
   const applied = manager === MANAGER ? lastApplied(live) : undefined
   if (applied === undefined || live === undefined || applied.apiVersion !== live.apiVersion) return new FieldSet()
   const { added, modified, removed } = compare(type, applied, live)
-  // What differs from the annotation was changed by somebody else, and is theirs.
+  // Fields that differ from the annotation were changed by another client and belong to it.
   return toFieldSet(type, applied).difference(modified).difference(added).difference(removed)
 }
 

@@ -104,7 +104,7 @@ function capped(managed: ManagedFields): ManagedFields {
   return out
 }
 
-/** Paths nobody owns: identity and bookkeeping. */
+/** Paths without an owner: identity and bookkeeping. */
 const stripped = FieldSet.fromJson({
   "f:apiVersion": {},
   "f:kind": {},

@@ -129,7 +129,7 @@ class Checker {
         const target = kind.value.target === undefined ? undefined : this.check(kind.value.target, scope)
         const args = kind.value.args.map(arg => this.check(arg, scope))
         const name = kind.value.function
-        // Better refused when the rule is written than failing on every object later.
+        // Rejecting the rule when it is written is better than failing on every object later.
         if (/^[a-zA-Z]\w*$/.test(name) && !isKnownFunction(name))
           this.fail(expr, `undeclared reference to '${name}' (in container '')`)
         return callType(kind.value.function, target, args)

@@ -94,7 +94,7 @@ const functions: CelFunc[] = [
 
 const library = celEnv({ funcs: [...strings, ...functions] })
 
-/** Whether a rule may call it; macros are expanded before anybody asks. */
+/** Whether a rule may call it; macros are expanded before this is called. */
 export function isKnownFunction(name: string): boolean {
   return library.funcs.find(name) !== undefined
 }

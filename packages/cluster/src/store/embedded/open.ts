@@ -330,7 +330,7 @@ class EmbeddedStore implements Store {
       try {
         watcher.listener(event)
       } catch (error) {
-        // The write stands whatever its audience does: a listener's fault is the process's, not the writer's.
+        // The write counts whatever its listeners do: an error in a listener must not fail the writer.
         queueMicrotask(() => {
           throw error
         })

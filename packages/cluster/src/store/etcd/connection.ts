@@ -68,7 +68,7 @@ export class Connection {
     })
   }
 
-  /** Sent once. A failure leaves open whether etcd acted on it, unless etcd itself refused. */
+  /** Sent once. After a failure it is unknown whether etcd acted on it, unless etcd itself rejected it. */
   async once<T>(
     method: string,
     request: Buffer,

@@ -26,7 +26,7 @@ export function isStaleToken(error: unknown): boolean {
   return isServiceError(error) && error.code === status.UNAUTHENTICATED
 }
 
-/** The member or the way to it is at fault, so that the same read may succeed elsewhere or later. */
+/** The member or the network failed, so the same read may succeed elsewhere or later. */
 export function isPassing(error: unknown): boolean {
   if (!isServiceError(error)) return false
   switch (error.code) {
@@ -42,7 +42,7 @@ export function isPassing(error: unknown): boolean {
   }
 }
 
-/** etcd judged the request and refused it: certainly nothing was written. */
+/** etcd evaluated the request and rejected it: certainly nothing was written. */
 function isRefusal(error: ServiceError): boolean {
   switch (error.code) {
     case status.INVALID_ARGUMENT:

@@ -30,7 +30,7 @@ export class Feed {
     this.#done = this.#run()
   }
 
-  /** etcd has just answered somebody: no reason to rest any longer. */
+  /** etcd has just answered another request, so there is no reason to wait any longer. */
   hurry(): void {
     this.#wake?.()
   }

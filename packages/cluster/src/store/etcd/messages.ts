@@ -59,7 +59,7 @@ export interface WatchResponse {
   readonly watchId: number
   readonly created: boolean
   readonly canceled: boolean
-  /** Above 0 where the watch was refused because history up to there is forgotten. */
+  /** Above 0 if the watch was rejected because history up to there is compacted. */
   readonly compactRevision: number
   readonly cancelReason: string
   readonly events: readonly WatchedChange[]

@@ -32,7 +32,7 @@ const FORMAT = "1"
 const DEFAULT_PREFIX = "/merlon"
 /** Changes before the start that are read again, so that watchers can resume across a restart of this process. */
 const HISTORY = 10_000
-/** The feed is usually a millisecond behind; longer, and somebody else writes to the same etcd. */
+/** The feed is usually a millisecond behind. If it lags longer, another program writes to the same etcd. */
 const PATIENCE_MS = 50
 
 export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
@@ -126,7 +126,7 @@ class EtcdStore implements Store {
     return true
   }
 
-  /** As a majority has it now: nobody has been told of anything later. */
+  /** The newest revision that a majority has; no client has seen a later one. */
   async #newestRevision(): Promise<number> {
     return (await this.calls.range({ key: this.calls.names.format, keysOnly: true })).revision
   }

@@ -131,7 +131,7 @@ export class Replica {
         try {
           watcher.listener(event)
         } catch (error) {
-          // A listener's fault is the process's; the other listeners must not miss the change for it.
+          // An error in a listener must not keep the other listeners from the change.
           queueMicrotask(() => {
             throw error
           })
@@ -177,7 +177,7 @@ export class Replica {
     })
   }
 
-  /** Nobody hears anything any more, and nobody waits. */
+  /** No listener is called any more, and no caller waits. */
   close(): void {
     this.#closed = true
     this.#watchers.clear()

@@ -5,7 +5,7 @@
 
 import { createSocket } from "node:dgram"
 
-/** Whether it is ours now; false where somebody has it, and where there is no such address. */
+/** Whether it is ours now; false if another process has it, or if there is no such address. */
 export function claim(host: string, port: number): Promise<boolean> {
   const mark = createSocket("udp4")
   return new Promise(resolve => {
