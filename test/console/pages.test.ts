@@ -20,6 +20,7 @@ const PAGES = [
   ["Who may call whom, proved of all that run", "/access?proved=", "Access"],
   ["mTLS", "/mtls", "mTLS"],
   ["Map", "/map", "Map"],
+  ["Changes", "/changes?since=7d", "Changes"],
   ["Invariants", "/invariants", "Invariants"],
   ["Certificates", "/certificates", "Certificates"],
   ["Playground", "/playground?workload=app/web-v1-1", "Playground"],

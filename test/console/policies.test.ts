@@ -51,7 +51,7 @@ it("shows a fault at its line, with what would be right, and lets nobody apply i
   await page.getByRole("list", { name: "Errors" }).getByText("line 1").first().waitFor()
 })
 
-it("applies what is right, and shows how proxies come to enforce it", async () => {
+it("applies what is right, shows how proxies come to enforce it, and keeps it in the history", async () => {
   const page = await asOwner("/policies/new?template=allow-one&namespace=app")
   await write(
     page,
@@ -76,6 +76,26 @@ it("applies what is right, and shows how proxies come to enforce it", async () =
   await expect
     .poll(() => kubectl("get", "authorizationpolicies", "-n", "app", "-o", "name"), SELDOM)
     .not.toContain("console")
+
+  await page.goto(address("/#/changes?ns=app&text=from-console"))
+  const history = page.getByRole("region", { name: "History" })
+  const change = (word: string) =>
+    history.getByRole("listitem").filter({ hasText: `admin ${word} AuthorizationPolicy app/from-console` })
+  await change("created").getByText("newly denied").first().waitFor()
+  await change("deleted").getByText("newly allowed").first().waitFor()
+  await change("created").getByRole("button", { name: "Compare from before admin created" }).click()
+  await page.getByLabel("From", { exact: true }).waitFor()
+  const compared = page.getByRole("region", { name: "Net difference" })
+  await compared.getByText(/\(proved\)\.|^Not decided/).waitFor()
+})
+
+it("says how to turn the history on where none is kept", async () => {
+  const page = await asOwner()
+  await page.route(/\/changes\?/, route =>
+    route.fulfill({ json: { items: [], metadata: {}, history: { enabled: false } } }),
+  )
+  await page.goto(address("/#/changes"))
+  await page.getByText("merlond serve --history-entries 200").waitFor()
 })
 
 it("completes fields from the schema of the kind", async () => {
@@ -183,6 +203,10 @@ it("offers new policies to whoever may write in one namespace alone, there", asy
   await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
   await page.goto(address("/#/policies/new?template=strict&namespace=app"))
   await page.getByText("You can read this policy but not change it.").waitFor()
+  await page.goto(address("/#/changes"))
+  await page.getByText("Your account cannot read changes").waitFor()
+  await page.getByLabel("Namespace", { exact: true }).selectOption("writers")
+  await page.getByRole("region", { name: "Net difference" }).waitFor()
 })
 
 it("shows a viewer everything and no button that would fail", async () => {

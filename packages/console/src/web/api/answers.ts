@@ -191,6 +191,8 @@ export interface PolicyDiff {
     }[]
     readonly undecided?: string
   }[]
+  /** Between two moments: why the policies of one are not known. Nothing is compared then. */
+  readonly gaps?: readonly string[]
   /** Recorded calls that would be decided otherwise; absent where the control plane is older. */
   readonly touched?: {
     readonly calls: number
@@ -204,6 +206,42 @@ export interface PolicyDiff {
     }[]
     /** Shapes that were not tried; absent where the control plane is older. */
     readonly untried?: number
+  }
+}
+
+/** One admitted change of a policy. */
+export interface HistoryEntry {
+  readonly time: string
+  /** Absent where more than one user asked for exactly this change. */
+  readonly user?: string
+  readonly operation: "create" | "update" | "delete"
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly generation: number
+  readonly sequence: number
+  readonly difference: {
+    readonly allowed: readonly EffectRegion[]
+    readonly denied: readonly EffectRegion[]
+    /** Why there may be more than is listed; absent where the lists are complete. */
+    readonly undecided?: string
+  }
+}
+
+export interface EffectRegion {
+  readonly region: string
+  readonly workloads: readonly string[]
+  /** How many more workloads there are. */
+  readonly more?: number
+}
+
+/** Beside the changes. */
+export interface HistoryNote {
+  readonly history?: {
+    readonly enabled: boolean
+    readonly entriesPerNamespace?: number
+    /** Of earlier moments nothing is known. */
+    readonly since?: string
   }
 }
 

@@ -73,16 +73,28 @@ export function answersPath({ answersGroup }: Names, resource: string, namespace
   return `/apis/${answersGroup}/${ANSWERS_VERSION}${where}/${resource}`
 }
 
+export interface AnswersOptions {
+  /** All of them where absent. */
+  readonly namespace?: string | undefined
+  /** Where an answer costs the control plane more than memory. */
+  readonly seldom?: boolean
+  readonly enabled?: boolean
+}
+
 /** `resource` with its query, as `calls?since=1d`; `N` is what the list says of itself. */
-export function useAnswers<T, N = unknown>(resource: string): UseQueryResult<List<Answer<T>> & N, Error> {
+export function useAnswers<T, N = unknown>(
+  resource: string,
+  { namespace, seldom = false, enabled = true }: AnswersOptions = {},
+): UseQueryResult<List<Answer<T>> & N, Error> {
   const { names } = useSession()
   const [name = "", search = ""] = resource.split("?")
   const asked = new URLSearchParams(search)
   if (!asked.has("limit")) asked.set("limit", String(MOST))
   return useQuery({
-    queryKey: ["answers", resource],
-    queryFn: () => api<List<Answer<T>> & N>(`${answersPath(names, name)}?${asked.toString()}`),
-    refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > MANY ? LATER_MS : SOON_MS),
+    queryKey: ["answers", resource, namespace],
+    queryFn: () => api<List<Answer<T>> & N>(`${answersPath(names, name, namespace)}?${asked.toString()}`),
+    enabled,
+    refetchInterval: ({ state }) => (seldom || (state.data?.items.length ?? 0) > MANY ? LATER_MS : SOON_MS),
   })
 }
 
@@ -114,15 +126,21 @@ export function useAnswer<T>(resource: string, namespace: string, name: string):
 }
 
 /** One question that is answered by trying or proving. */
-export async function ask<T>(names: Names, resource: string, spec: object, signal?: AbortSignal): Promise<T> {
+export async function ask<T>(
+  names: Names,
+  resource: string,
+  spec: object,
+  { signal, namespace }: { readonly signal?: AbortSignal; readonly namespace?: string | undefined } = {},
+): Promise<T> {
   const sent = { method: "POST" as const, body: { spec }, ...(signal && { signal }) }
-  const { status } = await api<{ readonly status: T }>(answersPath(names, resource), sent)
+  const { status } = await api<{ readonly status: T }>(answersPath(names, resource, namespace), sent)
   return status
 }
 
-export function useAsked<T>(resource: string, spec: object | undefined): UseQueryResult<T, Error> {
+/** About one namespace, or about all of them. */
+export function useAsked<T>(resource: string, spec: object | undefined, namespace?: string): UseQueryResult<T, Error> {
   const { names } = useSession()
-  return useQuery(asking<T>(names, resource, spec))
+  return useQuery(asking<T>(names, resource, spec, namespace))
 }
 
 /** Several questions of one kind. */
@@ -131,10 +149,11 @@ export function useAllAsked<T>(resource: string, specs: readonly object[]): read
   return useQueries({ queries: specs.map(spec => asking<T>(names, resource, spec)) })
 }
 
-function asking<T>(names: Names, resource: string, spec: object | undefined) {
+function asking<T>(names: Names, resource: string, spec: object | undefined, namespace?: string) {
   return {
-    queryKey: ["asked", resource, spec],
-    queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask<T>(names, resource, spec ?? {}, signal),
+    queryKey: ["asked", resource, spec, namespace],
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+      ask<T>(names, resource, spec ?? {}, { signal, namespace }),
     enabled: spec !== undefined,
     staleTime: LATER_MS,
     refetchInterval: ({ state }: Query<T>) =>

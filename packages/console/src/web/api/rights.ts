@@ -73,8 +73,17 @@ export function useMayWrite(entry: KindEntry | undefined, namespace: string | un
   return create && update
 }
 
-/** Whether answers that take the control plane's time are given to this person. */
-export function useMayAsk(resource: string): boolean | undefined {
+/** Whether answers that take the control plane's time are given to this person, everywhere or in one namespace. */
+export function useMayAsk(resource: string, namespace?: string): boolean | undefined {
+  return useMayAnswer("create", resource, namespace)
+}
+
+/** Whether recorded changes are shown to this person: they name users. */
+export function useMayReadChanges(namespace?: string): boolean | undefined {
+  return useMayAnswer("list", "changes", namespace)
+}
+
+function useMayAnswer(verb: string, resource: string, namespace?: string): boolean | undefined {
   const { names } = useSession()
-  return useMay({ verb: "create", group: names.answersGroup, resource })
+  return useMay({ verb, group: names.answersGroup, resource, ...(namespace && { namespace }) })
 }

@@ -2,6 +2,7 @@
 // The pages, in the groups and the order of the sidebar.
 
 import {
+  ArrowLeftRight,
   Clock3,
   FileText,
   Grid3x3,
@@ -16,6 +17,7 @@ import {
 } from "lucide-react"
 import type { ComponentType } from "react"
 import { Certificates } from "./certificates/certificates.js"
+import { Changes } from "./changes/changes.js"
 import { Decisions } from "./decisions/decisions.js"
 import { Graph } from "./graph/graph.js"
 import { Invariants } from "./invariants/invariants.js"
@@ -47,6 +49,7 @@ export const GROUPS: readonly { readonly title: string; readonly pages: readonly
     title: "Policy",
     pages: [
       { path: "/policies", title: "Policies", Icon: FileText, Page: Policies },
+      { path: "/changes", title: "Changes", Icon: ArrowLeftRight, Page: Changes },
       { path: "/invariants", title: "Invariants", Icon: ShieldCheck, Page: Invariants },
       { path: "/playground", title: "Playground", Icon: Play, Page: TryIt },
     ],

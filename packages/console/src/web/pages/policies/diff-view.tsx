@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change of policies would change, proved: which requests become allowed (amber, it widens) or denied (blue, it
-// narrows), each with an example, and how many recorded calls are among them.
+// What a change of policies would change, or did change, proved: which requests become allowed (amber, it widens) or denied
+// (blue, it narrows), each with an example, and how many recorded calls are among them.
 
 import { type ReactNode, useMemo } from "react"
 import type { PolicyDiff } from "../../api/answers.js"
@@ -12,6 +12,8 @@ import { Badge, Mark } from "../../ui/mark.js"
 import { callerName } from "../../ui/names.js"
 import { count } from "../../ui/time.js"
 import { witnessText } from "../../ui/witness.js"
+import { Worded } from "../../ui/worded.js"
+import { isWider } from "./widening.js"
 
 const PAUSE_MS = 500
 const WORDS: Readonly<Record<string, string>> = {
@@ -19,7 +21,14 @@ const WORDS: Readonly<Record<string, string>> = {
   refuse: "newly denied (403)",
   unauthenticated: "newly denied (401)",
   transport: "connection newly rejected",
+  custom: "now decided by an external authorizer",
 }
+const PROPOSED = {
+  equal: "No request would be decided differently",
+  allow: "would be allowed",
+  deny: "would be denied",
+}
+const MADE = { equal: "Every request is decided as before", allow: "is now allowed", deny: "is now denied" }
 
 export function DiffView({ policies }: { readonly policies: readonly Policy[] }): ReactNode {
   const text = useLater(JSON.stringify(policies), PAUSE_MS)
@@ -27,7 +36,7 @@ export function DiffView({ policies }: { readonly policies: readonly Policy[] })
   const diff = useAsked<PolicyDiff>("diffs", spec)
   return (
     <div className="diff" aria-live="polite">
-      <Loaded query={diff}>{answer => <Answer diff={answer} />}</Loaded>
+      <Loaded query={diff}>{answer => <DiffAnswer diff={answer} />}</Loaded>
     </div>
   )
 }
@@ -37,19 +46,24 @@ export function isDecided({ result, groups }: PolicyDiff): boolean {
   return result !== "undecided" && groups.every(({ undecided }) => undecided === undefined)
 }
 
-function Answer({ diff }: { readonly diff: PolicyDiff }): ReactNode {
-  const { result, groups, touched } = diff
-  if (result === "equal") return <p>No request would be decided differently (proved).</p>
+/** `made`: the changes were made already. */
+export function DiffAnswer({ diff, made = false }: { readonly diff: PolicyDiff; readonly made?: boolean }): ReactNode {
+  const { result, groups, touched, gaps = [] } = diff
+  const words = made ? MADE : PROPOSED
+  if (result === "equal") return <p>{words.equal} (proved).</p>
+  if (gaps.length > 0) return <Gaps of={gaps} />
   return (
     <>
       {groups.map(({ workloads, changes, undecided }) => (
         <div key={workloads.join()}>
           <h3>{workloads.join(", ")}</h3>
           <ul className="plain">
-            {changes.map(({ to, region, witness }) => (
-              <li key={`${to} ${region}`}>
-                <Badge tone={to === "allow" ? "warn" : "info"}>{WORDS[to] ?? to}</Badge>
-                <p>{region}</p>
+            {changes.map(({ from, to, region, witness }) => (
+              <li key={`${from} ${to} ${region}`}>
+                <Badge tone={isWider({ from, to }) ? "warn" : "info"}>{WORDS[to] ?? to}</Badge>
+                <p>
+                  <Worded text={region} />
+                </p>
                 <p className="hint">for example {witnessText(witness)}</p>
               </li>
             ))}
@@ -61,16 +75,32 @@ function Answer({ diff }: { readonly diff: PolicyDiff }): ReactNode {
         <p className="warning">Not decided: no workload was compared.</p>
       )}
       {isDecided(diff) && <p className="hint">Nothing else changes (proved).</p>}
-      {touched !== undefined && <Touched of={touched} />}
+      {touched !== undefined && <Touched of={touched} words={words} />}
     </>
   )
 }
 
-function Touched({
-  of: { calls, shapes, untried = 0 },
-}: {
+function Gaps({ of: gaps }: { readonly of: readonly string[] }): ReactNode {
+  return (
+    <div className="warning">
+      <p>Not decided: the policies of that time are not known. Choose a later start.</p>
+      <ul>
+        {gaps.map(gap => (
+          <li key={gap}>
+            <Worded text={gap} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+interface TouchedProps {
   readonly of: NonNullable<PolicyDiff["touched"]>
-}): ReactNode {
+  readonly words: typeof PROPOSED
+}
+
+function Touched({ of: { calls, shapes, untried = 0 }, words }: TouchedProps): ReactNode {
   const rest = untried > 0 && <p className="warning">{count(untried)} kinds of recorded calls were not checked.</p>
   if (calls === 0) return rest || <p className="hint">No recorded call is affected.</p>
   return (
@@ -80,10 +110,8 @@ function Touched({
       <ul className="plain">
         {shapes.map(({ caller, workload, method, path, count: times, to }) => (
           <li key={`${caller} ${workload} ${method} ${path}`}>
-            <Mark tone={to === "allow" ? "warn" : "info"}>
-              {to === "allow" ? "would be allowed" : "would be denied"}
-            </Mark>
-            : {count(times)} × {method} {path} from {callerName(caller)} to {workload}
+            <Mark tone={to === "allow" ? "warn" : "info"}>{to === "allow" ? words.allow : words.deny}</Mark>:{" "}
+            {count(times)} × {method} {path} from {callerName(caller)} to {workload}
           </li>
         ))}
       </ul>

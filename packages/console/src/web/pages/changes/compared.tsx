@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// All changes of a period as one proved difference: changes that were made and undone in between do not show.
+
+import { type ReactNode, useMemo } from "react"
+import type { PolicyDiff } from "../../api/answers.js"
+import { useAsked } from "../../api/queries.js"
+import { useMayAsk } from "../../api/rights.js"
+import { Card } from "../../ui/card.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
+import { Ago } from "../../ui/time.js"
+import { DiffAnswer } from "../policies/diff-view.js"
+import type { Period } from "./period.js"
+
+interface ComparedProps {
+  readonly period: Period
+  readonly namespace: string | undefined
+  /** Whether it is known when the history began. */
+  readonly ready: boolean
+}
+
+export function Compared({ period: { from, to, isCut }, namespace, ready }: ComparedProps): ReactNode {
+  const mayAsk = useMayAsk("diffs", namespace)
+  const isReversed = to !== undefined && to < from
+  const spec = useMemo(
+    () => ({ since: new Date(from).toISOString(), ...(to !== undefined && { until: new Date(to).toISOString() }) }),
+    [from, to],
+  )
+  const diff = useAsked<PolicyDiff>("diffs", ready && mayAsk && !isReversed ? spec : undefined, namespace)
+  return (
+    <Card title="Net difference" note="for the workloads that run now">
+      <p className="hint">
+        From <Ago at={spec.since} />
+        {isCut && ", when the history began,"} to {to === undefined ? "now" : <Ago at={spec.until} />}. Changes that
+        were undone in between do not show.
+      </p>
+      {mayAsk === undefined && <Skeleton />}
+      {mayAsk === false && (
+        <p className="hint">
+          Comparing needs the right to create <code>diffs</code>, which the role <code>edit</code> has.
+        </p>
+      )}
+      {isReversed && <p className="warning">The first moment is after the second. Swap them.</p>}
+      {mayAsk && !isReversed && (
+        <div className="diff" aria-live="polite">
+          <Loaded query={diff}>{answer => <DiffAnswer diff={answer} made />}</Loaded>
+        </div>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries of the history by day of the reader's time zone, and which of their policies still exist.
+
+import type { HistoryEntry } from "../../api/answers.js"
+
+export interface Day {
+  /** Its first moment, in milliseconds. */
+  readonly start: number
+  readonly entries: readonly HistoryEntry[]
+}
+
+/** In the order of the entries. */
+export function byDay(entries: readonly HistoryEntry[]): readonly Day[] {
+  const days = new Map<number, HistoryEntry[]>()
+  for (const entry of entries) {
+    const start = new Date(entry.time).setHours(0, 0, 0, 0)
+    const own = days.get(start)
+    if (own === undefined) days.set(start, [entry])
+    else own.push(entry)
+  }
+  return [...days].map(([start, own]) => ({ start, entries: own }))
+}
+
+export function policyPath({ kind, namespace, name }: Pick<HistoryEntry, "kind" | "namespace" | "name">): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+/** Paths of policies whose newest entry did not delete them; entries are newest first. */
+export function currentPolicies(newest: readonly HistoryEntry[]): ReadonlySet<string> {
+  const last = new Map<string, HistoryEntry>()
+  for (const entry of newest) if (!last.has(policyPath(entry))) last.set(policyPath(entry), entry)
+  return new Set([...last].filter(([, { operation }]) => operation !== "delete").map(([path]) => path))
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { expect, it } from "vitest"
+import { isWider } from "./widening.js"
+
+it.each([
+  ["refuse", "allow", true],
+  ["custom", "allow", true],
+  ["refuse", "custom", true],
+  ["allow", "custom", false],
+  ["custom", "custom", false],
+  ["allow", "unauthenticated", false],
+])("from %s to %s: widens %s", (from, to, expected) => {
+  expect(isWider({ from, to })).toBe(expected)
+})
