@@ -184,7 +184,7 @@ class Mesh {
     )
   }
 
-  /** Pairs of proxies of which the first would be refused by the second. */
+  /** Pairs of proxies where the second rejects the first. */
   refused(): readonly (readonly [Proxy, Proxy])[] {
     const speaking = this.connected.filter(proxy => proxy.acknowledged)
     return speaking.flatMap(peer =>

@@ -30,7 +30,9 @@ export type RotationState =
 
 export interface RotationFacts {
   readonly now: number
-  /** What an operator asks for: any text that differs from the last demand met. Undefined where nobody asks. */
+  /**
+   * An operator's request: any text that differs from the last one that was carried out. Undefined without a request.
+   */
   readonly demand: string | undefined
   /** Whether every connected proxy has acknowledged a bundle with these roots. */
   allTrust(fingerprints: readonly string[]): boolean
@@ -40,7 +42,7 @@ export interface RotationFacts {
   allSignedBy(fingerprint: string): boolean
   /** When the last leaf of the old root ends: a proxy that was away may come back with it until then. */
   readonly lastOldExpiry: number
-  /** An operator wants the old root gone, whoever still depends on it. */
+  /** An operator wants the old root removed, even if proxies still depend on it. */
   readonly retireNow: boolean
 }
 
@@ -58,7 +60,8 @@ export function advance(state: RotationState, facts: RotationFacts, makeRoot: ()
         : state
     case "distribute": {
       const roots = [current, state.next].map(rootFingerprint)
-      // INVARIANT: nobody shows a leaf of the new root before every connected proxy has said that it trusts it.
+      // INVARIANT: no workload presents a certificate of the new root before every connected proxy reports that it
+      // trusts it.
       if (!facts.allTrust(roots)) return state
       return { ...next, phase: "sign", current: state.next, previous: current }
     }

@@ -25,7 +25,7 @@ const UNCOMPRESSED = 0x04
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 4096
 const MIN_RSA_EXPONENT = 65_537n
-/** Large exponents serve nobody and make each verification by each peer slow. */
+/** Large exponents have no use and slow down every verification by every peer. */
 const MAX_RSA_EXPONENT = 0xffff_ffffn
 /** SubjectPublicKeyInfo with the curve by name and the point uncompressed (RFC 5480 section 2), by OpenSSL's curve names. */
 const EC_FORMS: ReadonlyMap<string, EcForm> = new Map([

@@ -36,7 +36,7 @@ export function readCertificates(pem: string): BundleResult {
   return certificates.length === 0 ? { ok: false, message: "holds no certificate" } : { ok: true, certificates }
 }
 
-/** Distinct roots. Refuses what is not the certificate of an authority: nobody could be verified with it. */
+/** Distinct roots. Rejects certificates of non-authorities: no peer could be verified with them. */
 export function readBundle(pem: string): BundleResult {
   const read = readCertificates(pem)
   if (!read.ok) return read

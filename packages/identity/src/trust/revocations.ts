@@ -13,7 +13,7 @@ type List = (typeof LISTS)[number]
 export interface RevocationFault {
   /** The key it stands under. */
   readonly list: string
-  /** From 1; undefined where the key itself is the fault. */
+  /** From 1; undefined if the key itself is invalid. */
   readonly line: number | undefined
   readonly message: string
 }

@@ -14,7 +14,10 @@ export const OID = {
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
   clientAuth: "1.3.6.1.5.5.7.3.2",
-  /** Ours: ITU-T X.667 makes an identifier of the UUID 207e3191-4561-5e61-afaa-c3a55795e1f6, which nobody need assign. */
+  /**
+   * Ours: ITU-T X.667 derives an identifier from the UUID 207e3191-4561-5e61-afaa-c3a55795e1f6, so it needs no
+   * registration.
+   */
   workloadPod: "2.25.43190530616919016900913531431656219126",
 } as const
 
@@ -78,7 +81,7 @@ export interface CertifiedPod {
   readonly uid: string
 }
 
-/** Not critical: peers know a workload by its identity, and whoever does not know this extension loses nothing. */
+/** Not critical: peers know a workload by its identity, and a peer that does not know this extension loses nothing. */
 export function workloadPod({ name, uid }: CertifiedPod): Buffer {
   return extension(OID.workloadPod, false, sequence(utf8String(name), utf8String(uid)))
 }

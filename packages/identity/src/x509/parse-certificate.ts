@@ -8,7 +8,7 @@ export function parseCertificate(der: Buffer): X509Certificate | undefined {
   try {
     const certificate = new X509Certificate(der)
     // OpenSSL ignores what follows the certificate, and Node looks for a PEM text anywhere in the bytes before it reads
-    // them as DER: in a certificate somebody may have put that of another.
+    // them as DER: a certificate may contain another one as text.
     return certificate.raw.equals(der) ? certificate : undefined
   } catch {
     return undefined
