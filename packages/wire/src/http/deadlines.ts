@@ -90,7 +90,7 @@ export class Deadlines {
   #tick(): void {
     const now = performance.now()
     this.#now = now
-    // From the end: whoever leaves meanwhile is replaced by one that has been looked at.
+    // From the end: an entry that leaves meanwhile is replaced by one that has been checked already.
     for (let place = this.#watched.length - 1; place >= 0; place--) {
       const item = this.#watched[place]
       if (item === undefined || item.deadline === 0 || item.deadline > now) continue

@@ -10,7 +10,9 @@ import type { Fields } from "./fields.js"
 import type { HttpVersion, RequestHead, ResponseHead } from "./head.js"
 import type { LocalReply } from "./local-reply.js"
 
-/** `forwarded`: a response will come. `refused`: `refuse` writes one. `closed`: the connection ends without one. */
+/**
+ * `forwarded`: a response will come. `refused`: `refuse` writes a response. `closed`: the connection ends without one.
+ */
 export type Beginning = "forwarded" | "refused" | "closed"
 
 /** Writes the response of one request to its client. It says when all is over: `Exchange.finish`. */
@@ -42,7 +44,7 @@ export interface Exchange {
   /** Whether more of the request must wait for `Responder.requestWritable`. */
   readonly full: boolean
   begin(): Beginning
-  /** Writes the answer that `begin` found, where it said `refused`. */
+  /** Writes the response that `begin` prepared when it returned `refused`. */
   refuse(): void
   content(bytes: BorrowedBytes, from: number, to: number): void
   /** The request is complete. After an upgrade: the client has said all it wants to. */

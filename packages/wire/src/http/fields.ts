@@ -15,7 +15,7 @@ export interface Fields {
   name(index: number): string
   value(index: number): string
   kind(index: number): FieldKind
-  /** Whether whoever sent it wants it in no table (RFC 7541 section 7.1.3). */
+  /** Whether the sender wants it in no table (RFC 7541 section 7.1.3). */
   sensitive(index: number): boolean
   /** Whether there was a line of the kind. */
   has(kind: FieldKind): boolean

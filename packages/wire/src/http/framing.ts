@@ -43,7 +43,7 @@ function declared(headers: Fields, minorVersion: number, tabs: "refused" | "take
   }
   if (encoding !== undefined) {
     if (length !== undefined) return "length-and-encoding"
-    // RFC 9112 section 6.1: HTTP/1.0 knows no transfer codings, so who put one there meant to confuse somebody.
+    // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so a sender that adds one wants to confuse a reader.
     if (minorVersion === 0 || encoding.toLowerCase() !== "chunked") return "bad-encoding"
     return CHUNKED
   }
@@ -51,8 +51,8 @@ function declared(headers: Fields, minorVersion: number, tabs: "refused" | "take
 }
 
 // White space around a value may be a tab (RFC 9110 section 5.6.3), but Node's parser, for one, does not find `chunked`
-// before a tab. A proxy before us may read so too, and no client writes these two headers so. Some applications do, and
-// there nobody stands between.
+// before a tab. A proxy in front of us may behave the same, and no client writes these two headers so. Some
+// applications do, and there is no proxy between them and us.
 function hasTab(headers: Fields, index: number): boolean {
   return headers.line(index).includes("\t")
 }

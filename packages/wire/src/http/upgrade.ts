@@ -21,9 +21,10 @@ export function upgradeOf(head: RequestHead, allowed: readonly string[]): string
   const offered = upgrade
     .split(",")
     .map(protocol => protocol.trim())
-    // Requests would come through these that nobody judges: never, whatever is configured.
+    // Requests inside these protocols would bypass the policies, so they are never allowed, whatever is configured.
     .filter(protocol => protocol !== "" && !IGNORED.test(protocol))
-  // Over HTTP/2 nobody offers by the way: who asks for a tunnel takes no other answer for a success (RFC 8441 section 5).
+  // Over HTTP/2 an upgrade is never optional: a client that asks for a tunnel takes no other response for a success
+  // (RFC 8441 section 5).
   if (offered.length === 0) return version === "h2" ? REFUSED : undefined
   const passing = offered.filter(protocol => isAllowed(protocol.toLowerCase(), allowed))
   return passing.length === 0 ? REFUSED : passing.join(", ")

@@ -12,8 +12,8 @@ import type { OutgoingRequest } from "./outgoing-request.js"
 
 /**
  * Why there is no response, or only a part of one. `connect`, `connect-timeout`: no connection was made, TLS included.
- * `pending-full`: a limit of the pool. `refused`: the server says that it has not looked at the request. `reset`: the
- * connection or stream ended after the request may have been read. `protocol`: the response is malformed.
+ * `pending-full`: a limit of the pool. `refused`: the server reports that it has not processed the request. `reset`:
+ * the connection or stream ended after the request may have been read. `protocol`: the response is malformed.
  * `response-timeout`: its head did not come in time.
  */
 export type UpstreamFailure =
@@ -81,10 +81,10 @@ export interface Upstream {
 }
 
 /**
- * Opens a connection to the endpoint: a TCP or TLS socket that is still connecting and that nobody reads. A TLS socket
- * offers in ALPN the one version that its pool speaks. A connector that does not like the certificate or the protocol
- * it got destroys the socket, at the latest in its own listener of `secureConnect`; nothing of a request has been sent
- * by then.
+ * Opens a connection to the endpoint: a TCP or TLS socket that is still connecting and has no reader yet. A TLS socket
+ * offers in ALPN the one version that its pool speaks. A connector that rejects the certificate or the protocol
+ * destroys the socket, at the latest in its own listener of `secureConnect`; no part of a request has been sent by
+ * then.
  */
 export type Connect = (options: ConnectOptions) => Socket
 

@@ -14,7 +14,7 @@ import { STEP, type Step } from "./step.js"
 
 /** Digits of a size, leading zeros included. Twelve hold 256 TB, and are exact in a double. */
 const MAX_SIZE_DIGITS = 12
-/** Bytes of extensions of one body: nobody uses them, and they cost the reader as much as content. */
+/** Bytes of extensions of one body: no client needs them, and they cost the reader as much as content. */
 const MAX_EXTENSION_BYTES = 1_024
 
 const SPACE = 0x20
@@ -136,7 +136,7 @@ export class ChunkedDecoder {
         if (byte === QUOTE && this.#part === 0) return this.#to("quoted")
         return TOKEN[byte] === 1 ? this.#count() : this.#extensionEnd(byte)
       case "quoted":
-        // A quoted pair is allowed by the grammar and sent by nobody; readers have got it wrong.
+        // The grammar allows a quoted pair, but no client sends one, and parsers have got it wrong.
         if (byte === QUOTE) return this.#to("closed")
         return FIELD[byte] === 1 && byte !== BACKSLASH && this.#count()
       case "closed":

@@ -26,7 +26,7 @@ type Phase = "head" | "body" | "waiting" | "unread" | "discard" | "tunnel" | "li
 
 /** How long an idle connection that drains gradually stays open for a last request. */
 const DRAIN_IDLE_MS = 2_000
-/** Content of a refused request up to this size is read past; beyond it the connection ends. */
+/** Content of a rejected request up to this size is skipped; beyond it the connection is closed. */
 const MAX_DISCARD = 64 * 1024
 const LINGER_MS = 1_000
 /** How soon the kernel asks a half-closed peer whether it is still there. */
@@ -469,7 +469,7 @@ export class Http1Downstream<E extends Exchange>
     this.#answerUnread(status, text)
   }
 
-  /** Answers something that could not be read as a request, and ends: where the next would begin nobody knows. */
+  /** Responds to bytes that are not a valid request, and closes: it is unknown where the next request would begin. */
   #answerUnread(status: number, body: string): void {
     this.#writer.replyUnread(this.#user.unreadable("http/1.1", status, body))
     this.#close()

@@ -53,7 +53,7 @@ export class HeadScanner {
     return this.#kept?.length ?? 0
   }
 
-  /** Where the bytes after the head begin; -1 where more is needed, -2 where there is a fault. */
+  /** Where the bytes after the head begin; -1 if more is needed, -2 on an error. */
   scan(bytes: BorrowedBytes, first: number, to: number): number {
     let from = first
     let limit = Math.min(to, from + this.#maxBytes - this.#length)

@@ -191,7 +191,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
       return
     }
     const limit = this.#queue.length < this.limits.pendingRequests ? "callerSharePercent" : "pendingRequests"
-    // Not now: whoever sends does not hold the exchange yet.
+    // Not now: the sender does not hold the exchange yet.
     process.nextTick(() => this.#refuse(exchange, limit))
   }
 

@@ -50,8 +50,9 @@ export function parseResponseHead(text: string, method: string, maxLines: number
 const MAX_KEPT = 2_048
 
 /**
- * Heads of one server's responses. Most are, byte for byte, the one before: that is then given again, with what is
- * known of it. INVARIANT: whoever changes one takes out what its own lines name, which comes to the same each time.
+ * Heads of one server's responses. Most are byte for byte the same as the one before: then the same object is returned,
+ * with what is known about it. INVARIANT: code that changes one removes only what its own lines name, which has the
+ * same result each time.
  */
 export class ResponseHeads {
   readonly #maxLines: number
@@ -86,8 +87,8 @@ function statusAt(text: string, at: number): number | undefined {
 }
 
 /**
- * An answer that ends with its head, and speaks of content (to HEAD, 204, 304). Some servers send that too, and in a later packet
- * it would be read as the answer of whoever has the connection next.
+ * A response that ends with its head but announces content (to HEAD, 204, 304). Some servers send that content too, and
+ * in a later packet it would be read as the response to the next request on the connection.
  */
 function speaksOfContent(headers: HeaderBlock, { kind }: Framing): boolean {
   if (kind !== "none") return false

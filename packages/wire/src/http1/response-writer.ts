@@ -134,7 +134,10 @@ export class ResponseWriter implements Responder {
     connection.exchangeOver(keepAlive)
   }
 
-  /** Answers something that could not be read as a request; the connection ends, because where the next would begin nobody knows. */
+  /**
+   * Responds to bytes that are not a valid request and closes, because it is unknown where the next request would
+   * begin.
+   */
   replyUnread(reply: LocalReply): void {
     this.#connection.outbox.text(localReplyText(reply, "", "connection: close\r\n"))
   }

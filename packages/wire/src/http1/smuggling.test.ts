@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published ways to make two readers disagree on where a request ends. All are refused, whole and byte by byte.
+// Published ways to make two readers disagree on where a request ends. All are rejected, whole and byte by byte.
 
 import { describe, expect, test } from "vitest"
 import type { HttpFault } from "../http/public.js"

@@ -153,7 +153,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   onBytes(bytes: BorrowedBytes, length: number): void {
     let at = 0
     const { listener } = this.#exchange ?? {}
-    // Bytes nobody asked for: whatever they are, the next response must not be read out of them.
+    // Unexpected bytes: whatever they are, the next response must not be read from them.
     if (listener === undefined) {
       this.#socket.destroy()
       return

@@ -248,7 +248,7 @@ export class Http2Downstream<E extends Exchange>
   }
 
   idleToUs(): boolean {
-    // We open none: every even number is one that nobody has opened.
+    // We open no streams, so no stream with an even number exists.
     return true
   }
 

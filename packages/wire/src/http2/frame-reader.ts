@@ -17,7 +17,7 @@ export const FOUND = {
   dataEnd: 3,
   /** Another frame, its payload between `start` and `end` of `bytes`. */
   frame: 4,
-  /** A frame of a type that nobody knows has begun. */
+  /** A frame of an unknown type has begun. */
   unknown: 5,
   /** `error` says what is wrong with it. */
   fault: 6,

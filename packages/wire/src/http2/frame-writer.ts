@@ -56,7 +56,7 @@ export function windowUpdateText(stream: number, increment: number): string {
   return frameHeader(4, FRAME.windowUpdate, 0, stream) + uint32(increment)
 }
 
-/** `debug` is for whoever looks at the wire; no peer acts on it. */
+/** `debug` is for people who read packet captures; no peer acts on it. */
 export function goawayText(lastStream: number, code: number, debug: string): string {
   return frameHeader(8 + debug.length, FRAME.goaway, 0, 0) + uint32(lastStream) + uint32(code) + debug
 }

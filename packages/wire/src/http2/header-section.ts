@@ -70,7 +70,7 @@ export class HeaderSection {
   continue({ bytes, start, end, flags }: FrameReader): ErrorCode {
     if (!this.open) return ERROR.protocol
     this.#size += end - start
-    // Fail closed: a section without end would fill the memory before anybody could refuse it (CVE-2024-27316).
+    // Fail closed: an endless section would fill the memory before it could be rejected (CVE-2024-27316).
     if (this.#size > this.#maxBytes || ++this.#continuations > MAX_CONTINUATIONS) return ERROR.calm
     if (end > start) this.#gathered.push(copyOf(bytes, start, end))
     if ((flags & FLAG.endHeaders) === 0) return ERROR.none

@@ -41,7 +41,7 @@ export interface FrameHost {
   /** Charges the peer's abuse budget for a frame without effect. */
   spendBudget(cost: number): void
   creditBudget(amount: number): void
-  /** Content that nobody waits for any more. */
+  /** Content that has no reader any more. */
   consumed(bytes: number): void
   /** False where content exceeds the connection's window. */
   takeWindow(bytes: number): boolean
@@ -63,7 +63,7 @@ export class IncomingFrames {
   readonly #section: HeaderSection
   readonly #touched: Stream[] = []
   #settled = false
-  /** The stream whose DATA is being read, where anybody wants it. */
+  /** The stream whose DATA is being read, if it has a reader. */
   #data: Stream | undefined
   /** Not read further until the peer has taken what waits for it. */
   #waits = false
@@ -269,7 +269,7 @@ export class IncomingFrames {
       this.#connection.streamError(stream, ERROR.streamClosed)
       return
     }
-    // RFC 9113 section 5.1: on a stream that nobody opened.
+    // RFC 9113 section 5.1: on a stream that was never opened.
     const how = this.#connection.closed.how(id)
     if (id === 0 || (how === "unknown" && this.#isIdle(id)))
       this.#connection.fail(ERROR.protocol, "content on an idle stream")

@@ -25,7 +25,7 @@ class Pseudo {
   authority: string | undefined = undefined
   protocol: string | undefined = undefined
 
-  /** False where it came before, or nobody knows it. Not by a computed name, which is looked up anew each time. */
+  /** False if it came before or is unknown. No computed property name, because that would be looked up each time. */
   take({ name, value }: Field): boolean {
     switch (name) {
       case ":method":
@@ -100,7 +100,7 @@ export function readTrailers(list: readonly Field[]): FieldList | HttpFault {
   return new FieldList(list)
 }
 
-/** Where the other fields begin. RFC 9113 section 8.3: pseudo-headers first, each once, and none that nobody knows. */
+/** Where the other fields begin. RFC 9113 section 8.3: pseudo-headers first, each once, and no unknown ones. */
 function readPseudo(list: readonly Field[], pseudo: Pseudo): number | HttpFault {
   let index = 0
   for (; index < list.length; index++) {
@@ -131,7 +131,7 @@ function readRegular(
         host = field.value
       } else if (field.kind === FIELD_KIND.cookie) {
         const before = fields[cookie]
-        // RFC 9113 section 8.2.3: the pieces of a cookie are one header again for everybody behind us.
+        // RFC 9113 section 8.2.3: the parts of a cookie become one header again for the programs behind us.
         if (before !== undefined) {
           fields[cookie] = new Field("cookie", `${before.value}; ${field.value}`, before.sensitive || field.sensitive)
           continue

@@ -101,7 +101,7 @@ export function writeLocalReply(
   return !grpc && body !== "" && method !== "HEAD"
 }
 
-/** gRPC has its own way of being refused. */
+/** gRPC reports rejections in its own way. */
 export function isGrpc({ headers }: RequestHead): boolean {
   return headers.get("content-type")?.[0]?.toLowerCase().startsWith("application/grpc") ?? false
 }

@@ -147,14 +147,14 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
   respond(response: ResponseHead): boolean {
     const { head } = this.#exchange ?? {}
     const { status, framing } = response
-    // RFC 8441 section 5: to whoever asked for a tunnel, any success would say that there is one.
+    // RFC 8441 section 5: for a client that asked for a tunnel, any success would mean that there is one.
     if (head?.upgrade !== undefined && status >= 200 && status < 300) return false
     const empty = framing.kind === "none" && status !== 101
     const sized = framing.kind === "length" && !response.trailers
     if (sized) this.#remaining = framing.length
     this.#complete = empty || (sized && framing.length === 0)
     this.#writeHead(response, this.#complete)
-    // It may have said all before there was anybody to tell.
+    // The client may have sent everything before the exchange existed.
     if (status === 101 && this.#stream.remoteEnded) this.#exchange?.requestEnd(undefined)
     this.#touch()
     return true

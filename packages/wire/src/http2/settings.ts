@@ -63,7 +63,7 @@ export function readSettings(
         settings.connectProtocol = value === 1
         break
       default:
-      // RFC 9113 section 6.5.2: what nobody knows is ignored.
+      // RFC 9113 section 6.5.2: unknown settings are ignored.
     }
   }
   return ERROR.none

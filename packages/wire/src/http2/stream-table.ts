@@ -38,7 +38,7 @@ export class StreamTable {
     if (slots[hole] === undefined) return
     this.size--
     slots[hole] = undefined
-    // Those after it that could not have their place move up, or nobody would find them behind the gap.
+    // Later entries that could not get their slot move up. Otherwise lookups would stop at the gap and miss them.
     for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
       const stream = slots[at]
       if (stream === undefined) return

@@ -2,8 +2,8 @@
 // One stream of a connection, whichever side opened it (RFC 9113 section 5): what each side has said, the windows of both
 // directions, and content that waits for the peer's. Knows frames; what the messages mean is its user's to know.
 //
-// A stream is open, or one of its sides has ended (`remoteEnded`, `localEnded`), or it is over: both have, or somebody
-// has reset it. Once it is over the connection knows it no more, and its user is told nothing further.
+// A stream is open, or one of its sides has ended (`remoteEnded`, `localEnded`), or it is over: both sides have ended,
+// or one has reset it. Once it is over the connection does not know it any more, and its user gets no further events.
 
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"

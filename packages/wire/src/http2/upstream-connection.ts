@@ -181,7 +181,8 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   // From the connection.
 
   opened(): void {
-    // INVARIANT: with push disabled nobody opens a stream to us; the connection has said so before it comes here.
+    // INVARIANT: with push disabled no server opens a stream to us; the connection has announced that before it comes
+    // here.
     this.#http2.fail(ERROR.protocol, "the server opens no streams")
   }
 

@@ -81,11 +81,11 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       return
     }
     observer.limitHit?.("callerSharePercent")
-    // Not now: whoever sends does not hold the call yet.
+    // Not now: the sender does not hold the call yet.
     process.nextTick(() => this.fail("pending-full"))
   }
 
-  // For whoever forwards.
+  // Called by the forwarding side.
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
     if (this.#early !== undefined) this.#early.add(bytes, from, to)
@@ -248,7 +248,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     else if (this.#options.waits(this)) this.#early ??= new ByteQueue()
     else {
       this.#options.observer.limitHit?.("pendingRequests")
-      // Not now: whoever sends does not hold the call yet.
+      // Not now: the sender does not hold the call yet.
       process.nextTick(() => this.fail("pending-full"))
     }
   }
@@ -262,7 +262,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       if (end !== undefined) this.finishRequest(end)
       return
     }
-    // RFC 8441 section 3: nobody asks for a tunnel before the other side has said that it can.
+    // RFC 8441 section 3: a client must not ask for a tunnel before the server has announced support.
     if (!connection.awaited) this.#beginTunnel(connection)
     else {
       this.#early ??= new ByteQueue()

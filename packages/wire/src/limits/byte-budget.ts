@@ -12,7 +12,7 @@ export interface ByteHolder {
   evict(): void
 }
 
-/** So much of the budget is made free at once, because looking for whom to send away costs a look at everybody. */
+/** This share of the budget is freed at once, because finding a connection to close means looking at all of them. */
 const FREED_SHARE = 1 / 8
 
 export class ByteBudget {

@@ -69,8 +69,8 @@ export class Outbox {
       else socket.write(chunk.subarray(0, used), lendChunk(chunk))
       return
     }
-    // INVARIANT: an empty text is never written. Node takes an empty write under TLS as the moment to read, and whoever writes
-    // in the middle of a read would find the buffer it is reading from overwritten.
+    // INVARIANT: an empty text is never written. Under TLS, Node uses an empty write as an opportunity to read. Code
+    // that writes in the middle of a read would find its read buffer overwritten.
     if (this.#text === "") return
     const text = this.#text
     this.#text = ""

@@ -63,7 +63,7 @@ function readMessages<Head extends { readonly framing: Framing; readonly keepAli
       if (step === STEP.data) body.push(Buffer.from(piece.subarray(reader.start, reader.end)))
       else {
         messages.push({ head, body: Buffer.concat(body), trailers: reader.trailers })
-        // What follows on a connection that was to be closed is nobody's message.
+        // Bytes on a connection that was to be closed are not a message.
         if (!head.keepAlive) return { messages, fault: undefined, pending: undefined }
         head = undefined
         body = []

@@ -7,7 +7,7 @@ import { encodeHuffman, huffmanLength } from "./huffman.js"
 import { STATIC_TABLE } from "./static-table.js"
 import { DEFAULT_TABLE_SIZE, DynamicTable, sizeOf } from "./table.js"
 
-/** RFC 7541 section 7.1.3: never in a table, here or at whoever passes it on. */
+/** RFC 7541 section 7.1.3: never in a table, here or at an intermediary. */
 const SENSITIVE: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "set-cookie"])
 
 /** Different with every message, or nearly. */
@@ -90,7 +90,7 @@ export class HpackEncoder {
     this.#resized = smallest < limit ? [smallest, limit] : [limit]
   }
 
-  /** Adds to the block in hand; `sensitive` where whoever sent it wants it in no table. */
+  /** Adds to the current block; `sensitive` if the sender wants it in no table. */
   field(name: string, value: string, sensitive = false): void {
     if (this.#resized.length > 0) this.#tellSizes()
     const known = KNOWN.get(name) ?? UNKNOWN

@@ -233,6 +233,6 @@ it("keeps credentials out of every table", () => {
   ]
   const first = written(encoder, fields)
   expect(written(encoder, fields)).toEqual(first)
-  // RFC 7541 section 6.2.3: never indexed, by whoever passes it on either.
+  // RFC 7541 section 6.2.3: never indexed, also not by intermediaries.
   expect((first[0] ?? 0) & 0xf0).toBe(0x10)
 })
