@@ -66,7 +66,9 @@ export class EndpointBalancer {
     }
   }
 
-  /** Power of two choices: nearly as good as the least loaded of all, and never everybody's favourite at once. */
+  /**
+   * Power of two choices: nearly as good as the least loaded of all, without all clients choosing the same endpoint.
+   */
   #lessLoadedOfTwo(candidates: readonly ServiceEndpoint[], health: EndpointHealth): number {
     if (candidates.length === 1) return 0
     const one = this.#draw(candidates.length)

@@ -38,7 +38,7 @@ export class OutlierDetector {
   readonly #ejected: (ejection: Ejection) => void
   readonly #records = new Map<string, Record>()
   #spec: Required<OutlierDetectionSpec> = DEFAULTS
-  /** When the last of all ejections ends: mostly nobody is ejected, and nothing has to be looked up. */
+  /** When the last ejection ends: mostly no endpoint is ejected, and no lookup is needed. */
   #lastEnd = 0
 
   constructor(now: () => number, ejected: (ejection: Ejection) => void = () => undefined) {
@@ -71,7 +71,7 @@ export class OutlierDetector {
     const key = keyOf(endpoint)
     const known = this.#records.get(key)
     if (known === undefined && outcome === "success") return
-    // Requests that were sent before the ejection, or because nobody else was left, tell nothing new.
+    // Requests that were sent before the ejection, or because no other endpoint was left, say nothing new.
     if (this.isEjected(endpoint)) return
     const record = known ?? { errors: 0, gatewayErrors: 0, ejections: 0, ejectedUntil: 0 }
     this.#records.set(key, record)

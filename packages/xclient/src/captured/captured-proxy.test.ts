@@ -211,7 +211,7 @@ describe("a captured connection is reset", () => {
   })
 
   it("if nobody listens there", async () => {
-    // A port that was free a moment ago may be taken by another test meanwhile; this one nobody takes.
+    // A port that was free a moment ago may be taken by another test meanwhile; no test takes this one.
     const gone = { address: "127.0.0.1", port: 1 }
     expect(await say(await start(() => gone), "x")).toBeUndefined()
     expect(logged).toMatchObject([{ code: "unreachable" }])

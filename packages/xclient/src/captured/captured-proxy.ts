@@ -43,7 +43,7 @@ export interface CapturedProxyOptions {
   readonly book: RouteBook
   readonly outbound: Outbound
   readonly requests: RequestCalls
-  /** Where a connection was going; its own local address for one that was not redirected. Undefined if nobody knows. */
+  /** The original destination of a connection; its own local address if it was not redirected. Undefined if unknown. */
   readonly destinationOf: (socket: Socket) => Destination | undefined
   /** Whether the control plane could not be reached, so that waiting for its answer is in vain. */
   readonly isControlPlaneAway: () => boolean

@@ -15,7 +15,7 @@ import { TestMesh, WEB_ID } from "../testing/mesh.js"
 import { CapturedProxy } from "./captured-proxy.js"
 
 const HTTP = { address: "127.96.0.7", port: 80 }
-/** Carried as bytes: nobody speaks HTTP to PostgreSQL. */
+/** Forwarded as bytes: no client speaks HTTP to PostgreSQL. */
 const BYTES = { address: "127.96.0.7", port: 5432 }
 const HOUR = 3_600_000
 

@@ -128,7 +128,7 @@ async function send(
   await sendRequests({ call, target, count, intervalMs, timeoutMs }, routing, calls, tally, io.signal)
   const isExpected = expected === undefined || isExpectedCount(tally.counts, expected)
   report(options, first, tally, isExpected, io)
-  // Fail closed: half a check has proven nothing, and nobody may take its end for a success.
+  // Fail closed: half a check proves nothing, and its end must not look like a success.
   if (io.signal.aborted) {
     io.err("stopped before all requests were sent")
     return 1

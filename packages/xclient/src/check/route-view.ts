@@ -72,7 +72,7 @@ export function sharesOf(routing: HostRouting, call: Call): Shares {
   return new Map(destinationsOf(routing, call).map(({ name, weight }) => [name, weight]))
 }
 
-/** Whether every destination that gets anything has somebody to give it to. */
+/** Whether every destination that gets requests has an endpoint for them. */
 export function isComplete(routing: HostRouting, call: Call): boolean {
   const used = destinationsOf(routing, call).filter(({ weight }) => weight > 0)
   return used.length > 0 && used.every(({ cluster }) => cluster.endpoints.length > 0)

@@ -27,7 +27,7 @@ export async function runXclient(options: XclientOptions, io: CheckIo): Promise<
     const deadline = Date.now() + waitTimeoutMs
     const name = authorityOf(target.host, target.port)
     member.book.ask(name)
-    // Who watches waits for as long as it takes; everybody else wants an answer.
+    // A watch waits for as long as it takes; every other action has a time limit.
     const started = await within(member.start(), action === "watch" ? undefined : waitTimeoutMs, io.signal)
     if (!started) {
       if (io.signal.aborted) return action === "watch" ? 0 : 1
@@ -52,7 +52,7 @@ function within(work: Promise<void>, milliseconds: number | undefined, signal: A
     // A timer in any case: nothing else keeps the process alive while the control plane is away.
     const timer = setTimeout(() => give(false), milliseconds ?? LONGEST_MS)
     signal.addEventListener("abort", onAbort, { once: true })
-    // One that came before anybody listened says nothing again.
+    // A signal that came before this listener is not sent again.
     if (signal.aborted) onAbort()
     work.then(() => give(true), reject)
   })

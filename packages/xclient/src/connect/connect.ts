@@ -114,7 +114,7 @@ export function startTls(
   })
 }
 
-/** The same once more on the finished connection: whatever path led here, nobody unproven gets a request. */
+/** Checks the finished connection once more: whatever path led here, an unproven server gets no request. */
 export function serverFault(
   socket: TLSSocket,
   plan: MutualPlan,

@@ -33,7 +33,7 @@ export function planTransport(
   // Fail closed: without a certificate we do not fall back to plaintext, although a PERMISSIVE server would take it.
   if (!hasCertificate)
     return refused("mutual TLS is called for and this workload has no certificate that is still good")
-  // Fail closed: with nobody to expect, anybody with a certificate of the mesh would do.
+  // Fail closed: without an expected identity, any server with a certificate of the mesh would be accepted.
   if (cluster.identities.length === 0) return refused(`nobody is known who may answer for \`${cluster.name}\``)
   return { ok: true, plan: { kind: "mutual", sni: cluster.sni, identities: cluster.identities } }
 }

@@ -95,7 +95,7 @@ async function web(serve: Serve, identity = WEB_ID, address = "127.0.0.1"): Prom
   return { endpoint: { ...where, healthy: true, workload: "app/web", mtlsMode: "STRICT" }, seen, callers, connections }
 }
 
-/** An endpoint at which nobody listens. */
+/** An endpoint where no server listens. */
 async function gone(): Promise<ServiceEndpoint> {
   const server = createServer()
   const where = await listening(server)

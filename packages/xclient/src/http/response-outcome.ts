@@ -5,7 +5,10 @@
 import type { Fields, ResponseHead } from "@merlon/wire/http"
 import type { EndpointOutcome } from "../balance/outlier-detector.js"
 
-/** As Envoy maps them: unknown, deadline exceeded, unimplemented, internal, unavailable, data loss. Others are the caller's fault. */
+/**
+ * As Envoy maps them: unknown, deadline exceeded, unimplemented, internal, unavailable, data loss. Other codes are
+ * errors of the caller.
+ */
 const GRPC_STATUS: { readonly [status: string]: number } = { 2: 500, 4: 504, 12: 501, 13: 500, 14: 503, 15: 500 }
 
 /** `fields`: those that may have the grpc-status. */

@@ -20,7 +20,7 @@ export type Outcome =
       readonly grpcStatus: string | undefined
     }
 
-/** A stale connection, which its server closed as we wrote, is the one reset that everybody meets. */
+/** A stale connection, which its server closed as we wrote, is the one reset that every client sees. */
 export const DEFAULT_RETRIES: RetrySpec = { attempts: 2, retryOn: ["reset"], nonIdempotent: false }
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])

@@ -80,7 +80,7 @@ export class MeshMember {
     this.#client.start()
   }
 
-  /** What last stood between us and the control plane, for whoever waits in vain. */
+  /** The last error in reaching the control plane, for callers whose wait timed out. */
   get trouble(): string | undefined {
     return this.#client.connected ? undefined : this.#trouble
   }

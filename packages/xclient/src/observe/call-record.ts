@@ -34,7 +34,7 @@ export interface CallRecord {
   /** Why the program got no answer of the destination. */
   readonly failure: CallFailureCode | undefined
   readonly reason: string | undefined
-  /** Of the denial, as the destination told it: its own word, which proves nothing to anybody else. */
+  /** The decision id of the denial, as the destination reports it; it is not proof of anything. */
   readonly decisionId: string | undefined
   /** Of a request that is recorded as a span. */
   readonly traceId: string | undefined
@@ -59,7 +59,7 @@ export interface EjectionRecord {
 }
 
 export interface CallObserver {
-  /** Undefined where nobody collects spans. */
+  /** Undefined if no collector is configured. */
   trace(headers: HeaderLines): CallTrace | undefined
   done(record: CallRecord): void
   ejected(record: EjectionRecord): void

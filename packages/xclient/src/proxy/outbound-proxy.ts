@@ -202,7 +202,7 @@ export class OutboundProxy {
 
   /** Undefined for a host outside of the mesh that may be called. */
   #routingOf(name: string, answer: RouteAnswer): HostRouting | undefined {
-    // Fail closed: as long as nobody knows whether it is a host of the mesh, it is not called as if it were none.
+    // Fail closed: while it is unknown whether the host is in the mesh, it is not called as an external one.
     if (answer === "unknown" && !this.#isOutside(name))
       throw new CallFailure("route-unknown", `the control plane has not said yet how to reach ${name}`)
     if (answer instanceof HostRouting) return answer

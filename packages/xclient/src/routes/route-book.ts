@@ -114,7 +114,7 @@ export class RouteBook {
     this.#resubscribe()
   }
 
-  /** The answer for `host:port` as it is now; asks the control plane where nobody has. */
+  /** The current answer for `host:port`; asks the control plane if it was not asked before. */
   ask(name: string): RouteAnswer {
     return this.#page(name).answer
   }
@@ -165,7 +165,7 @@ export class RouteBook {
     }, 1_000 / REQUESTS.perSecond).unref()
   }
 
-  /** Waits for an answer; still `unknown` where none comes in time or the signal says that nobody waits any more. */
+  /** Waits for an answer; still `unknown` if none comes in time or the signal aborts the wait. */
   async find(name: string, timeoutMs: number, signal?: AbortSignal): Promise<RouteAnswer> {
     return (await this.until(name, answer => answer !== "unknown", timeoutMs, signal)).answer
   }

@@ -22,7 +22,7 @@ export class TestBook {
   now = 0
   #revision = 0
 
-  /** Hosts that nobody described are answered as absent when they are asked for, unless told otherwise. */
+  /** Hosts without a description are reported as absent, unless configured otherwise. */
   constructor({ answersAbsent = true, limit = 1_000, followsPolicy = false } = {}) {
     this.book = new RouteBook({
       health: this.health,
