@@ -79,7 +79,7 @@ export const resourceNames = {
   workload: "workload",
   trust: "trust",
   policy: (kind: string, namespace: string, name: string): string => `policy/${kind}/${namespace}/${name}`,
-  // Hashed, because people choose how long an issuer and its URI are: a proxy that names what it holds when it comes back
-  // must not be refused for the length of a name.
+  // Hashed, because users choose how long an issuer and its URI are: a proxy that lists its resources when it
+  // reconnects must not be rejected for the length of a name.
   keySet: (id: string): string => `keys/${createHash("sha256").update(id).digest("hex")}`,
 } as const

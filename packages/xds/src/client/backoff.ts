@@ -16,7 +16,7 @@ export class Backoff {
     this.#failures = 0
   }
 
-  /** `refused`: the control plane said no. Asking often does not change its mind. */
+  /** `refused`: the control plane rejected us. Asking often does not change that. */
   next({ refused }: { readonly refused: boolean }): number {
     const { firstRetryMs, retryMs, longestRetryMs } = this.limits
     const failures = this.#failures

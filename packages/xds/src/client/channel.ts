@@ -59,7 +59,7 @@ export class Channel {
     this.ready = new Promise((resolve, reject) => {
       const failed = (why: string) => reject(new MeshCallError("UNAVAILABLE", `no connection to ${address}: ${why}`))
       socket.once("error", error => {
-        // Should it be the session's fault, the next connection has none to offer. That nobody listens is not.
+        // If the TLS session caused the error, the next connection does not offer it. A closed port is no such error.
         const isTls = "code" in error && String(error.code).startsWith("ERR_")
         if (isTls && this.#connection === undefined) session.forget()
         failed(reasonOf(error))
@@ -81,11 +81,11 @@ export class Channel {
       endsAt = socket.isSessionReused() ? (offered?.endsAt ?? 0) : endOf(socket)
     })
     socket.on("session", ticket => session.keep(terms, { ticket, endsAt }))
-    // Also where nobody waits for it any more.
+    // Also if no caller waits for it any more.
     this.ready.catch(() => undefined)
   }
 
-  /** Whether the handshake was one of an earlier connection, and whoever refuses us may have meant that one. */
+  /** Whether the handshake resumed an earlier session; a rejection may have been meant for that session. */
   get resumed(): boolean {
     return this.#connection !== undefined && this.#socket.isSessionReused()
   }
@@ -101,7 +101,10 @@ export class Channel {
     throw MeshCallError.of(call?.code, call?.message ?? "there is no connection")
   }
 
-  /** Who is refused shakes hands anew, so that no session stands between it and its proof. */
+  /**
+   * After a rejection the next connection does a full handshake, so that a session does not hide the current
+   * credentials.
+   */
   #watched(user: CallUser): CallUser {
     return {
       message: bytes => user.message(bytes),

@@ -64,7 +64,7 @@ export class DeltaStream {
       this.#resolve = resolve
     })
     this.#unanswered = new Set(subscriptions.map(({ typeUrl }) => typeUrl))
-    // A stream that stayed would hold up whoever goes away, until it is cut off.
+    // A stream that stayed open would delay a control plane that shuts down, until it is cut off.
     this.channel = new Channel(options, () => this.#failed(LEAVING))
     this.#connect = setTimeout(() => {
       if (!this.channel.connected) this.close(`no connection within ${limits.connectMs} ms`)
@@ -200,7 +200,7 @@ export class DeltaStream {
   }
 
   #failed({ code, message }: CallEnd): void {
-    // Who was refused for a session that is no good tries again soon, without it.
+    // After a rejection because of a stale session, the client retries soon, without the session.
     this.close(`${code}: ${message}`, REFUSALS.has(code) && !this.channel.resumed)
   }
 }

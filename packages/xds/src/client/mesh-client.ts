@@ -21,7 +21,10 @@ export class MeshClient {
   readonly #options: MeshClientOptions
   readonly #limits: ClientLimits
   readonly #session: LastSession
-  /** By type, also across connections: what an old stream brought is applied, or refused, before a new one says what is held. */
+  /**
+   * By type, also across connections: an update of an old stream is applied or rejected before a new stream says what
+   * is held.
+   */
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #listeners = new Emitter<Parameters<ConnectionListener>>(error =>
     this.#options.log?.error({ error: messageOf(error) }, "a listener of the connection failed"),
@@ -160,7 +163,7 @@ export class MeshClient {
   async #observe(stream: DeltaStream): Promise<void> {
     const { observations, node, log = SILENT, now = Date.now } = this.#options
     if (observations === undefined || this.#observing !== undefined || now() < this.#observingFrom) return
-    // Until the stream is there nobody else may open one.
+    // Until the stream exists, no other caller may open one.
     this.#observingFrom = Number.POSITIVE_INFINITY
     try {
       const { ObservationStream } = await import("./observation-stream.js")

@@ -26,7 +26,7 @@ export interface Subscription {
   /** Versions held by name, read at every connect: what the control plane knows to be held is not sent again. */
   readonly known: () => ReadonlyMap<string, string>
   /**
-   * Resolves when the update is in force, rejects where it is refused; the reason goes to the control plane. Updates of
+   * Resolves when the update is in force, rejects if it is invalid; the reason goes to the control plane. Updates of
    * one type are applied one after the other.
    */
   apply(update: Update): Promise<void>
@@ -74,7 +74,7 @@ export interface MeshClientOptions {
   readonly subscriptions: readonly Subscription[]
   /** What there is to tell of what is seen. */
   readonly observations?: ObservationSource
-  /** For whoever has a client after this one; a client keeps its own across its connections. */
+  /** For the next client; a client keeps its own session across its connections. */
   readonly session?: LastSession
   readonly log?: Log
   /** From 0 to below 1. */

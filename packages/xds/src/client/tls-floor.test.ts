@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control plane that can do nothing but static RSA, or whoever makes a client believe so, is not spoken to.
+// The client does not talk to a control plane that supports only static RSA, or to an attacker who pretends so.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"

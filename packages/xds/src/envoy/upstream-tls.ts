@@ -22,7 +22,10 @@ import { StringMatcherSchema } from "../generated/envoy/type/matcher/v3/string_p
 const PROVIDER = "default"
 const ROOT = "ROOTCA"
 
-/** Fails closed: no names at all would mean that anybody of the mesh may answer, so nobody is named instead. */
+/**
+ * Fail closed: no names at all would mean that any server of the mesh may answer, so a name that none has is used
+ * instead.
+ */
 const NOBODY = "spiffe://nobody.invalid"
 
 export function upstreamTls(sni: string, identities: readonly string[]): UpstreamTlsContext {

@@ -68,7 +68,7 @@ export class Enrolment {
     else this.#await()
   }
 
-  /** Resolves when the new ones are used, however long that takes, or nobody wants them any more. */
+  /** Resolves when the new credentials are used, however long that takes, or when they are not needed any more. */
   renew(): Promise<void> {
     this.#renewing ??= this.#keepTrying().finally(() => {
       this.#renewing = undefined

@@ -7,7 +7,7 @@ import { fstatSync, writeSync } from "node:fs"
 
 export interface LineOutput {
   write(text: string): boolean
-  /** Not taken yet by whoever reads. */
+  /** Not read yet by the consumer. */
   readonly writableLength: number
 }
 

@@ -6,7 +6,7 @@
 import type { X509Certificate } from "node:crypto"
 import { TLSSocket } from "node:tls"
 
-/** From the end of a handshake until somebody asks: a certificate is too large to be kept for each connection. */
+/** From the end of a handshake until the first lookup: a certificate is too large to be kept for each connection. */
 const SHOWN = new WeakMap<TLSSocket, X509Certificate>()
 
 /** For `ALPNCallback`, whose `this` is the socket that shakes hands. */

@@ -12,7 +12,7 @@ import type { Caller, Refusal } from "./source.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
 
 export interface AuthenticationOptions {
-  /** Undefined for a token that is not good. A throw means that nobody could say. */
+  /** Undefined for an invalid token. Throws if it could not be checked. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined

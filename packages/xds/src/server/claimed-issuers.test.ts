@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beside its certificate a client may show whatever it likes. OpenSSL does not need those to find a root, and nobody else may
-// believe them: anybody can make a certificate with the name and the key of an authority, and sign it himself.
+// Beside its certificate a client may present any others. OpenSSL does not need those to find a root, and no other code
+// may trust them: any client can make a certificate with the name and the key of an authority, and sign it itself.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
@@ -41,8 +41,8 @@ async function subscribed(credentials: TestCredentials) {
 }
 
 /**
- * The name and the key of one authority in a certificate that names another as its issuer, and is signed by nobody who counts.
- * Shown twice, because some versions of Node lose the first.
+ * The name and the key of one authority in a certificate that names another as its issuer, without a valid signature.
+ * Presented twice, because some versions of Node lose the first.
  */
 function forged(of: TestAuthority, issuer: TestAuthority): string {
   return withOpenssl((folder, openssl) => {

@@ -192,7 +192,7 @@ describe("an answer", () => {
     const sent = [rig.next(), rig.next()]
     const [ours, theirs] = [sent.find(one => one?.typeUrl === TYPE), sent.find(one => one?.typeUrl === "other")]
     rig.ack(theirs)
-    // The next nonce, which everybody can guess.
+    // The next nonce, which any client can guess.
     rig.ask({ responseNonce: `3-${rig.source.revision}` })
     rig.ask({ responseNonce: `3-${rig.source.revision + 1}` })
     expect(rig.source.heard).toEqual([])

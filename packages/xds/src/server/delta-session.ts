@@ -31,7 +31,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     const { limits, subscriber } = this.#options
     const { typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe } = request
     const known = this.#types.get(typeUrl)
-    // By far the most: a response is accepted or refused, and nothing else is said.
+    // By far the most common case: the client acknowledges or rejects a response and changes nothing else.
     if (known !== undefined && subscribe.length === 0 && unsubscribe.length === 0) {
       this.#types.settle(typeUrl, known, request)
       return undefined

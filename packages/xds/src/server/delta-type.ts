@@ -87,7 +87,7 @@ export class DeltaType implements ServedType {
     if (this.wildcard && wasNamed) this.#held.set(name, UNCERTAIN)
   }
 
-  /** Drops what is known of names nobody asks for. */
+  /** Drops what is known about names without a subscription. */
   prune(): void {
     for (const name of this.#held.keys()) if (!this.#wants(name)) this.#held.delete(name)
   }
@@ -110,7 +110,7 @@ export class DeltaType implements ServedType {
     }
   }
 
-  /** Whether the very same was refused last. Sending it again would only be refused again. */
+  /** Whether the client rejected exactly this last. It would only reject it again. */
   wasRejected(changes: ReadonlyMap<string, string | undefined>): boolean {
     const rejected = this.#rejected
     if (rejected === undefined || !this.unanswered.empty || rejected.size !== changes.size) return false
@@ -141,7 +141,7 @@ export class DeltaType implements ServedType {
     }
     for (const name of this.names) if (touched.has(name) || this.#held.get(name) !== ABSENT) remove(name)
     if (this.wildcard) {
-      // Mostly everything that is held exists, and nobody need look for what does not.
+      // Mostly every held resource exists, so there is no need to search for those that do not.
       if (found < this.#held.size) for (const name of this.#held.keys()) if (!this.names.has(name)) remove(name)
       for (const name of touched) if (!this.names.has(name)) remove(name)
     }

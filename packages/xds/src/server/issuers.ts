@@ -31,8 +31,8 @@ export function issuerOf(leaf: X509Certificate, trustBundle: string): Issuer {
 }
 
 /**
- * Of the chain, leaf first, that a control plane shows of itself: where a session is resumed nobody shows an intermediate
- * certificate, and those of proxies are as a rule of the same one.
+ * From the chain, leaf first, that the control plane itself presents: in a resumed session no peer presents an
+ * intermediate certificate, and proxies usually have the same one.
  */
 export function learnOwn(pemChain: string, trustBundle: string): void {
   const read = readCertificates(pemChain)
@@ -44,8 +44,9 @@ export function learnOwn(pemChain: string, trustBundle: string): void {
 }
 
 /**
- * INVARIANT: of what the peer showed nothing counts but what leads to a root of ours, signature by signature. Anybody can make a
- * certificate with the name and the key of an authority, as if somebody else had issued it; and it would be remembered for all.
+ * INVARIANT: of the presented certificates only those count that lead to one of our roots, signature by signature. Any
+ * client can make a certificate with the name and the key of an authority and claim another issuer, and it would be
+ * remembered for all.
  */
 function learned(leaf: X509Certificate, trustBundle: string): Issuer {
   const read = readBundle(trustBundle)

@@ -220,7 +220,8 @@ function contextOf(
     // Fails closed: without this an empty bundle would mean the public roots that Node brings along.
     ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
     ...TLS_OWN,
-    // Of who resumes a session, the certificate is looked at as of everybody: see `peerCertificate` and `Authenticator`.
+    // A client that resumes a session has its certificate checked like any other: see `peerCertificate` and
+    // `Authenticator`.
     ...(ticketKeys === undefined
       ? { secureOptions: constants.SSL_OP_NO_TICKET }
       : { ticketKeys, sessionTimeout: SESSION_MS / 1_000, sessionIdContext: SESSION_CONTEXT }),

@@ -16,12 +16,12 @@ export interface MeshServerOptions extends ProxyCalls {
   readonly port: number
   /** Read at the start and whenever `credentialsChanged` is called. */
   readonly credentials: () => Credentials
-  /** Undefined for a token that is not good. A throw means that nobody could say. */
+  /** Undefined for an invalid token. Throws if it could not be checked. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly source: ResourceSource
-  /** Who hears what proxies see; where nobody does, they are told so. */
+  /** Receives the observations of proxies; without it, proxies are told not to send any. */
   readonly observations?: ObservationSink
   /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */
   readonly refuse?: (caller: Caller) => Refusal | undefined
@@ -41,7 +41,7 @@ export interface RunningServer {
    * is trusted no more ends its streams, and so does every caller `refuse` says no to.
    */
   recheck(refuse?: (caller: Caller) => Refusal | undefined): void
-  /** Sends everybody elsewhere; resolves when the last one has gone, or was cut off. */
+  /** Asks all clients to reconnect elsewhere; resolves when the last one has left, or was cut off. */
   drain(): Promise<void>
   close(): Promise<void>
 }

@@ -37,7 +37,7 @@ interface CertificateFields {
 /** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
 export function peerCertificate(socket: TLSSocket, trustBundle: string): PeerCertificate | undefined {
   try {
-    // Asked for in any case: what was shown is kept until somebody does.
+    // Read in any case: the presented certificate is kept until it is read.
     const leaf = shownCertificate(socket)
     if (!socket.authorized) return undefined
     const inspected = leaf && inspectCertificate(leaf.raw)
@@ -93,7 +93,7 @@ export function isCurrent({ notBefore, notAfter }: PeerCertificate, now: number)
 /** Whether a chain leads to a root of this bundle, which may be another one than it was verified with. */
 export function trustIn(bundle: string): (certificate: PeerCertificate) => boolean {
   const read = readBundle(bundle)
-  // Fails closed: whoever has a bundle that cannot be read trusts nobody.
+  // Fail closed: with an unreadable bundle no peer is trusted.
   const roots = new Set(read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : [])
   return ({ root, chain }) => roots.has(root) || signerOf(chain, bundle) !== undefined
 }

@@ -95,7 +95,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     this.#dispose()
   }
 
-  /** A fault of ours ends this stream and no other. */
+  /** An error of ours ends this stream and no other. */
   protected guard(step: () => StreamFault | undefined): void {
     try {
       const fault = step()

@@ -93,7 +93,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
   ): Promise<Response | StreamFault> {
     try {
-      // Before anything is read: of whoever proves nothing no more is kept than a window of a stream.
+      // Before anything is read: of a client that proves nothing, no more than one stream window is kept.
       const { certificate } = call.peer
       const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if ("code" in proven) return proven

@@ -7,7 +7,7 @@ import type { Refusal, Subscriber } from "./source.js"
 import type { StreamFault } from "./stream-fault.js"
 
 export interface StreamSession<Request, Response> {
-  /** A fault ends the stream. */
+  /** Returns an error to end the stream. */
   request(request: Request): StreamFault | undefined
   /** What the type's names yield has changed. */
   wake(typeUrl: string): void
@@ -21,7 +21,7 @@ export interface SessionOptions {
   readonly subscriber: Subscriber
   readonly mayWatch: (typeUrl: string) => Refusal | undefined
   readonly limits: StreamLimits
-  /** Told how many bytes the subscriptions of the stream take; a fault ends the stream. */
+  /** Called with the bytes that the subscriptions of the stream take; an error ends the stream. */
   readonly charge?: (bytes: number) => StreamFault | undefined
   readonly observe?: SessionObserver
 }

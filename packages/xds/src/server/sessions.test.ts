@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS sessions that proxies resume: with any control plane that shares the secret, and never past what they were granted
-// under. Who comes back with one is looked at as everybody is.
+// TLS sessions that proxies resume: with any control plane that shares the secret, and never beyond the credentials
+// they were created with. A client that resumes a session is checked like any other.
 
 import { execFileSync } from "node:child_process"
 import { once } from "node:events"
@@ -93,7 +93,7 @@ describe("a session", () => {
     expect(await visit(rig.address, authority.bundle, proof, session)).toEqual(["resumed", "OK"])
     await rig.server.close()
     const port = rig.server.port
-    // With a certificate of its own, which nobody has seen.
+    // With a certificate of its own, which no client has seen.
     const next = await serve({ authority, port })
     expect(await visit(next.address, authority.bundle, proof, session)).toEqual(["resumed", "OK"])
     expect(await visit(next.address, authority.bundle, proof, session)).toEqual(["resumed", "OK"])

@@ -41,7 +41,7 @@ class SotwType implements ServedType {
     this.rejected = undefined
   }
 
-  /** What was refused, or never answered before it, is sent again with the next change. */
+  /** What was rejected, or never acknowledged before it, is sent again with the next change. */
   refused(sent: Sent, skipped: readonly Sent[]): void {
     for (const { changes } of [...skipped, sent]) for (const name of changes.keys()) this.sent.delete(name)
     this.rejected = sent.changes

@@ -119,7 +119,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
         const fault = refuse?.(proven.caller) ?? recheckCertificate(proven)
         if (fault !== undefined) stream.end(fault)
       } catch (error) {
-        // Fails closed: whoever cannot be judged again goes, and may prove itself anew.
+        // Fail closed: a client that cannot be checked again is disconnected, and may authenticate again.
         log.error({ error: messageOf(error) }, "a caller could not be checked again")
         stream.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
       }
@@ -131,7 +131,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     return again !== undefined && "code" in again ? again : undefined
   }
 
-  // Certificates end and pods go without anybody saying so.
+  // Certificates expire and Pods are deleted without a notification.
   const rechecking = setInterval(() => recheck(), limits.recheckMs).unref()
 
   let ending: Promise<void> | undefined

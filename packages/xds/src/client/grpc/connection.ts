@@ -136,7 +136,8 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   opened(): void {
-    // INVARIANT: with push disabled nobody opens a stream to us; the connection has said so before it comes here.
+    // INVARIANT: with push disabled no server opens a stream to us; the connection has announced that before it comes
+    // here.
     this.#http2.fail(ERROR.protocol, "a control plane opens no streams")
   }
 

@@ -45,7 +45,7 @@ export class GrpcCall implements StreamUser {
   user: CallUser | undefined
   readonly #stream: Stream
   readonly #reader: MessageReader
-  /** Content that came before anybody listened. */
+  /** Content that arrived before there was a listener. */
   #held: ByteQueue | undefined = new ByteQueue()
   #remoteEnded: boolean
   #begun = false
@@ -175,7 +175,7 @@ export class GrpcCall implements StreamUser {
     // `onOver` has said all.
   }
 
-  /** The status is out, and the client may still be speaking: what it says now is of no use to anybody. */
+  /** The status is sent, and the client may still be sending: its content is not needed any more. */
   onSent(): void {
     this.#stream.reset(ERROR.none)
   }

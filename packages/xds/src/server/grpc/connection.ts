@@ -35,7 +35,7 @@ export interface GrpcConnectionOptions {
 /** A token of the longest kind, and what else a client may say of itself. */
 const HEADER_BYTES = 64 * 1024
 const HEADER_LINES = 128
-/** What all streams together may bring before anybody has looked at it. */
+/** What all streams together may send before any of it is read. */
 const CONNECTION_WINDOW = 4 * DEFAULT_WINDOW
 const CHORES = { burst: 1_000, perSecond: 100 }
 /** Streams thrown away at once, and per second from then on (CVE-2023-44487). */
@@ -99,7 +99,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (!socket.isPaused()) socket.resume()
   }
 
-  /** Now and then: whoever has been silent is asked whether it lives, and whoever does not answer, or wants nothing, goes. */
+  /** Runs periodically: pings silent peers, and closes connections that do not answer or have no streams. */
   look(now: number): void {
     const { pingEveryMs, pingTimeoutMs, idleConnectionMs } = this.#options.limits
     if (this.#http2.failed) return
@@ -178,7 +178,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   idleToUs(): boolean {
-    // We open none: every even number is one that nobody has opened.
+    // We open no streams, so no stream with an even number exists.
     return true
   }
 

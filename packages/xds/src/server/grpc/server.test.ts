@@ -103,7 +103,7 @@ describe("before it has proven itself, a caller", () => {
   it("makes us keep no more than the window of its stream", async () => {
     rig.state.tokens = "hanging"
     const stream = call(DELTA, message(1_000_000), false)
-    // Its window is used up and nobody opens it again: the rest stays with the client.
+    // Its window is used up and not opened again: the rest stays with the client.
     await expect.poll(() => session.state.remoteWindowSize, { timeout: 90_000 }).toBeLessThanOrEqual(3 * 65_535)
     // A ping is answered after all that came before it, and the next after what that has set off.
     for (let turn = 0; turn < 3; turn++) await new Promise(resolve => session.ping(resolve))

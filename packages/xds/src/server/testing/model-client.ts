@@ -9,13 +9,16 @@ export class ModelClient {
   /** Versions by name. */
   readonly held = new Map<string, string>()
   readonly wanted = new Set<string>()
-  /** Resources that were sent although they were held, and nobody had asked for them again. */
+  /** Resources that were sent although the client held them and had not asked for them again. */
   readonly resent: string[] = []
   readonly #source: MemorySource
   readonly #limits = { ackDeadlineMs: 1_000 }
   #rig: ReturnType<typeof deltaRig>
   #underWay: DeltaResponse[] = []
-  /** Names of which a resend on this stream is right: asked for anew, or part of something refused or overdue. */
+  /**
+   * Names for which a resend on this stream is right: subscribed again, or part of a rejected or unacknowledged
+   * response.
+   */
   readonly #excused = new Set<string>()
 
   constructor(source: MemorySource) {
