@@ -18,8 +18,8 @@ export interface Accepted {
   /** As the configuration in force has it: connections outlive configurations. */
   readonly port: ApplicationPort
   /**
-   * Set where nobody has said anything yet on an undeclared port. Whoever hears the client first gives the socket back,
-   * with what came put back too, quiet and free of listeners.
+   * Set if neither side has sent anything yet on an undeclared port. The first reader of client bytes gives the socket
+   * back, with the bytes put back too, paused and without listeners.
    */
   readonly giveBack?: (() => void) | undefined
 }

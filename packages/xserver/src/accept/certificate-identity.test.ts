@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which certificates make their holder somebody. How their bytes may be written is tested beside the reader, in identity.
+// Which certificates give their holder an identity. How their bytes may be written is tested beside the parser, in
+// identity.
 
 import { X509Certificate } from "node:crypto"
 import { meshConfig } from "@merlon/policy/mesh"

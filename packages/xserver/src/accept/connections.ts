@@ -40,7 +40,7 @@ export interface LiveConnection {
 const AT_ONCE = 500
 
 export class Connections {
-  /** What all of them have sent and nobody has judged yet. */
+  /** Bytes that all of them have sent and that no policy has evaluated yet. */
   readonly unjudged: ByteBudget
   readonly #live = new Set<LiveConnection>()
   #draining = false
@@ -72,8 +72,8 @@ export class Connections {
   }
 
   /**
-   * After a port's declared protocol has changed. HTTP is judged as HTTP under `http` and `auto` alike and goes on. Bytes go
-   * on under `tcp` alone: elsewhere they might be requests that nobody has judged.
+   * Called after a port's declared protocol has changed. HTTP is evaluated as HTTP under both `http` and `auto`, and
+   * continues. Bytes continue only under `tcp`: elsewhere they might contain requests that no policy has evaluated.
    */
   endOtherProtocols(port: number, declared: "http" | "tcp" | "auto"): void {
     const kept = declared === "tcp" ? "tcp" : "http"

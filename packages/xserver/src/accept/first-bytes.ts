@@ -77,7 +77,7 @@ function judgeTls(bytes: Buffer, { mode, protocol, meshAlpn, serviceNames }: Por
     case "not-a-hello":
       return TCP
     case "too-long":
-      // Fail closed: whoever hides the extensions behind so much padding means no good to either reader.
+      // Fail closed: a client that hides the extensions behind so much padding is trying to mislead a parser.
       return { kind: "close", failure: "protocol" }
   }
 }

@@ -270,7 +270,7 @@ export class Listener {
     return isTrusted(peerChain(socket, certificate?.issuer), current.roots) ? undefined : "untrusted"
   }
 
-  /** By the mode. The caller is told nothing, so whoever wonders finds it here. */
+  /** Rejected by the mTLS mode. The caller gets no reason, so operators find it in this log. */
   #refuse(socket: Socket, failure: "not-tls" | "tls-not-accepted", peer: string | undefined): void {
     const { mode } = this.#facts()
     this.#options.meters.tlsFailed(failure)
@@ -337,7 +337,7 @@ export class Listener {
       head,
       connection,
       certificate,
-      // On a port that is declared, nobody has to look again.
+      // On a declared port there is no need to check again.
       giveBack: declared === "auto" ? giveBack : undefined,
       get port() {
         return currentPort()
@@ -394,5 +394,5 @@ function plainAddress(address: string | undefined): string {
   return address?.split("%")[0]?.replace(/^::ffff:(?=\d+\.)/i, "") ?? ""
 }
 
-// A socket between two owners must not end the process; whoever owns it next listens for itself.
+// An error on a socket between two owners must not end the process; the next owner adds its own listener.
 function ignore(): void {}

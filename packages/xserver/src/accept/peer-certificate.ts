@@ -31,13 +31,13 @@ const ISSUERS = new Map<string, X509Certificate>()
 
 /** Undefined where the peer showed none, or has gone. */
 export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
-  // Not `getPeerCertificate`, which reads all of it before it says anything, and not made of the bytes: Node would look in
-  // them for a PEM text first, which somebody may have put there.
+  // Not `getPeerCertificate`, which reads all of it first, and not parsed from the bytes: Node would search them for a
+  // PEM text first, which the sender may have put there.
   const certificate = shownCertificate(socket)
   if (certificate === undefined) return undefined
   const name = certificate.fingerprint256
   const known = KNOWN.get(name)
-  // Now or never: Node tells what came with a certificate to whoever looks first.
+  // Now or never: Node returns the issuer that came with a certificate only to the first reader.
   const issuer = certificate.issuerCertificate && sharedIssuer(certificate.issuerCertificate)
   if (known !== undefined && (issuer === undefined || known.issuer === issuer)) return known
   const facts = { ...(known ?? readCertificate(certificate)), issuer }

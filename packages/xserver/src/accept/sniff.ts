@@ -10,13 +10,13 @@ import type { ByteBudget, ByteHolder } from "@merlon/wire/limits"
 export interface SniffOptions {
   readonly timeoutMs: number
   readonly unjudged: ByteBudget
-  /** Whether everybody who may take the socket over reads into the shared buffer too, or reads nothing. */
+  /** Whether every possible next owner of the socket reads into the shared buffer too, or reads nothing. */
   readonly shareReads: boolean
   /** How many bytes it wants to be asked again with; undefined once it has taken the socket over. */
   readonly judge: (bytes: Buffer, ended: boolean) => number | undefined
   /** Takes over when time is up without a byte. */
   readonly silent: () => void
-  /** Takes over where there are some, and nobody can tell what they are. */
+  /** Takes over if there are bytes but their protocol is unclear. */
   readonly undecided: () => void
   /** It was closed, because all together hold too much. */
   readonly evicted: () => void

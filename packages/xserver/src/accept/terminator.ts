@@ -51,7 +51,7 @@ export class Terminator {
   terminate(socket: Socket, offersTls13: boolean): void {
     const material = this.#options.security.current
     if (material === undefined) {
-      // Fail closed: without a certificate of our own nobody can prove anything to us.
+      // Fail closed: without a certificate of our own no client can authenticate to us.
       this.#options.onFailure("tls-not-accepted")
       socket.destroy()
       return
@@ -121,5 +121,5 @@ export class Terminator {
   }
 }
 
-// A socket between two owners must not end the process; whoever owns it next listens for itself.
+// An error on a socket between two owners must not end the process; the next owner adds its own listener.
 function ignore(): void {}

@@ -21,7 +21,8 @@ function verificationFailure(code: string): TlsFailure {
     case "CERT_NOT_YET_VALID":
       return "not-yet-valid"
     default:
-      // An issuer that is not in the bundle, a broken signature, a wrong purpose: nobody we trust vouches for it.
+      // An issuer that is not in the bundle, an invalid signature, a wrong purpose: no trusted authority vouches for
+      // it.
       return "untrusted"
   }
 }

@@ -53,7 +53,7 @@ export class TransportSecurity {
     this.#ticketSecret = ticketSecret
   }
 
-  /** Undefined where the workload has no identity: TLS is then refused. */
+  /** Undefined if the workload has no identity: TLS is then rejected. */
   get current(): LoadedMaterial | undefined {
     return this.#current
   }

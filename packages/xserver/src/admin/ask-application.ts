@@ -48,7 +48,7 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: Applicatio
           )
         : httpRequest({ ...options, createConnection }, answered)
     outgoing.on("error", () => resolve(DOWN))
-    // Without an error where the application switched protocols, which nobody asked for.
+    // There is no error event if the application upgrades the connection, which was not requested.
     outgoing.on("close", () => resolve(DOWN))
     outgoing.end()
   })
@@ -91,7 +91,7 @@ async function askGrpc({ port, path: service, timeoutMs }: Probe, at: Applicatio
     call.on("error", () => settle(DOWN))
     call.on("data", (part: Buffer) => {
       parts.push(part)
-      // An answer is seven bytes; whoever sends more is not asked for it.
+      // A response is seven bytes; a peer that sends many more parts fails the check.
       if (parts.length > 16) settle(DOWN)
     })
     call.on("end", () => settle(isServing(Buffer.concat(parts)) ? 200 : DOWN))

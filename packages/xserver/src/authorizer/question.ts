@@ -20,7 +20,9 @@ interface AskedHeaders extends HeaderLines {
   names(): readonly string[]
 }
 
-/** `unusable`: something is missing, malformed or said twice. `no-forward-auth`: nobody said that such a gateway asks here. */
+/**
+ * `unusable`: something is missing, malformed or given twice. `no-forward-auth`: such gateways are not enabled here.
+ */
 export type QuestionFault = "unusable-question" | "no-forward-auth"
 
 /** Envoy is configured with this as `path_prefix`; the original path follows. */

@@ -40,7 +40,7 @@ export interface Configuration {
   readonly probes: { readonly [path: string]: Probe }
 }
 
-/** Throws where something in it cannot be used; whoever applies it then keeps what is in force. */
+/** Throws if something in it is invalid; the caller then keeps the previous configuration. */
 export function compileConfiguration(configuration: Configuration): Program {
   const { policies, workload, mesh } = configuration
   const parsed = new Map<string, KeySet | undefined>()
@@ -51,7 +51,7 @@ export function compileConfiguration(configuration: Configuration): Program {
   })
 }
 
-// Keys that cannot be read are no keys: tokens of the rule are then refused, requests without one still pass.
+// Keys that cannot be parsed count as no keys: tokens of the rule are rejected, requests without one still pass.
 function usableKeys(jwks: string | undefined): KeySet | undefined {
   if (jwks === undefined) return undefined
   const result = parseKeySet(jwks)

@@ -99,7 +99,7 @@ const file = settings({
   ),
 })
 
-/** `onRead` is told of each file before it is read, for whoever watches them. */
+/** `onRead` is called for each file before it is read, so that the caller can watch the files. */
 export function readConfigurationFile(
   path: string,
   revision: number,

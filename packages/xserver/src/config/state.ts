@@ -39,7 +39,7 @@ export function loadState(folder: string): Configuration | undefined {
     ...rest,
     tls: rest.tls ?? undefined,
     mesh: meshConfig({ ...settings, names }),
-    // Read anew by the validator: the file may have been written by another version, or by somebody else.
+    // Validated again: another version or another program may have written the file.
     policies: policies.map((policy: unknown) => {
       const { document, faults } = validate(policy, names)
       if (document === undefined) throw new Error(`the state in \`${folder}\` is unusable: ${faults[0]?.message}`)

@@ -141,7 +141,7 @@ export class Gate {
     return this.#admission({ verdict: "deny", stage: "protocol", fault })
   }
 
-  /** The program that refused; undefined for what was let through. */
+  /** The program that denied the request; undefined if it was allowed. */
   refusedBy(judgement: Judged): Program | undefined {
     return this.#refusedBy.get(judgement)
   }

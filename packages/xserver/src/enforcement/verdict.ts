@@ -30,10 +30,10 @@ export interface ProtocolRefusal {
 }
 
 /**
- * `undecided`: time was up before the first bytes told. `http-needed`: a policy in force judges HTTP, and this is none.
- * `hidden-request`: what an HTTP server could read as a request, inside something else. `http-answer`: the application
- * turned out to speak HTTP on a connection that does not. `upgrade`: a switch to a protocol that the port does not name.
- * The others are faults of questions that gateways ask an authorizer.
+ * `undecided`: the first bytes did not show the protocol in time. `http-needed`: an enforced policy evaluates HTTP, and
+ * this is not HTTP. `hidden-request`: something that an HTTP server could read as a request, inside other bytes.
+ * `http-answer`: the application turned out to speak HTTP on a connection that does not. `upgrade`: an upgrade to a
+ * protocol that the port does not allow. The others are errors in requests that gateways send to an authorizer.
  */
 export type ProtocolFault =
   | "upgrade"

@@ -27,7 +27,7 @@ export interface HttpServices {
   readonly deadlines: Deadlines
   /** Of CUSTOM policies. Absent where none is asked: what one may deny is then denied. */
   readonly providers?: Providers | undefined
-  /** Where nobody collects, nothing is looked at and headers go on as they came. */
+  /** Without a collector, trace headers are not read and pass unchanged. */
   readonly tracer?: Tracer<RequestRecord> | undefined
 }
 

@@ -131,7 +131,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
     this.#admission = admission
     // CUSTOM comes before DENY and ALLOW: the judgement counts once the providers have answered.
     const rules = services.gate.toAsk(admission)
-    // Fail closed: where nobody can be asked, the judgement denies.
+    // Fail closed: without a provider to ask, the decision denies.
     if (rules.length === 0 || services.providers === undefined) return this.#proceed(admission, NO_ANSWERS)
     const asked = { head: this.head, request: this.#request, requestId: this.#requestId }
     const consultation = new Consultation(this.#caller, services.providers, asked, (decided, answers) =>
@@ -324,7 +324,10 @@ export class Exchange implements CallerExchange, UpstreamListener {
     this.#responder.reply(reply)
   }
 
-  /** The one place where the state changes. False where it does not: nobody is answered twice, and what is over stays so. */
+  /**
+   * The only place where the state changes. Returns false if it does not: no request gets two responses, and a final
+   * state stays final.
+   */
   #become(next: State): boolean {
     const before = this.#state
     if (before.at === "over" || before.at === next.at) return false

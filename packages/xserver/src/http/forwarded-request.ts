@@ -138,7 +138,7 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
   "x-forwarded-port",
 ])
 
-/** An application may take trailers for headers, and nobody has judged them. */
+/** An application may treat trailers as headers, and no policy has evaluated them. */
 export function keepsRequestTrailer(name: string, edits: HeaderEdits, headers: ProtectedHeaders): boolean {
   if (headers.dropsTrailer(name)) return false
   const folded = foldedName(name)

@@ -6,7 +6,7 @@ import type { Answers } from "../providers/providers.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { HeaderEdits } from "./forwarded-request.js"
 
-/** Providers add headers for the application that nobody else writes, and have others removed. */
+/** Providers add headers for the application, except those that a policy sets, and have others removed. */
 export function withAnswers(edits: HeaderEdits, answers: readonly Answers[]): HeaderEdits {
   if (answers.length === 0) return edits
   const isOurs = (name: string): boolean => edits.setHeaders.some(([set]) => set === name)

@@ -36,7 +36,7 @@ const http2Request = (index: number): Buffer =>
     END_STREAM | END_HEADERS,
   )
 
-/** Everything is refused before it comes here. */
+/** Every request is rejected before it reaches this application. */
 const NOBODY: AppListener = (_, response) => response.end()
 
 async function start(): Promise<{ readonly rig: Http2Rig; readonly socket: Socket }> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that break off, go away, stall or talk nonsense: nobody else is harmed, nothing is left behind, and half a
+// Peers that break off, leave, stall or send garbage: no other client is affected, nothing is left behind, and half a
 // message never looks like a whole one.
 import { once } from "node:events"
 import type { Socket } from "node:net"

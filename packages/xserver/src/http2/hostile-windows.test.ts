@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content beyond what its sender was allowed: of a stream, and of all of a connection together. The application takes
-// nothing meanwhile, so nobody is given more.
+// Content beyond what its sender was allowed: on one stream, and on all streams of a connection together. The
+// application reads nothing meanwhile, so no window opens further.
 
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"

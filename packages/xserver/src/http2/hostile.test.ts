@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that mean no good: each loses its stream or its connection, the application hears little or nothing of it, and
-// everybody else is served.
+// Hostile peers: each loses its stream or its connection, the application sees little or nothing of it, and all other
+// clients are served.
 
 import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"

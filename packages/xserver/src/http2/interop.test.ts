@@ -77,7 +77,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
   it("Envoy calls over HTTP/2 (needs `ENVOY`)", { tags: ["needs/envoy"], timeout: PATIENCE_MS }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
     const file = join(folder, "envoy.json")
-    // No port, which somebody else may take first.
+    // Not a port, which another process may take first.
     const way = join(folder, "way-in")
     writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, way)))
     const envoy = spawn(ENVOY, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client over HTTP/2 is told where its request is refused, and that others go on.
+// What an HTTP/2 client receives if its request is rejected, and that other requests continue.
 
 import { once } from "node:events"
 import { constants } from "node:http2"

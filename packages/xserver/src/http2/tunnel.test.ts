@@ -76,7 +76,7 @@ function upgrade(path: string): Promise<{ status: number; accept: string | undef
 describe("an application that offers it is asked for a tunnel", () => {
   it("by a caller over HTTP/2, and what that sent ahead comes first", async () => {
     await start(true)
-    // The first on its connection, so nobody knows yet what the application can.
+    // The first request on its connection, so it is not known yet what the application supports.
     const stream = (await session()).request(connect("/chat"))
     stream.write("early ")
     const [headers] = await once(stream, "response")

@@ -103,7 +103,7 @@ function workloadAmong(contents: readonly ProxyResource[]): WorkloadSpec {
   throw new Error("the control plane sent no workload")
 }
 
-// A configuration of somebody else would be enforced as faithfully as our own, so it is refused.
+// A configuration for another workload would be enforced as faithfully as our own, so it is rejected.
 function checkWorkload({ namespace, name, mesh }: WorkloadSpec, { workload, names }: Bootstrap): void {
   if (namespace !== workload.namespace || name !== workload.name) {
     throw new Error(`this is the configuration of ${namespace}/${name}, not of ${workload.namespace}/${workload.name}`)

@@ -71,7 +71,7 @@ export class MeshSource implements ConfigurationSource {
         : new StateKeeper({ folder: bootstrap.state, logger, replaced: () => this.#client.sayAgain() })
     this.#applicationReady = bootstrap.probe === undefined
     this.#held = kept?.held ?? HeldResources.none
-    // When it came, not when we started: the bundle may have changed in between, while nobody was here to be told.
+    // When it came, not when we started: the bundle may have changed in between, while we were not connected.
     this.#heldSince = kept?.since ?? 0
     this.#client = new MeshClient(this.#clientOptions())
     this.#enrolment = new Enrolment(
@@ -226,7 +226,7 @@ export class MeshSource implements ConfigurationSource {
           signer: this.#signer(),
           version,
           certificateNotAfter: this.#enrolment.notAfter,
-          // Said only where it is no, so that nobody has to know of it.
+          // Sent only if it is not ready, so that peers need not know the field.
           application: this.#applicationReady ? undefined : "not ready",
           exposed: this.#exposed === "" ? undefined : this.#exposed,
           calls: this.#options.calls?.taken,

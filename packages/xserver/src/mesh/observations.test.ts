@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane is told: every count once, whatever becomes of streams; decisions only while somebody follows.
+// What the control plane receives: every count once, whatever happens to streams; decisions only while a client follows
+// them.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { MAX_DESTINATIONS, type Observation } from "@merlon/xds"

@@ -11,7 +11,7 @@ export type LogLine<R> = (record: R, time: Date) => string
 
 const FLUSH_BYTES = 64 * 1024
 const FLUSH_MS = 100
-/** Where nobody takes the lines, losing some is better than holding them all. */
+/** If the log is not read, losing some lines is better than holding all of them. */
 const MAX_PENDING = 4 * 1024 * 1024
 
 export class AccessLog<R> {

@@ -25,7 +25,7 @@ export interface DecisionSummary {
   readonly rule: string | undefined
   readonly reason: string | undefined
   readonly shadow: string | undefined
-  /** Every policy, rule and field; of refusals by authorization, while the program that refused is still around. */
+  /** Every policy, rule and field; for denials by authorization, while the program that decided is still in memory. */
   readonly explanation: Trace | undefined
 }
 
@@ -94,7 +94,7 @@ export class Decisions {
   readonly #kept: Kept[] = []
   #next = 0
 
-  /** `program` is the one that refused, where there was one. */
+  /** `program` is the one that denied the request, if one did. */
   add(record: RequestRecord, program: Program | undefined): Kept {
     let kept = this.#kept[this.#next]
     if (kept === undefined) {
@@ -152,7 +152,7 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
   }
 }
 
-// Found once per program: whoever is refused must not make us walk through all rules each time.
+// Computed once per program: denied callers must not make us walk through all rules each time.
 const ASKED = new WeakMap<Program, ReadonlySet<string>>()
 
 function askedHeaders(program: Program, attributes: Attributes): ReadonlySet<string> {

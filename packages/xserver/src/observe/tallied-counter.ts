@@ -30,7 +30,7 @@ export class TalliedCounter {
     return tally
   }
 
-  /** Drops the counts of labels that are not wanted any more; whoever keeps one of their tallies must let it go. */
+  /** Drops the counts of labels that are not needed any more; holders of their tallies must release them. */
   dropWhere(unwanted: (labels: readonly string[]) => boolean): void {
     for (const [key, { labels }] of this.#tallies) {
       if (!unwanted(labels)) continue

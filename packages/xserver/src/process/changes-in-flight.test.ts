@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands open when a change comes is judged by it: what is now refused ends, is counted and logged; the rest goes on.
+// A change applies to open connections: what it denies is closed, counted and logged; the rest continues.
 import { createHash } from "node:crypto"
 import { type EventEmitter, once } from "node:events"
 import { createServer as createHttp, type RequestListener } from "node:http"

@@ -9,7 +9,7 @@ import { FileSource } from "./file-source.js"
 
 let folder: string
 let source: FileSource
-/** Names of the policies of each configuration that came, and `refused` for what was none. */
+/** Names of the policies of each configuration that came, and `refused` for invalid ones. */
 let came: string[]
 
 beforeEach(async () => {

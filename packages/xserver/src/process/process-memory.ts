@@ -12,7 +12,7 @@ import { mapLargeBuffers, PROXY_BUFFERS } from "@merlon/wire/native"
 const LOOK_MS = 30_000
 /** Buffers beyond those that the last collection left. V8 collects by itself when a busy process allocates; an idle one keeps them. */
 const WORTH_COLLECTING = 32 << 20
-/** Of one core. A collection takes tens of milliseconds, which nobody waits for while so little is going on. */
+/** Of one core. A collection takes tens of milliseconds, which delays no request at such a low load. */
 const IDLE_SHARE = 0.05
 
 /** Called before anything else is allocated. Resolves to the reason where memory taken under load may be kept. */

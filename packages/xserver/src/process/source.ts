@@ -18,9 +18,9 @@ export interface ConfigurationSource {
   reload(): void
   /** Key sets that lack a key which some token named. */
   unknownKeys(ids: readonly string[]): void
-  /** Whether the application behind takes calls, for whoever sends callers here. */
+  /** Whether the application behind accepts calls, for the control plane that routes callers here. */
   applicationReady(ready: boolean): void
-  /** What is seen of calls, where somebody wants to know. */
+  /** Observations of calls, if they are wanted. */
   observe(observed: Observed): void
   close(): void
 }

@@ -17,7 +17,7 @@ import { type Answered, HELLO, type Question } from "./worker-messages.js"
 const MAX_LISTED = 1_000
 /** A worker that dies at once must not keep the machine busy with forking. */
 const RESPAWN_MS = 1_000
-/** A worker that answers nothing for so long serves nobody either, and keeps everybody else from changing. */
+/** A worker that does not answer for this long serves no traffic either, and blocks the change for all others. */
 const ANSWER_MS = 30_000
 const APPLY_ATTEMPTS = 3
 
@@ -67,7 +67,7 @@ export class WorkerPool implements DataPath {
       await this.#enforce(configuration)
     } catch (error) {
       this.#wanted = before
-      // Some may have taken what another refused, and all must enforce the same.
+      // Some may have applied what another rejected, and all must enforce the same.
       if (before !== undefined) await this.#enforce(before).catch(() => undefined)
       throw error
     }
@@ -125,8 +125,9 @@ export class WorkerPool implements DataPath {
   }
 
   /**
-   * A worker that dies meanwhile refuses nothing: it serves nobody, and its successor begins with what is wanted. Where
-   * all die nobody enforces it yet, so their successors are asked; what kills those too cannot be used.
+   * A worker that dies meanwhile rejects nothing: it serves no traffic, and its successor starts with the wanted
+   * configuration. If all die, none enforces it yet, so their successors are asked; a configuration that kills those
+   * too cannot be used.
    */
   async #enforce(configuration: Configuration): Promise<void> {
     for (let attempt = 0; attempt < APPLY_ATTEMPTS; attempt++) {

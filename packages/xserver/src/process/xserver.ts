@@ -171,7 +171,7 @@ export class Xserver {
       const server = this.#servers[index]
       if (server === undefined) continue
       await once(server.listen({ host: bindHost(host), port }), "listening")
-      // Out of descriptors, say: whoever asked has to ask again, and the traffic goes on.
+      // For example if the process is out of file descriptors: the client has to retry, and traffic continues.
       server.on("error", (error: unknown) => logger.warn({ error: messageOf(error) }, "a connection was not accepted"))
     }
   }

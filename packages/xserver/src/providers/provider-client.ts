@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One provider: a pool of connections of its own, so that one that is slow or dead holds up nobody but those who ask it, and of them
-// no more than may wait. Each question has one deadline for everything, and is answered exactly once.
+// One provider with its own connection pool, so that a slow or dead provider delays only requests that need it, and of
+// those no more than may wait. Each check has one deadline for everything, and completes exactly once.
 
 import { isIP } from "node:net"
 import { checkServerIdentity, connect as connectTls } from "node:tls"

@@ -45,8 +45,8 @@ class Tunnel {
     this.#accepted = accepted
     this.#options = options
     this.#client = accepted.socket
-    // The connection has all its attributes before its first byte, so it is judged before it: a server that speaks
-    // first then says nothing to those who are refused.
+    // The connection has all its attributes before its first byte, so it is evaluated before it: a server that speaks
+    // first then sends nothing to denied clients.
     const undeclared = accepted.port.protocol === "auto"
     this.#admission = options.gate.admitTcp(accepted.connection, undeclared)
     if (!undeclared) return

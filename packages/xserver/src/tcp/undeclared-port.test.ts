@@ -77,7 +77,7 @@ async function play(rig: Rig, how: string, steps: readonly Step[], end: boolean,
       what: `${JSON.stringify(until)} arrives or the connection closes`,
       state: () => JSON.stringify(received),
     })
-  // What is still being made of it must be over before anybody counts.
+  // Pending handling must be over before the test counts.
   await Promise.race([gone, new Promise(resolve => setTimeout(resolve, 2 * SNIFF_MS))])
   socket.destroy()
   return received

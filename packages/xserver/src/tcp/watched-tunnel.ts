@@ -13,7 +13,7 @@ export interface WatchedEnds {
   /** Knows what has been forwarded already. */
   readonly hidden: HiddenRequest
   readonly refuse: (fault: ProtocolFault) => void
-  /** Set where nobody has spoken yet: takes what the client says, should it be the first. */
+  /** Set if neither side has sent anything yet: receives the client's bytes if they come first. */
   readonly onFirst: ((chunk: Buffer) => void) | undefined
 }
 

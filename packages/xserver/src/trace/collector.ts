@@ -9,10 +9,10 @@ import { TLS_FLOOR } from "@merlon/wire/tls"
 const TIMEOUT_MS = 10_000
 /** Of what it says of a batch; beyond it, it is not listened to. */
 const MOST_ANSWERED = 64 * 1024
-/** OTLP section "Failures": these are to be tried again, whatever else is refused is refused for good. */
+/** OTLP section "Failures": these statuses are retried; any other rejection is final. */
 const AGAIN: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
-/** Rejects where nobody answers. */
+/** Rejects if there is no response. */
 export type Post = (body: object) => Promise<"taken" | "refused" | "again">
 
 export interface Collector {
@@ -46,7 +46,8 @@ export function collectorAt(url: string): Collector {
         },
       )
       sent.once("error", reject)
-      // Comes last, whatever came: after an answer that Node tells nobody of, such as a switch of protocols, it comes alone.
+      // Always the last event. After a response that Node does not report, such as a protocol upgrade, it is the only
+      // one.
       sent.once("close", () => reject(new Error("no answer")))
       sent.end(text)
     })

@@ -16,7 +16,7 @@ export interface Span {
 /** What a span tells of its request. Texts are cut and copied when it is written. */
 export interface SpanContent {
   readonly kind: "server" | "client"
-  /** Paths are anybody's to invent; a name is one of few. */
+  /** Callers can invent any path, but there are only a few names. */
   readonly name: string
   readonly durationMs: number
   readonly attributes: { readonly [key: string]: string | number | undefined }

@@ -13,7 +13,7 @@ export const BATCH = 512
 const GATHER_MS = 2_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
-/** For all that is left at the end: whoever waits for the process to go waits for the collector too. */
+/** For everything that is left at shutdown: the end of the process waits for the collector too. */
 const LAST_WORDS_MS = 3_000
 
 export class SpanQueue<T> {

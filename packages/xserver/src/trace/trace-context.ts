@@ -5,7 +5,7 @@
 export interface TraceParent {
   /** 32 lower-case hex digits, not all zero. */
   readonly traceId: string
-  /** 16 lower-case hex digits, not all zero: the span of whoever called. */
+  /** 16 lower-case hex digits, not all zero: the span of the caller. */
   readonly spanId: string
   readonly sampled: boolean
 }

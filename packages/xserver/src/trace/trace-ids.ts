@@ -14,7 +14,7 @@ export function newSpanId(): string {
   return randomHex(8)
 }
 
-/** By the id alone, so that whoever has the same share of traces to record records the same ones. */
+/** Depends only on the id, so that all services with the same ratio record the same traces. */
 export function isSampled(traceId: string, ratio: number): boolean {
   // The last 52 bits are what a number holds exactly; all of them are random.
   return Number.parseInt(traceId.slice(-13), 16) < ratio * 2 ** 52

@@ -63,7 +63,7 @@ export class Tracer<R> {
     const traceId = parent?.traceId ?? newTraceId()
     const spanId = newSpanId()
     const sampled = parent !== undefined || isSampled(traceId, this.#ratio)
-    // Section 3.3: state without a parent that can be read belongs to nobody.
+    // Section 3.3: state without a valid parent is discarded.
     const traceState = parent && readTraceState(headers.get(STATE))
     const written = writeTraceParent({ traceId, spanId, sampled })
     const told: TraceHeaders = [

@@ -83,7 +83,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   return rig
 }
 
-/** Nobody loses a connection because the machine is busy; a test that wants somebody to lose one says so. */
+/** Long limits, so that a busy machine closes no connection; tests of a limit set their own. */
 export const PATIENT_LIMITS: Limits = {
   ...DEFAULT_LIMITS,
   connectTimeoutMs: 120_000,

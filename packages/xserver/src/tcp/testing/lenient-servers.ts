@@ -11,7 +11,7 @@ import { eventually } from "../../testing/eventually.js"
 
 export interface LenientServer {
   readonly port: number
-  /** Requests that nobody has judged: the gate's codec marks those it forwards. */
+  /** Requests that bypassed the policies: the proxy's codec marks those it forwards. */
   unjudged(): readonly string[]
   /** How many came in all. */
   count(): number
