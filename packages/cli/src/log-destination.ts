@@ -6,7 +6,10 @@ import { fileOutput } from "@merlon/xds/runtime"
 import { type DestinationStream, destination } from "pino"
 
 const STANDARD_ERROR = 2
-/** Bytes that nobody has taken; then lines are dropped, or a reader that is gone would cost memory without end. */
+/**
+ * Bytes that were not read. Beyond this, lines are dropped; otherwise a reader that is gone would cost unlimited
+ * memory.
+ */
 const MOST_WAITING = 1 << 20
 
 export function logDestination(): DestinationStream {

@@ -242,7 +242,7 @@ async function run({ config }: { config?: string }, command: Command): Promise<v
     if (stopping) process.exit(1)
     stopping = true
     logger.info({ signal }, "stopping")
-    // Whoever waits for a cluster that is away serves nobody yet, and what a store of ours has said stays said.
+    // A process that still waits for the cluster serves no client yet, and writes to an embedded store are durable.
     if (running === undefined) process.exit(0)
     running.stop().then(
       () => process.exit(0),

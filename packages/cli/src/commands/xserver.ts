@@ -181,7 +181,7 @@ export async function runProxy(flags: ProxyFlags, command: Command, makeCalls?: 
   await xserver.start()
 }
 
-/** Undefined where nobody collects spans. */
+/** Undefined if no collector is configured. */
 export function tracesOf({ traces: url, traceRatio: ratio }: ProxyFlags): TraceOptions | undefined {
   return url === undefined ? undefined : { url, ratio, version: VERSION }
 }

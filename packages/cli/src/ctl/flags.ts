@@ -50,7 +50,7 @@ export function outputOption(formats: readonly OutputFormat[], description = "ou
   return new Option("-o, --output <format>", description).choices([...formats])
 }
 
-/** `--dry-run` alone is refused, as kubectl does: it would leave open whether the server is asked. */
+/** `--dry-run` without a value is rejected, as by kubectl: it would not say whether the server is asked. */
 export function dryRunOption(): Option {
   return new Option(
     "--dry-run <where>",

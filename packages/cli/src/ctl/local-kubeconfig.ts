@@ -12,8 +12,8 @@ export function namedKubeconfig(data: string | undefined): string | undefined {
 }
 
 /**
- * Only a file of one's own counts. A kubeconfig may name a program to run, and above a shared folder anybody could have
- * left one, or a link to one of ours that means another cluster.
+ * Only a file that the user owns counts. A kubeconfig may name a program to run, and in a shared parent folder any user
+ * could have left one, or a link to one of the user's own that means another cluster.
  */
 export function localKubeconfig(from: string, uid = process.getuid?.()): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {

@@ -38,7 +38,7 @@ export async function standardInput(): Promise<string> {
   return utf8(Buffer.concat(chunks), "standard input")
 }
 
-/** What is written in another encoding is refused: read as if it were, it would be applied as something else. */
+/** Text in another encoding is rejected: decoded as UTF-8, it would be applied as something else. */
 export function utf8(bytes: Buffer, name: string): string {
   if (!isUtf8(bytes)) throw new CommandError("unreadable-file", `${name} is not in UTF-8; save it as UTF-8`)
   return bytes.toString("utf8")

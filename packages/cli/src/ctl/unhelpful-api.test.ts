@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands before an API that does not answer as one: each ends with a sentence and its exit code, and nobody is told that
-// there is nothing where nothing was seen.
+// Commands against an API that does not respond as one: each ends with a message and its exit code, and none reports an
+// empty list if it could not read it.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -38,7 +38,7 @@ import {
 import { joinWorkload, type Membership, renewToken } from "./runs/join-workload.js"
 import { RunKeeper } from "./runs/run-keeper.js"
 
-/** A machine may be busy; whoever waits sees what for, and can interrupt it. */
+/** A machine may be busy; the user sees what the command waits for, and can interrupt it. */
 const READY_TIMEOUT_MS = 180_000
 
 export class MeshAttempt {

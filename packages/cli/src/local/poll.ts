@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 50
 export interface Patience {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** What did not happen, for whoever waited in vain. */
+  /** What did not happen, for the error after a timeout. */
   readonly what: string
 }
 

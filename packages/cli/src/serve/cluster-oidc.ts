@@ -38,7 +38,7 @@ function clusterOidcValues(flags: object): OidcValues {
   return Object.fromEntries(values)
 }
 
-/** Undefined where nobody wants one. The package is loaded where it is wanted, as `bringCluster` does. */
+/** Undefined if OIDC is not configured. The package is loaded on demand, as in `bringCluster`. */
 export async function clusterOidc(flags: object): Promise<{ readonly oidc?: OidcOptions }> {
   const { clusterOidcOptions } = await import("@merlon/cluster")
   const oidc = clusterOidcOptions(clusterOidcValues(flags))

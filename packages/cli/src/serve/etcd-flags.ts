@@ -30,7 +30,7 @@ export function withEtcdFlags(command: Command): Command {
     .addOption(option("--etcd-user <name>", "log in to etcd; the password is MERLON_ETCD_PASSWORD", "MERLON_ETCD_USER"))
 }
 
-/** Undefined where no etcd is named. What is given for one that is not named is refused. */
+/** Undefined if no etcd is configured. Options without an etcd address are rejected. */
 export async function etcdStore(flags: EtcdFlags, env: NodeJS.ProcessEnv): Promise<Store | undefined> {
   const { etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser } = flags
   const isSilent = [etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser].every(flag => flag === undefined)

@@ -13,7 +13,7 @@ export interface OidcFlags {
   readonly consoleOidcScope: readonly string[]
 }
 
-/** Undefined where nobody wants one. */
+/** Undefined if OIDC is not configured. */
 export function oidcOptions(flags: OidcFlags): OidcOptions | undefined {
   const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleOidcClientSecretFile: file } = flags
   const { consoleOidcCaFile: caFile } = flags

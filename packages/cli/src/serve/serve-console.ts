@@ -13,9 +13,9 @@ export interface ConsoleOptions {
   /** Names besides this machine's under which people reach it. */
   readonly hosts: readonly string[]
   readonly names: MeshNames
-  /** Where the API is; a token that somebody shows is used there. */
+  /** Where the API is; the token of a signed-in user is used there. */
   readonly connection: Connection
-  /** For whoever brings a link's code: the rights of these credentials. */
+  /** For a user with the code of a link: the permissions of these credentials. */
   readonly owner?: { readonly codes: OneTimeCodes; readonly connection: Connection } | undefined
   /** Where people sign in at an issuer whose ID tokens the API takes. */
   readonly oidc?: OidcOptions | undefined

@@ -24,7 +24,7 @@ interface Caller {
   readonly name: string | undefined
 }
 
-/** Undefined on plaintext, which anybody sends. */
+/** Undefined for plaintext, which any caller can send. */
 function callerOf({ principal }: Witness, workloads: readonly ProofWorkload[]): Caller | undefined {
   if (principal === undefined) return undefined
   const [trustDomain = "", , namespace = ""] = principal.split("/")

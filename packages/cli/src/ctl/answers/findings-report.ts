@@ -100,7 +100,7 @@ const MEANINGS: Readonly<Record<string, { readonly cause: string; readonly fix: 
   ...PROVED_FINDINGS,
 }
 
-/** With what whoever shows findings heads them by. */
+/** The heading under which tools show findings. */
 function reportingDescriptor(id: string): object {
   const meaning = MEANINGS[id]
   if (meaning === undefined) return { id }

@@ -42,7 +42,7 @@ export function findingsOf(
   limits: Limits,
 ): readonly PlacedFinding[] {
   const documents = placed.map(({ document }) => document)
-  // Without workloads nobody knows what applies together.
+  // Without workloads it is unknown which policies apply together.
   const { dead, undecided } =
     workloads.length === 0 ? { dead: [], undecided: [] } : deadRules(documents, workloads, mesh, { limits })
   const proved = dead.map(one => deadFinding(one, documents))
@@ -73,7 +73,7 @@ function deadFinding({ rule, because, by }: DeadRule, documents: readonly Policy
         ? "other rules decide everything that the rule matches"
         : `${names} decide${by.length === 1 ? "s" : ""} everything that the rule matches`,
   }[because]
-  // Who is refused anyway loses nothing by a DENY as well; whoever was to be let in does.
+  // A caller that is denied anyway loses nothing by a DENY as well; a caller that should be allowed does.
   const harms = because === "contradiction" || (because === "mode-or-token" && !isDenyRule(rule, documents))
   const severity = harms ? "error" : "warning"
   const told = finding(

@@ -163,7 +163,7 @@ describe.each(COMMANDS)("%s", (command, words) => {
     const path = written([`${command} reads ${name}`, write], true)
     const code = await run(...words(path, at("pods.yaml")))
     expect(out + err).not.toContain("skipped: ")
-    // A DENY of everything: it changes something, nobody can do anything, and a test that expects that passes.
+    // A DENY of everything: it changes something, no caller can do anything, and a test that expects that passes.
     const codes: Readonly<Record<string, number>> = { "diff --to": 5, "diff --from": 5, explain: 5 }
     expect(code).toBe(codes[command] ?? 0)
     if (command !== "explain") expect(out).toMatch(/read: 2 policies, 1 workload/)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests come from whoever opens a pull request, and what they name is shown on terminals.
+// Manifests come from authors of pull requests, and their names are printed on terminals.
 
 import { meshNames } from "@merlon/policy/mesh"
 import { expect, it } from "vitest"

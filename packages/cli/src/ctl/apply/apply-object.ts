@@ -93,7 +93,7 @@ async function adopt(api: Api, path: string, live: AnyObject): Promise<void> {
     if (managedFields === undefined) return
     const body = [
       { op: "replace", path: "/metadata/managedFields", value: managedFields },
-      // Refused where somebody changed it meanwhile.
+      // Rejected if another client changed it meanwhile.
       { op: "replace", path: "/metadata/resourceVersion", value: current.metadata.resourceVersion },
     ]
     try {
@@ -114,7 +114,7 @@ function conflictingManagers(error: unknown): readonly string[] {
   return [...new Set(managers)]
 }
 
-/** Book-keeping of the server and what controllers report are no change that anybody applied. */
+/** Bookkeeping of the server and status from controllers are not applied changes. */
 function sameMeaning(before: AnyObject, after: AnyObject): boolean {
   return isDeepStrictEqual(meaning(before), meaning(after))
 }

@@ -48,7 +48,7 @@ async function run(data: string): Promise<void> {
   tell(`its state is kept in ${data}; start it again with \`merlonctl up\``)
 }
 
-/** What has stopped has, also where the disk is full and nobody can write that down. */
+/** The mesh has stopped, also if the disk is full and that cannot be recorded. */
 function noted(write: () => void): void {
   try {
     write()

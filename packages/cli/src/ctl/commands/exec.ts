@@ -55,7 +55,7 @@ async function run(word: string, program: string, args: readonly string[], flags
     program === "xclient"
       ? spawn(xclient.file, [...xclient.args], { env, stdio: "inherit", argv0: xclient.argv0 })
       : spawn(program, [...args], { env: withProxyEnvironment(env, workload.place), stdio: "inherit" })
-  // What a terminal sends reaches both of us; what somebody sends to us alone is handed on.
+  // Signals of a terminal reach both processes; a signal that is sent only to us is forwarded.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {
     process.on(signal, () => {
       if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal)

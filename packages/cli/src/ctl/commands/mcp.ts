@@ -76,7 +76,7 @@ async function serve(flags: Flags): Promise<void> {
 }
 
 function rootsOf(given: readonly string[]): readonly string[] {
-  // A desktop program starts its servers at the top of the disk; nobody means to offer all of it.
+  // A desktop program starts its servers in the root folder; users do not mean to share the whole disk.
   if (given.length === 0 && resolve(".") === resolve("/"))
     throw usageError("say which folder questions may read: `--root FOLDER`")
   return (given.length === 0 ? ["."] : given).map(folder => {

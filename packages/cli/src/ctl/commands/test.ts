@@ -52,7 +52,7 @@ Examples:
   merlonctl test policies --watch
   merlonctl test generate policies`
 
-/** `reading` is told which files and folders count, before they are read: whoever watches them misses no change. */
+/** `reading` gets the files and folders that count before they are read, so that a watch misses no change. */
 async function once(
   paths: readonly string[],
   flags: Flags,

@@ -190,7 +190,7 @@ async function supervise(flags: UpFlags, data: string, programs: Programs): Prom
   }
 }
 
-/** Returns whether somebody has asked for the end. */
+/** Returns whether a signal has asked us to stop. */
 function stopOnSignals(mesh: LocalMesh, progress: Progress): () => boolean {
   let asked: number | undefined
   const stop = (): void => {

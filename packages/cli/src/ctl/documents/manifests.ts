@@ -70,7 +70,7 @@ function objectOf(value: unknown): AnyObject | string {
   return value as AnyObject // by the checks above
 }
 
-/** As somebody reads the file. */
+/** In the order of the file. */
 function byPlace({ position: a }: Fault | Warning, { position: b }: Fault | Warning): number {
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0)
 }

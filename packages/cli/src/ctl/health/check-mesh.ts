@@ -80,7 +80,7 @@ const WEBHOOKS: Resource = {
   categories: [],
 }
 
-/** Whether somebody looks at policies before they are stored. */
+/** Whether a webhook checks policies before they are stored. */
 async function admission(session: Session): Promise<readonly Checked[]> {
   const { items } = await listObjects(session, WEBHOOKS, EVERYWHERE)
   const groups = items.flatMap(item =>

@@ -3,7 +3,7 @@
 
 export interface Checked {
   readonly what: "server" | "kinds" | "admission" | "policies" | "invariants" | "proxies" | "pods"
-  /** `unknown`: it could not be asked, or nobody has decided it; `note`: a word to the line before. */
+  /** `unknown`: it could not be checked or is undecided; `note`: a remark on the line before. */
   readonly verdict: "well" | "wrong" | "unknown" | "note"
   readonly told: string
   /** What to do about it. */

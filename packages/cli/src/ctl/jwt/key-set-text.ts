@@ -12,7 +12,7 @@ export async function keySetText(from: string): Promise<string> {
   return readText(from, "the key set")
 }
 
-/** Redirects are refused, as by the control plane: what works here works there. */
+/** Redirects are rejected, as by the control plane: what works here works there. */
 async function fetched(url: string): Promise<string> {
   try {
     const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) })

@@ -28,7 +28,7 @@ const PROTOCOL_VERSIONS = ["2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05
 
 const RPC = { parse: -32_700, request: -32_600, method: -32_601, params: -32_602 } as const
 
-/** Calls that wait or run; more are refused at once. */
+/** Calls that wait or run; more are rejected at once. */
 const MOST_CALLS = 64
 
 class RpcError extends Error {

@@ -79,7 +79,7 @@ async function destinationsOf(session: Session, asking: Asking): Promise<readonl
   return listOf(items).map(seenOf)
 }
 
-/** Of the namespaces whose policies are in force; those of the root namespace are not everybody's to see. */
+/** From the namespaces whose policies are in force; not every user may read those of the root namespace. */
 async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<readonly Seen[]> {
   const policies = listOf(spec.policies).map(policy => textOf(fieldsOf(policy).policy) ?? "")
   const places = new Set(policies.map(policy => policy.slice(0, policy.indexOf("/"))))

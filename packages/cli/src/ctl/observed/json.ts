@@ -18,7 +18,7 @@ export function readinessJson(items: readonly Seen[], skipped: readonly string[]
   return pretty({ workloads: items.map(named("workload")), read: { workloads: items.length, skipped } })
 }
 
-/** One decision a line: whoever follows reads line by line. */
+/** One decision per line, because programs that follow read line by line. */
 export function decisionLine({ spec }: Seen): string {
   return JSON.stringify(spec)
 }

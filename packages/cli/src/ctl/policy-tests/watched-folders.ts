@@ -26,7 +26,7 @@ export class WatchedFolders {
       const watcher = watch(folder, { recursive: true }, (_, name) => {
         if (name === null || this.#ignored === undefined || basename(name) !== this.#ignored) this.#changed()
       })
-      // A folder that goes away is no fault: the next run says what is missing.
+      // A deleted folder is not an error: the next run reports what is missing.
       watcher.on("error", () => this.#drop(folder))
       this.#watchers.set(folder, watcher)
     }

@@ -55,7 +55,9 @@ export function prepareFolder(folder: string): void {
   }
 }
 
-/** For all that a proxy starts from: whoever finds out later has used up what cannot be had twice. */
+/**
+ * Checks for all files that a proxy starts from. A later failure would have used up an invitation that works only once.
+ */
 export function checkRoom(folder: string): void {
   const state = join(folder, "state")
   try {

@@ -29,7 +29,7 @@ it.each([
   expect(() => readInvitation(word)).toThrow(message)
 })
 
-// Whoever wrote it may want other files written, or another text seen, than whoever takes it thinks.
+// The author of an invitation may want other files written, or another text shown, than its user expects.
 it.each([
   ["name", "../../etc/merlon"],
   ["name", "/etc/merlon"],

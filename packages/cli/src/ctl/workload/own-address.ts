@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The address of a workload's proxy on this machine: a loopback address of its own, so that any number of proxies run
-// side by side with the usual ports. It is derived from the workload's name, so nobody has to remember it.
+// side by side with the usual ports. It is derived from the workload's name, so users need not remember it.
 
 import { createHash } from "node:crypto"
 import type { ProxyPlace } from "./bootstrap-files.js"
@@ -8,7 +8,7 @@ import type { ProxyPlace } from "./bootstrap-files.js"
 const ADMIN_PORT = 15_000
 const HEALTH_PORT = 15_021
 
-/** Blocks below belong to local meshes, the first one to everybody. */
+/** Blocks below belong to local meshes; all of them share the first one. */
 const FIRST_BLOCK = 64
 const BLOCKS = 128
 
@@ -17,7 +17,7 @@ export function ownAddress(uid: string): string {
   return `127.${FIRST_BLOCK + (a % BLOCKS)}.${b}.${1 + (c % 254)}`
 }
 
-/** Only where the control plane is on this machine, the system has such addresses, and nobody has said otherwise. */
+/** Only if the control plane is on this machine, the system has such addresses, and the user chose no other. */
 export function ownPlace(place: ProxyPlace, uid: string, platform = process.platform): ProxyPlace {
   const isHere = /^(localhost|127\.[\d.]+|\[?::1\]?):\d+$/.test(place.controlPlane)
   if (!isHere || platform !== "linux" || place.address !== undefined || place.listen !== undefined) return place

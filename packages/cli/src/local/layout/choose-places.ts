@@ -17,7 +17,7 @@ export const USUAL: Required<Omit<Place, "address">> = {
 
 export interface PlacesRequest {
   readonly count: number
-  /** N, where somebody asks for one. */
+  /** N, if the user asks for one. */
   readonly block: number | undefined
   readonly remembered: readonly Place[]
 }
@@ -61,8 +61,8 @@ export async function choosePlaces({ count, block, remembered }: PlacesRequest, 
 }
 
 /**
- * A place for one more instance, beside those that are taken. `application` is the port that its program listens on there,
- * where it does; `asked` is the N that somebody asked for.
+ * A place for one more instance, beside those that are taken. `application` is the port that its program listens on
+ * there, if it does; `asked` is the N that the user asked for.
  */
 export async function choosePlace(
   taken: readonly Place[],

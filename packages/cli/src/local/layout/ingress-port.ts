@@ -37,7 +37,7 @@ export class IngressPort {
       this.#server.once("error", reject)
       this.#server.listen({ host, port }, () => {
         this.#server.off("error", reject)
-        // Out of descriptors, say: whoever called has to call again.
+        // For example if the process is out of file descriptors: the client has to retry.
         this.#server.on("error", () => undefined)
         resolve()
       })

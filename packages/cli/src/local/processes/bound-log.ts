@@ -4,7 +4,10 @@
 
 import { copyFile, rm, stat, truncate } from "node:fs/promises"
 
-/** With the older one beside it a process takes about twice as much of the disk, and what it writes until somebody looks. */
+/**
+ * With the rotated file beside it, a process takes about twice as much of the disk, plus what it writes until the next
+ * check.
+ */
 export const MOST_LOGGED = 64 << 20
 
 export async function boundLog(path: string, most: number): Promise<void> {

@@ -23,7 +23,7 @@ export interface ProcessOptions {
   readonly mostLogged?: number
   /** It runs, runs again, or runs no more. */
   readonly changed: () => void
-  /** It ended and nobody had asked it to; says in words how, and when it is started again. */
+  /** It ended without a request to stop; `how` describes the reason, and when it is started again. */
   readonly died: (process: ManagedProcess, how: string, delayMs: number) => void
 }
 
@@ -134,7 +134,7 @@ export class ManagedProcess {
   }
 }
 
-/** A disk that takes no log stops nobody's work: what would have been written there is lost. */
+/** A disk that takes no log must not stop the process: its output is lost instead. */
 function outputTo(log: string): number | "ignore" {
   try {
     return openLog(log)

@@ -41,7 +41,7 @@ export class ProcessSet {
     this.failure = new Promise((_, reject) => {
       this.#fail = reject
     })
-    // Whoever starts the mesh waits for it; until then nobody does.
+    // The starter of the mesh awaits it later; until then no handler is attached.
     this.failure.catch(() => undefined)
   }
 

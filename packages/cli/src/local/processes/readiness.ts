@@ -34,7 +34,7 @@ export class Readiness {
     this.#kept.destroy()
   }
 
-  /** Those that are ready. Where none is, all: a refused connection says more than none. */
+  /** Those that are ready. If none is, all: a rejected connection says more than none. */
   ready<T extends Target>(targets: readonly T[]): readonly T[] {
     const ready = targets.filter(({ address }) => !this.#notReady.has(address))
     return ready.length === 0 ? targets : ready

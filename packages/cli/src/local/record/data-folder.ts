@@ -19,7 +19,7 @@ export function withDataFlag(command: Command): Command {
   )
 }
 
-/** Absolute. A folder of somebody else does not count: what its files say would be done with our rights. */
+/** Absolute. A folder of another user does not count: its files would be used with our permissions. */
 export function dataFolder({ data }: DataFlags, cwd: string, uid = process.getuid?.()): string {
   if (data !== undefined && data !== "") return resolve(cwd, data)
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {

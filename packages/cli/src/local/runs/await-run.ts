@@ -15,7 +15,7 @@ export async function awaitRun(data: string, spec: RunSpec): Promise<RunRecord> 
   const digest = digestOf(spec)
   return look(data, record => {
     const found = record.runs?.find(run => run.key === key && run.digest === digest)
-    // It will never come about, and nobody would be told.
+    // It will never start, and the caller would wait in vain.
     if (found === undefined && !readRuns(data).some(run => digestOf(run) === digest)) {
       throw new CommandError(
         "run-replaced",

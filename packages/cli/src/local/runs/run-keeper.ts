@@ -122,7 +122,7 @@ export class RunKeeper {
     return this.#changes.add(() => this.#bringAbout(requested))
   }
 
-  /** Undefined where it cannot be read: what runs goes on until somebody says otherwise in words that can be. */
+  /** Undefined if the file is unreadable: running programs continue until a readable request changes that. */
   #requested(): readonly RunSpec[] | undefined {
     try {
       const requested = readRuns(this.#options.mesh.data)
@@ -188,7 +188,7 @@ export class RunKeeper {
     }
   }
 
-  /** An application that ends before it was ready has said why; nobody waits for it to do so again. */
+  /** An application that ended before it was ready has logged the reason; there is no need to wait for it again. */
   async #ready(member: Membership, processes: readonly ManagedProcess[]): Promise<void> {
     const { namespace, name } = member.instance
     const application = processes.find(process => process.name === `${namespace}.${name}.app`)

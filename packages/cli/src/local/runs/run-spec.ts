@@ -73,7 +73,7 @@ export function readRuns(data: string): readonly RunSpec[] {
   }
 }
 
-/** One change after the other, whoever makes them: what another command has just asked for is not lost. */
+/** One change after the other, also of several commands: a request of another command is not lost. */
 export async function changeRuns(
   data: string,
   change: (runs: readonly RunSpec[]) => readonly RunSpec[],
