@@ -14,7 +14,7 @@ const SIZES = [100, 300, 1_000, 3_000]
 const REWRITTEN = [100, 300, 1_000]
 const RULES_PER_POLICY = 500
 const ROUNDS = 5
-/** What whoever applies a policy waits for at most, and what of it is kept to say what was found. */
+/** How long a client that applies a policy waits at most, and the part of it reserved for reporting. */
 const [ADMISSION_MS, FINISH_MS] = [300, 30]
 const CHANGED = "one rule changed among 3,000"
 const REWRITTEN_ALL = "1,000 rules rewritten"
@@ -103,7 +103,10 @@ function costs(): readonly Cost[] {
   )
 }
 
-/** As the control plane asks while somebody applies: a proof, or that there was no time for one. By CPU, so that others do not count. */
+/**
+ * As the control plane asks while a client applies a policy: a proof, or a timeout. Measured in CPU time, so that other
+ * processes do not count.
+ */
 function admitted(): Cost {
   const rules = rulesOf(3_000)
   const [before, after] = [set(rules), set(rules.map(rewritten))]

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** Not the folder for temporary files, where somebody else may have put a program before us. */
+/** Not the folder for temporary files, where another user may have put a program first. */
 const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url))
 /** The processor's name in npm's packages of Node. */
 export const NODE_PACKAGE = `node-${process.platform}-${process.arch}`

@@ -13,7 +13,7 @@ interface Awaited {
   left: number
 }
 
-/** All want in at once, but no more try than can shake hands before somebody loses patience. */
+/** All proxies connect at once, but no more than this many handshakes run at a time, so that none times out. */
 const AT_THE_DOOR = 16
 /** While there is no control plane, those at the door knock this often. */
 const KNOCK_MS = 500

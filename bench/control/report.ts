@@ -96,7 +96,7 @@ function goals(results: readonly SizeFigures[]): readonly string[] {
   ]
 }
 
-/** What nobody gets below on Node, whatever is on top of it. */
+/** The floor on Node, which no server on top of it can undercut. */
 function floorLine({ connections, cpuPerPushUs, kilobytesPerConnection }: FloorFigures): string {
   return (
     `Node with TLS alone, ${whole(connections)} connections, the bytes of a push and of its answer: ` +

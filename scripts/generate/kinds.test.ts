@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The generated tables are what the generator makes of the Go modules of Kubernetes; `KUBERNETES_MODULES` says where
-// those are unpacked. Without them it is still seen when somebody edits a table by hand.
+// those are unpacked. Without them, a manual edit of a table is still found.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

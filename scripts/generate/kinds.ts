@@ -269,7 +269,7 @@ function docsOf({ d, f }: TypeDef): Record<string, string> {
   return out
 }
 
-/** Compact, one line: these are data, and nobody edits them. */
+/** Compact, one line: these are data that people do not edit. */
 export function printed(table: object): string {
   return `${JSON.stringify(table)}\n`
 }

@@ -11,7 +11,7 @@ import { bundledComponents, type Component, componentsIn, readLock } from "./com
 
 /** What `npm run build` leaves. */
 export const BUILT = "packages/cli/bundle"
-/** One for whoever makes another, beside it. */
+/** A folder beside it, for a process that builds another bundle. */
 export const BESIDE = `${BUILT}.${process.pid}`
 
 const LIST = "packages.json"

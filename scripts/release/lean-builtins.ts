@@ -20,7 +20,7 @@ export const leanBuiltins: Plugin = {
       const names = Object.entries(Object.getOwnPropertyDescriptors(require(`node:${path}`)))
         .filter(([, descriptor]) => "value" in descriptor)
         .map(([name]) => name)
-      // As functions without effect, so that names which nobody uses go away.
+      // As functions without side effects, so that unused names are removed.
       const each = names.map(name => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})()`)
       return { contents: [`const builtin = require("node:${path}")`, ...each].join("\n"), loader: "js" }
     })

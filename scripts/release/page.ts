@@ -15,7 +15,7 @@ const SOURCES = [
   "package-lock.json",
 ]
 export const PAGE_FOLDER = `${HOME}/page`
-/** Beside the page, not in it: nobody is served it. */
+/** Beside the page, not in it: it is not served. */
 const MADE = `${HOME}/dist/page.json`
 
 /** Addresses are relative, so that the page works below any path a proxy gives it. */
@@ -34,7 +34,7 @@ const config = (usualConditions: readonly string[]): InlineConfig => ({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // The editor's, which is loaded when somebody edits.
+    // For the editor, which is loaded when a user edits.
     chunkSizeWarningLimit: 600,
     rolldownOptions: {
       // `"use client"` means something to servers that render; there is none here. What the page takes from
@@ -50,7 +50,8 @@ const config = (usualConditions: readonly string[]): InlineConfig => ({
 export async function buildPage(): Promise<void> {
   const digest = digestOf(SOURCES)
   if (made()?.digest === digest && existsSync(join(PAGE_FOLDER, "index.html"))) return
-  // Loaded where it has something to build: whoever bundles a program comes by here, and to load it took a sixth of their time.
+  // Loaded only if there is something to build: every bundling process runs this code, and loading took a sixth of its
+  // time.
   const { build, defaultClientConditions } = await import("vite")
   const inputs = new Set<string>()
   const listed: Plugin = {

@@ -46,7 +46,7 @@ export async function visitor(
 ): Promise<Page> {
   const context = await browser.newContext({
     ...{ viewport: SIZE, colorScheme, reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" },
-    // For whoever tries other fonts.
+    // For trying other fonts.
     bypassCSP: true,
   })
   context.setDefaultTimeout(120_000)

@@ -29,7 +29,9 @@ export function missingOptionals({ packages }: PackageLock): readonly Missing[] 
   )
 }
 
-/** As `PATH takes NAME VERSION and wants RANGE`. At the top nobody could have one of its own, and npm lets it be. */
+/**
+ * As `PATH takes NAME VERSION and wants RANGE`. A package at the top could not have its own copy, and npm accepts that.
+ */
 export function unsuitedPeers({ packages }: PackageLock): readonly string[] {
   const nested = Object.entries(packages).filter(([path]) => path.lastIndexOf("node_modules/") > 0)
   return nested.flatMap(([path, { peerDependencies = {} }]) =>

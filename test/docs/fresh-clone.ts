@@ -6,7 +6,9 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { files } from "../architecture/tree.js"
 
-/** Packages of others are those that are installed here. Our own are the clone's, and what tools keep is nobody's. */
+/**
+ * Third-party packages are those that are installed here. Our own are the clone's, and caches of tools are left out.
+ */
 const NOT_LINKED = new Set(["@merlon", ".cache", ".vite"])
 
 export function freshClone(): string {
@@ -25,7 +27,7 @@ export function freshClone(): string {
   return clone
 }
 
-/** As in a shell of somebody who has just cloned: nothing that a test says of itself changes what is built there. */
+/** The environment of a user who has just cloned: no variable of the test changes what is built there. */
 export function freshShell(clone: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: clone }
 }

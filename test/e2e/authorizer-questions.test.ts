@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions over real sockets, as gateways ask them and as somebody would who wants a wrong answer.
+// Questions over real sockets, as gateways ask them and as an attacker would who wants a wrong answer.
 
 import { type OutgoingHttpHeaders, request } from "node:http"
 import { fromBinary, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf"

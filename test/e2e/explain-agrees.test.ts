@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `explain` says of a request that nobody has sent is what a running xserver does with it: generated policies, token
+// What `explain` says about a hypothetical request is what a running xserver does with it: generated policies, token
 // rules and modes, and requests with identities and tokens over real sockets. One data path, its configuration replaced
 // for each set of policies.
 
@@ -144,7 +144,7 @@ const token: fc.Arbitrary<AskedToken> = fc
   )
   .map(([claims, flaws, where]) => ({ claims, ...flaws, ...where }))
 
-/** No address is on both sides, so that nobody can take one for the other. */
+/** No address is on both sides, so that they cannot be confused. */
 const SOURCES = ["127.0.0.1", "127.0.0.4"] as const
 const DESTINATIONS = ["127.0.0.2", "127.0.0.3"] as const
 
@@ -224,7 +224,7 @@ async function answered(asked: AskedRequest): Promise<string> {
   socket.on("data", chunk => {
     text += chunk
   })
-  // A connection that is refused may be reset.
+  // A rejected connection may be reset.
   socket.on("error", () => {})
   socket.once(leaf === undefined ? "connect" : "secureConnect", () => socket.write(bytes))
   await new Promise<void>(resolve => socket.once("close", () => resolve()))

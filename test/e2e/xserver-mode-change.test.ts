@@ -120,7 +120,7 @@ it("a certificate that is revoked ends what stands open and gets no further", as
   xserver.configure({ more: { revocations: { identities: [GOOD_ID] } } })
   await xserver.enforced()
   const statuses: number[] = []
-  // The first may only find that its connection has ended; one that makes another is refused for its certificate.
+  // The first request may only find that its connection has ended; a new connection is rejected for its certificate.
   const tried = async (): Promise<string> => {
     statuses.push((await call(true)).status)
     return xserver.metrics()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real kube-apiserver that goes away and comes back without its history: whoever watched is told 410 and must read
-// everything anew, or would hold policies for ever that are gone. Needs what envtest's setup puts into KUBEBUILDER_ASSETS.
+// A real kube-apiserver that goes away and comes back without its history: watchers get a 410 and must read everything
+// again, or they would keep deleted policies forever. Needs what envtest's setup puts into KUBEBUILDER_ASSETS.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CONFIG_MAPS } from "../../packages/control/src/kubernetes/resource-type.js"

@@ -33,7 +33,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     for (const clock of Object.values(clocks)) clock.close()
   })
 
-  /** Everybody who may gets in, nobody else, and a change is enforced by all proxies. */
+  /** Permitted callers get in, others do not, and all proxies enforce a change. */
   async function allIsWell(): Promise<void> {
     await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(200)
     await expect.poll(() => caller.getAs(httpbin, "/"), SLOW).toBe(200)
@@ -61,7 +61,8 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     async offset => {
       clocks.httpbin.set(offset)
       await taken(`http://${httpbin.address}:15021/healthz/live`, offset)
-      // By its own clock nobody's certificate is good any more, or yet; but for an hour ahead, which a day's certificate outlives.
+      // By its own clock every certificate has expired or is not valid yet, except an hour ahead, which a one-day
+      // certificate outlives.
       const expected = offset === "+1h" ? 200 : 0
       await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(expected)
       await stillRefuses()

@@ -26,12 +26,12 @@ describe("while the API server is away", () => {
     await mesh.close()
   })
 
-  /** Proxies that are there stay, and one with a certificate comes back without anybody asking the API. */
+  /** Connected proxies stay, and one with a certificate reconnects without a request to the API. */
   async function servesMeanwhile(refused: string): Promise<void> {
     expect(await httpbin.get(refused)).toBe(403)
     expect(await httpbin.get("/public")).toBe(200)
     expect((await mesh.control.health("/readyz")).status).toBe(200)
-    // Long enough that nobody may believe to lead any more.
+    // Long enough that no replica may consider itself the leader any more.
     await expect.poll(() => mesh.control.metric("merlon_control_leader"), SLOW).toBe(0)
     expect(await mesh.control.metric(CONNECTED)).toBe(1)
     await httpbin.xserver.kill()
@@ -68,7 +68,7 @@ describe("while the API server is away", () => {
     const workload = await mesh.declare("late", { namespace: "late" })
     await mesh.cluster.kill()
     const proxy = new BareProxy(workload)
-    // Fails closed: nobody could be asked whether the token is good.
+    // Fail closed: no API server could check the token.
     await expect.poll(() => proxy.troubles.length, WAIT).toBeGreaterThan(0)
     expect(proxy.updates).toEqual([])
     await mesh.cluster.run()

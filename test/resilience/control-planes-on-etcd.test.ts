@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two control planes on one etcd of three, behind one address, as docs/operations/several-control-planes.md describes it.
-// While policies are written and requests are sent all the time, each of them is killed, and a member of etcd too: what
-// was acknowledged is there, nobody is refused who should not be, and nothing is stored that should have been refused.
+// Two control planes on one etcd of three, behind one address, as docs/operations/several-control-planes.md describes
+// it. While policies are written and requests are sent all the time, each of them is killed, and a member of etcd too:
+// acknowledged writes are there, no permitted request is denied, and no invalid policy is stored.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomInt } from "node:crypto"
@@ -171,7 +171,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
   })
 })
 
-/** Policies that are written, one that must be refused, and requests: all of them all the time. */
+/** Valid policies, one that must be rejected, and requests: all of them all the time. */
 class Load {
   readonly acknowledged: string[] = []
   readonly refusals: string[] = []
@@ -203,8 +203,8 @@ class Load {
   }
 
   /**
-   * With a write under way whenever it happens, and many calls until the proxy has found its way to whoever is left. In between,
-   * writing and calling as fast as can be would only heat the machine.
+   * Keeps a write in flight whenever the event happens, and sends many calls until the proxy has found the remaining
+   * control plane. In between, writing and calling as fast as possible would only heat the machine.
    */
   async duringWrites(event: () => Promise<unknown>): Promise<void> {
     this.#writesDense = true
@@ -264,9 +264,9 @@ class Load {
   }
 
   /**
-   * A connection that ended under a client says nothing of what it asked; the server's word does. Of a write whose answer went
-   * with a member of etcd it says that nobody knows, and that one is to come again while etcd chooses another leader. Neither is
-   * a refusal: it is written again, and counted then.
+   * A connection that broke under a client says nothing about the request; the server's response does. If the response
+   * was lost with a member of etcd, the server says that the result is unknown, and it asks for a retry while etcd
+   * elects a leader. Neither is a rejection: it is written again, and counted then.
    */
   #note(error: unknown): void {
     if (!(error instanceof ApiError) || error.code === 0) return

@@ -76,7 +76,7 @@ it("mTLS between two workloads works at every phase of a root's rotation", async
   await expect.poll(async () => (await annotations())[PHASE], SLOW).toBe("sign")
   const signing = await annotations()
   expect(signing["merlon.dev/signing-root"]).not.toBe(before["merlon.dev/signing-root"])
-  // Both renew at once, each by itself; whoever is first shows its leaf to one that still has the other.
+  // Both renew at once, independently; the first presents its new certificate to one that still has the old one.
   const signer = signing["merlon.dev/signing-root"]
   await expect.poll(() => [signerOf(httpbin), signerOf(caller)], SLOW).toEqual([signer, signer])
   await expect.poll(() => answers.length, SLOW).toBeGreaterThan(callsBefore + 40)

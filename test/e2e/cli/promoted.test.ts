@@ -110,7 +110,7 @@ describe("describe workload, with rights in one namespace alone", () => {
       calls: [],
     })
     const used = new Map<string, unknown>(told.policies.map((one: Described) => [one.policy, one.uses?.[0]?.field]))
-    // That a policy of the root namespace is in force is everybody's to know who is governed by it; how it is used is not.
+    // Users whom a policy of the root namespace governs may know that it is in force; they may not see how it is used.
     expect(used.has("merlon-system/root")).toBe(true)
     expect(used.get("merlon-system/root")).toBeUndefined()
     expect(used.get("foo/no-admin")).toBe("spec.rules[0]")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test --watch` as somebody who writes policies has it open: a real process, and files that change under it.
+// `merlonctl test --watch` as a policy author has it open: a real process, and files that change under it.
 
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator's DENY while tenants write what costs most, in as many namespaces as it takes to be at it without a pause. The
-// API server asks our webhook and gives it ten seconds; whoever held up the control plane for so long would fail the DENY.
+// An operator's DENY while tenants write the most expensive policies, in enough namespaces to keep the prover busy. The
+// API server gives our webhook ten seconds; a tenant who blocked the control plane for that long would make the DENY
+// fail.
 
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { laborious } from "../../../packages/control/src/proofs/testing/documents.js"
@@ -26,7 +27,8 @@ afterAll(() => mesh.close())
 it("goes through while they are at it, and so does one over a statement that only refuses more", async () => {
   let over = false
   let written = 0
-  // Each after the other, all of them at once: a proof is always wanted somewhere. What is refused costs as much.
+  // Each tenant writes one policy after the other, all tenants at once, so that a proof is always pending. Rejected
+  // policies cost as much.
   const tenant = async (namespace: string): Promise<void> => {
     await mesh.api.put(policy("PolicyInvariant", "stays", { always }, namespace))
     for (let round = 0; !over; round++) {

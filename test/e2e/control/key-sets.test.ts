@@ -81,7 +81,7 @@ describe("key sets", () => {
     expect(await ask(second, "rotating")).toBe(401)
 
     issuer.answer = keys(first, second)
-    // The first stranger's key was reported already, and its issuer is not asked for everybody who comes along.
+    // The first unknown key was reported already, and its issuer is not asked again for every request.
     await expect.poll(() => ask(second, "rotating"), { timeout: 90_000, interval: 500 }).toBe(200)
     expect(issuer.asked.length).toBeLessThanOrEqual(3)
     expect(await ask(first, "rotating")).toBe(200)

@@ -227,7 +227,7 @@ const note =
     if (type === "ADDED") seen.add(object.spec?.workload ?? "")
   }
 
-/** When nobody has to be named who did not answer: on a busy machine that may take a second try. */
+/** Waits until no replica is missing from the answer: on a busy machine that may take a second try. */
 async function whole(replica: (typeof asked)[number], path: string): Promise<Body> {
   return vi.waitFor(async () => {
     const { status, body } = await ask[replica].get(path)
@@ -277,7 +277,7 @@ function fromOutside(
   })
 }
 
-/** A certificate that says all that a control plane's does, signed by somebody else. */
+/** A certificate with the same content as a control plane's, signed by another authority. */
 function stranger(): { readonly cert: string; readonly key: string } {
   const now = Date.now()
   const authority = new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now }), now)

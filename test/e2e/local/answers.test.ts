@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running mesh tells of itself, from the call to the answer: counted by the proxy, kept by the control plane across
-// a restart, asked with everybody's own rights; and then what a new user does there. One mesh serves all tests, in their order.
+// What a running mesh reports about itself, from the call to the answer: counted by the proxy, kept by the control
+// plane across a restart, queried with the permissions of each user; and then what a new user does there. One mesh
+// serves all tests, in their order.
 // @module-tag needs/kubectl
 
 import { execFileSync } from "node:child_process"

@@ -16,7 +16,7 @@ export function writeCredentials({ folder, server, addresses }: CredentialOption
     execFileSync("openssl", args, { cwd: folder, stdio: "ignore" })
   }
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-  // Whoever is of the second may say for whom it asks, so that nobody is of both.
+  // A client of the second authority may act for any user, so no client has certificates of both.
   for (const name of ["ca", "front-proxy-ca"]) {
     const files = ["-keyout", `${name}.key`, "-out", `${name}.crt`]
     openssl("req", "-x509", ...key, ...files, "-days", "365", "-subj", `/CN=node-${name}`)

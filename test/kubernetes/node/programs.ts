@@ -25,7 +25,7 @@ export function program(name: string): string {
   return join(PROGRAMS_FOLDER, name)
 }
 
-/** In words, for whoever wants to run the tests; empty where nothing is missing. */
+/** In words, for the developer who runs the tests; empty if nothing is missing. */
 export function whatIsMissing(): readonly string[] {
   const missing: string[] = []
   const built = BUILT.filter(name => !isProgram(program(name)))

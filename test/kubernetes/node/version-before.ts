@@ -15,7 +15,7 @@ export interface VersionBefore {
 
 export const TAG = "before"
 
-/** Undefined where nothing has been released and nobody names a commit. */
+/** Undefined if nothing has been released and no commit is named. */
 export function versionBefore(architecture: string): VersionBefore | undefined {
   const commit = commitBefore()
   if (commit === undefined) return undefined

@@ -288,9 +288,9 @@ describe("what is uninstalled", () => {
     // Its proxy goes on with what it knows.
     expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
     await startsWithout("one")
-    // The root stays, so that whoever installs again has the same mesh; it goes with the namespace.
+    // The root stays, so that a new installation continues the same mesh; it is deleted with the namespace.
     await expect.poll(remains, { timeout: 150_000 }).toEqual(["secret/merlon-ca"])
-    // So does, in that namespace, the Lease, which concerns nobody else.
+    // So is the Lease in that namespace, which affects no other program.
     await expect.poll(leftInRoot, { timeout: 150_000 }).toMatch(/^secret\/merlon-ca( lease\S+)?$/)
     expect(await kubectl(...captured)).toBe("8080")
     expect(await kubectl("get", "pa", "-n", "merlon-system", "-o", "name")).toContain("default")

@@ -103,7 +103,7 @@ export function answering(fields: object = {}): object {
   }
 }
 
-/** A workload outside of the mesh, which calls as anybody could. */
+/** A workload outside the mesh, which calls as any process could. */
 export async function startCaller(): Promise<void> {
   const labels = { app: "caller" }
   await apply(namespace("outside"), {

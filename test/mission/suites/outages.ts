@@ -15,7 +15,7 @@ const CONTROL_PLANE = "control-plane"
 
 let mission: Mission
 
-/** What it applies stays: whoever comes after it stops the mesh. */
+/** Its policies stay: the next suite stops the mesh. */
 export function outages(of: () => Mission): void {
   beforeAll(async () => {
     mission = of()

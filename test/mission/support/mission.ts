@@ -237,7 +237,7 @@ export function succeeded(ran: Ran): Ran {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // Ended but not yet waited for by whoever adopted it: it has no command line any more.
+    // It ended, but its adoptive parent has not waited for it yet: it has no command line any more.
     return !existsSync(`/proc/${pid}`) || commandLine(String(pid)) !== ""
   } catch {
     return false

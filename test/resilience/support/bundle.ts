@@ -30,7 +30,7 @@ export async function bundle(program: URL, more: BuildOptions = {}): Promise<str
     logLevel: "warning",
     ...more,
   })
-  // Whole or not at all, for whoever bundles the same at the same time.
+  // Atomic, for processes that bundle the same at the same time.
   renameSync(fresh, outfile)
   return outfile
 }

@@ -31,7 +31,7 @@ export class ConfigMapWriter {
     }
   }
 
-  /** A change everybody must see: whoever has seen it has seen everything before. */
+  /** A change that every watcher must see: a watcher that has seen it has seen everything before. */
   async mark(server: ClusterProcess): Promise<number> {
     const name = `w-marker-${this.writer}`
     let revision = 0
@@ -42,7 +42,7 @@ export class ConfigMapWriter {
     return revision
   }
 
-  /** The revision of the change; 0 where there was none or nobody knows. */
+  /** The revision of the change; 0 if there was none or it is unknown. */
   async #attempt(server: ClusterProcess, name: string, method: "PUT" | "POST" | "DELETE"): Promise<number> {
     const id = `${this.writer}.${this.#n}.${method}.${crypto.randomUUID()}`
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: NAMESPACE }, data: { id } }

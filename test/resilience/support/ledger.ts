@@ -15,7 +15,7 @@ interface Asked {
   id: string
   key: string
   deletes: boolean
-  /** `open`: nobody can say whether it happened. */
+  /** `open`: it is unknown whether it happened. */
   outcome: "open" | "refused" | { revision: number }
 }
 
@@ -84,7 +84,10 @@ export class Ledger {
     this.events++
   }
 
-  /** When nobody writes and the watcher has caught up: everything must fit the state the server shows. */
+  /**
+   * Called when no writer is active and the watcher has caught up: everything must match the state that the server
+   * shows.
+   */
   check(state: ReadonlyMap<string, string>, revision: number): void {
     if (revision < this.#highest) throw new Error(`the revision went back from ${this.#highest} to ${revision}`)
     for (const event of this.#pending) this.#match(event)

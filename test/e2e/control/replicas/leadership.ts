@@ -47,7 +47,7 @@ export function leadership(replicas: () => Replicas, whenKilled: () => void): vo
       await put("both", "/both")
       const { message } = await mesh.api.becomes(AP, "both", NAMESPACE, "Enforced", "True")
       expect(message).toBe("enforced by 2 of 2 proxies at generation 1")
-      // One of these, and the one that everybody asks about.
+      // One of these proxies, and the one that all tests ask about.
       await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
       await expect.poll(() => second.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
     })

@@ -51,7 +51,7 @@ export class ClusterApi {
     this.kubectl = kubectl(kubeconfig, folder)
   }
 
-  /** Creates the document, or puts it in the place of what is there, however often somebody writes its status meanwhile. */
+  /** Creates or replaces the document, however often other clients write its status meanwhile. */
   async put<T extends KubernetesObject>(document: T): Promise<KubernetesObject> {
     for (;;) {
       try {

@@ -81,7 +81,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     traces: undefined,
     logger: pino({ level: "silent" }),
   })
-  // Whoever may read the Secret of the root may sign for everybody; a test stands for all the workloads it names.
+  // A reader of the root Secret may sign for every workload; a test acts for all the workloads it names.
   const { stored } = await openRootSecret({
     client,
     names: authorityNames(mesh.names),

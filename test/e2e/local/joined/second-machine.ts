@@ -25,7 +25,7 @@ interface Machine {
   readonly enter: readonly string[]
 }
 
-/** Two networks with a wire between them, for whoever may make such. */
+/** Two networks with a link between them, if the user has the permission to create them. */
 function secondNetwork(): Machine | undefined {
   if (findProgram("unshare") === undefined || findProgram("ip") === undefined) return undefined
   const holder = spawn("unshare", ["--net", "sleep", "600"], { stdio: "ignore" })
