@@ -51,7 +51,7 @@ write()
 function takeVersion(next: string): void {
   const before = currentVersion()
   checkVersion(next, before)
-  // Whoever builds an old commit again says when it was released.
+  // A rebuild of an old commit passes its release date.
   const epoch = process.env.SOURCE_DATE_EPOCH
   const date = (epoch === undefined ? new Date() : new Date(Number(epoch) * 1000)).toISOString().slice(0, 10)
   const manifests = ["package.json", "samples/package.json", ...readdirSync("packages").map(manifestOf)]

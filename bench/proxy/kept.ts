@@ -65,7 +65,7 @@ export function keepProxy({ folder, name, port, policies, credentials }: KeptPro
     since: Date.now(),
     credentials: { certificateChain: read(`${credentials}.pem`), privateKey: read(`${credentials}.key`) },
   })
-  // Nobody listens on the discard port: the control plane is away.
+  // No process listens on the discard port: the control plane is unavailable.
   const controlPlane = { address: "127.0.0.1:9" }
   const names = { workload: { namespace: "bench", name: "bench" }, trustBundle: "ca.pem", token: "token", state }
   writeFileSync(bootstrap, JSON.stringify({ controlPlane, ...names }))

@@ -75,7 +75,7 @@ class Answering implements RawUser {
   }
 
   onReset(): void {
-    // Whoever called has lost interest.
+    // The caller has left.
   }
 }
 

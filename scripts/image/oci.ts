@@ -77,7 +77,7 @@ export function ociArchive(config: ImageConfig, platforms: readonly Platform[]):
 
 function configOf(config: ImageConfig, { architecture, layers }: Platform) {
   return {
-    // Whoever builds the same again gets the same.
+    // Building the same commit again gives the same bytes.
     created: "1970-01-01T00:00:00Z",
     architecture,
     os: "linux",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks that are set while everything runs, of a proxy and of the control plane, by an hour and by a year, forward and back.
-// Nobody gets in who should not, nothing ends, and when the clock is right everything goes on without a hand.
+// Clocks that are changed while everything runs, of a proxy and of the control plane, by an hour and by a year, forward
+// and back. No caller gets in that should not, nothing ends, and when the clock is right everything recovers by itself.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"

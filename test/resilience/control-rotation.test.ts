@@ -54,7 +54,7 @@ it("mTLS between two workloads works at every phase of a root's rotation", async
   calling = true
   calls = keepCalling()
 
-  // Nobody moves on without the one that does not answer.
+  // The rotation does not continue without the proxy that does not answer.
   const mute = await mesh.bareProxy("mute")
   let release = (): void => undefined
   mute.behaviour = () =>

@@ -5,7 +5,7 @@
 import { basename } from "node:path"
 import { runProgram } from "./ctl/program.js"
 
-// Whoever reads our output may have seen enough, as `head` does.
+// The reader of our output may leave early, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
 // kubectl runs a program of this name as its plugin.

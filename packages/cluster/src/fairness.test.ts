@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One account that does its worst over real connections: slow bodies, slow watchers, answers it does not read, idle
-// connections. Whoever else there is, and the leader of a control plane above all, is served throughout.
+// One hostile account over real connections: slow bodies, slow watchers, responses it does not read, idle connections.
+// All other clients, above all the leader of a control plane, are served throughout.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nobody gets more than they were given: writes that create, roles and bindings that grant, subresources that reach
-// beyond their part, identities that a client claims, and webhooks that move objects.
+// No user gets more permissions than granted: writes that create, roles and bindings that grant, subresources that
+// reach beyond their part, identities that a client claims, and webhooks that move objects.
 
 import { stat } from "node:fs/promises"
 import type { IncomingMessage } from "node:http"

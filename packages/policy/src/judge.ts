@@ -149,8 +149,8 @@ function throughStages(
 }
 
 /**
- * The rules whose providers must answer before the judgement holds: CUSTOM comes before DENY and ALLOW, so they are asked also
- * where another rule denies. Nobody is asked about what did not reach authorization.
+ * The rules whose providers must answer before the decision counts: CUSTOM comes before DENY and ALLOW, so providers
+ * are asked even if another rule denies. Requests that did not reach authorization are not sent to providers.
  */
 export function providersToAsk(
   { authorization }: Program,

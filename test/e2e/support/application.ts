@@ -50,7 +50,7 @@ export async function startApplication(): Promise<Application> {
       }, delay)
     })
   })
-  // Whoever ends idle connections ends one, on a busy machine, that a request is just on its way over.
+  // A server that closes idle connections may, on a busy machine, close one that a request is just about to use.
   server.keepAliveTimeout = 0
   await listening(server)
   return {

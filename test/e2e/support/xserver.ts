@@ -152,7 +152,7 @@ export class XserverProcess {
     return (await fetch(`http://127.0.0.1:${this.health}/metrics`)).text()
   }
 
-  /** Nobody takes the access log any more. */
+  /** The access log is not read any more. */
   stopReading(): void {
     this.#child?.stdout?.destroy()
   }

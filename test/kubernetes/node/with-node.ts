@@ -22,7 +22,7 @@ const env = {
   PATH: [PROGRAMS_FOLDER, process.env.PATH].join(delimiter),
 }
 const child = spawn(first, rest, { env, stdio: "inherit" })
-// Whoever interrupts means the command; the node ends after it.
+// An interrupt is meant for the command; the node stops after it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal))
 const [code] = await once(child, "exit")
 await node.stop()

@@ -191,7 +191,7 @@ describe.skipIf(inject("imageBefore") === "")("an upgrade from the version befor
     await kubectl("set", "image", "deploy/consumer", `consumer=${inject("imageBefore")}`, "-n", "app")
     await startWebAgain()
     await ready("deploy", "consumer", "app")
-    // Whoever calls must not be on its way out.
+    // The caller must not be a Pod that is terminating.
     const consumers = ["get", "pods", "-n", "app", "-l", "app=consumer", "-o", "name"]
     await expect.poll(async () => (await kubectl(...consumers)).split("\n").length, { timeout: 150_000 }).toBe(1)
     const proxies = "jsonpath={.items[*].spec.initContainers[?(@.name=='merlon-xserver')].image}"

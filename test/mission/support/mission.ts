@@ -135,7 +135,7 @@ export class Mission {
     return JSON.parse(out)
   }
 
-  /** Returns when the status says that what is stored now is enforced. Whoever calls asserts at once, without a retry. */
+  /** Returns when the status says that the stored policy is enforced. Callers assert at once, without a retry. */
   async enforced(kind: string, name: string, namespace: string): Promise<void> {
     const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=120s"]
     succeeded(await this.ctl(["wait", ...what]))

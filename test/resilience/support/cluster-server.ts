@@ -14,7 +14,7 @@ export interface Order {
 
 const lines = createInterface({ input: process.stdin })
 
-// Whoever started this is gone.
+// The parent process is gone.
 lines.once("close", () => process.exit(0))
 
 lines.once("line", line => {

@@ -137,7 +137,7 @@ export class Ledger {
     else this.#state.set(key, id)
   }
 
-  /** Whoever could still have carried out these is dead, and a later write has been seen: now or never. */
+  /** Every server that could still execute these is dead, and a later write has been seen: now or never. */
   #expire(): void {
     for (const asked of this.#open) if (asked.outcome === "open") asked.outcome = "refused"
     this.#open.clear()

@@ -56,7 +56,7 @@ const say = (message: unknown): void => {
 
 const lines = createInterface({ input: process.stdin })
 
-// Whoever started this is gone.
+// The parent process is gone.
 lines.once("close", () => process.exit(0))
 
 lines.on("line", line => {

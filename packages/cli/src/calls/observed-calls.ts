@@ -15,7 +15,7 @@ export interface ObservedCallsOptions {
   readonly mesh: string
   readonly workload: { readonly namespace: string; readonly name: string }
   readonly accessLog: AccessLogFormat
-  /** Nobody collects where absent. */
+  /** Without it no spans are collected. */
   readonly traces?: TraceOptions | undefined
   readonly out?: LineOutput
 }

@@ -123,7 +123,7 @@ async function run(count: number, flags: Flags): Promise<void> {
   const bootstrap = bootstrapOf(flags)
   const stop = new AbortController()
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort())
-  // Whoever reads us may have seen enough.
+  // The reader of our output may have left.
   process.stdout.on("error", () => stop.abort())
   const code =
     flags.listen === undefined
@@ -171,7 +171,7 @@ async function serveProxy(
   log: Logger,
   signal: AbortSignal,
 ): Promise<number> {
-  // Whoever reaches the proxy calls with this workload's identity; it asks for no proof of who that is.
+  // Every client that reaches the proxy calls with this workload's identity; the proxy does not authenticate clients.
   if (!LOOPBACK.test(listen.host) && flags.allowRemote !== true) {
     throw new Error(
       `\`${listen.host}\` may be reached from other machines, which would call as this workload; add \`--allow-remote\` if that is meant`,

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path"
 
 const PLACE = join(".merlon", "kubeconfig")
 
-/** Whoever names a mesh means that one: where it has no kubeconfig, no other cluster is meant either. */
+/** A user who names a mesh means that one: if it has no kubeconfig, no other cluster is used instead. */
 export function namedKubeconfig(data: string | undefined): string | undefined {
   return data === undefined || data === "" ? undefined : resolve(data, "kubeconfig")
 }

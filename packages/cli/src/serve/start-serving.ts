@@ -183,7 +183,7 @@ interface ConsoleSurroundings {
   readonly logger: Logger
 }
 
-/** Nobody's policies wait for a page to look at: what keeps it from being served is said, and the rest goes on. */
+/** Policies do not depend on the console: if it cannot be served, the reason is logged, and the rest continues. */
 async function bringConsole(
   { console: wanted, consolePort, consoleHost, data, ...flags }: ServeFlags,
   { host, names, connection, cluster, logger }: ConsoleSurroundings,

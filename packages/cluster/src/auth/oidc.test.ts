@@ -21,7 +21,7 @@ import { ISSUER } from "./tokens.js"
 const folder = mkdtempSync(join(tmpdir(), "oidc-"))
 const first = signingKey("first")
 const second = signingKey("second")
-/** Nobody publishes it. */
+/** The issuer does not publish this key. */
 const stranger = signingKey("other")
 let credentials: Credentials
 let issuer: HttpsIssuer

@@ -129,7 +129,7 @@ export class ApiServer {
       try {
         this.#fail(exchange, error)
       } catch (fault) {
-        // Nobody waits for this promise: an answer that cannot be sent must cost its connection, not the process.
+        // No caller awaits this promise: a response that cannot be sent must cost its connection, not the process.
         this.services.log(fault, `${method} ${rawPath}`)
         response.destroy()
       }
@@ -139,7 +139,7 @@ export class ApiServer {
   /** The body first, within its owner's share of bytes; a place only then, and only until the answer is made. */
   async #dispatchInPlace(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
     const { request, response, share, isWrite } = exchange
-    // Whoever stops taking an answer is let go.
+    // A client that stops reading a response is disconnected.
     response.setTimeout(this.services.limits.responseTimeout, () => response.destroy())
     const claim = this.fairness.body(share)
     try {

@@ -283,7 +283,7 @@ export async function handleDeleteCollection(exchange: Exchange, registry: Regis
     try {
       await deleteObject(registry, target.kind, context, options, document)
     } catch (error) {
-      // Somebody else may have deleted it meanwhile, which is what was wanted.
+      // Another client may have deleted it meanwhile, which is the wanted result.
       if (!(error instanceof ApiError) || error.code !== 404) throw error
     }
   }

@@ -113,7 +113,7 @@ function originals(annotation: unknown): { readonly [port: string]: number | str
       }),
     )
   } catch {
-    // Somebody else wrote it; what the Service says now counts.
+    // Another client wrote it; the current Service counts.
     return {}
   }
 }

@@ -36,7 +36,8 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
   const definition = KINDS.find(one => one.kind === kind)
   const ours = definition?.group === "networking" ? names.networkingGroup : names.securityGroup
   if (definition === undefined || group !== ours) {
-    // Nobody should ask us about it. Whoever does has installed us wrongly, and believes it to be checked.
+    // The webhook is not registered for this kind. A request for it means a wrong installation that relies on the
+    // check.
     return {
       refused: {
         error: "wrong-webhook",

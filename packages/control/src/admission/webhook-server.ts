@@ -46,7 +46,7 @@ export interface WebhookServerOptions {
 
 /** The API server takes objects of 3 MB, and an update carries two. */
 const MAX_BODY = 7 << 20
-/** Whoever reaches the port may send bodies; not as many at one time as connections would let them. */
+/** Any client that reaches the port may send bodies. This bounds the bytes of all connections together. */
 const MAX_HELD = 64 << 20
 const HANDSHAKE_MS = 10_000
 /** More than any object of 3 MB that people write, and few enough to be parsed in a moment. */

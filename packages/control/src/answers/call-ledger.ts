@@ -225,7 +225,7 @@ export class CallLedger {
           const metadata = { name, namespace, ...kept }
           await client.create(CONFIG_MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData })
         } else {
-          // Refused where another replica has written meanwhile.
+          // Rejected if another replica has written meanwhile.
           const { resourceVersion } = object.metadata
           const body = { metadata: { resourceVersion, ...kept }, binaryData }
           await client.patch(CONFIG_MAPS, name, body, { namespace, type: "merge" })

@@ -74,7 +74,7 @@ export class PluggedIn implements KeySource {
     return this.#changes.on(listener)
   }
 
-  /** Nobody rotates here but the operator. */
+  /** Only the operator rotates these files. */
   async allowTtl(): Promise<void> {}
 
   close(): void {

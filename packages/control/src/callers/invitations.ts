@@ -56,7 +56,7 @@ export class Invitations {
         message: "this invitation has been used; ask for another: `merlonctl invite`",
       }
     }
-    // Whoever waits for a certificate does not wait for this.
+    // A client that waits for a certificate does not wait for this.
     void this.#forgetOld().catch(() => undefined)
     return undefined
   }

@@ -22,7 +22,7 @@ interface Remembered {
 }
 
 export const REMEMBERED_MS = 60_000
-/** Whoever has more proxies than these asks more often. */
+/** A mesh with more proxies than this sends more reviews. */
 export const MOST_REMEMBERED = 20_000
 
 export class RememberedReviews {

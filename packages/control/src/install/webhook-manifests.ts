@@ -94,7 +94,7 @@ function validation(options: WebhookOptions) {
       ),
       rule([names.securityGroup], enforced, ["DELETE"], versions),
     ],
-    // Nobody waits for us with the end of a namespace, also while we are away.
+    // Deleting a namespace does not wait for us, also while we are down.
     matchConditions: [{ name: "not-with-its-namespace", expression: NOT_WITH_ITS_NAMESPACE }],
   }
 }

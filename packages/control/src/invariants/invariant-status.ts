@@ -49,7 +49,7 @@ export class InvariantStatus {
         this.#ready = true
         this.#changed()
       },
-      // Whoever waits for the same promise says why.
+      // The other user of the same promise reports the error.
       () => undefined,
     )
   }

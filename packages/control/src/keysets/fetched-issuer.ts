@@ -10,7 +10,7 @@ import type { KeySetState } from "./key-sets.js"
 
 const FIRST_RETRY = 1_000
 const LAST_RETRY = 5 * 60_000
-/** Whoever sends tokens with invented key ids must not make us ask the issuer more often than this. */
+/** Clients that send tokens with invented key ids must not make us ask the issuer more often than this. */
 const REPORT_INTERVAL = 30_000
 
 export interface GoodKeys {

@@ -163,7 +163,7 @@ export class KeySetPersistence {
         await client.create(CONFIG_MAPS, object)
         return
       } catch (error) {
-        // Somebody's object without our label: it has our name, so it becomes ours.
+        // An object without our label has our name, so we take it over.
         if (!(error instanceof ApiError && error.code === 409)) throw error
       }
     }

@@ -63,7 +63,7 @@ export class DeletedPolicies {
     const since = this.#clock.monotonic()
     const question = (): Promise<ReadonlySet<string>> | undefined => {
       asked = this.#options.policies.items.get(key)
-      // Somebody may have stored another one of its name.
+      // A policy with the same name may have been stored meanwhile.
       return asked?.deleted === undefined
         ? undefined
         : this.#staysFor(asked, this.#clock.monotonic() - since < PATIENCE)

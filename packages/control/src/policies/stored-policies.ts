@@ -44,7 +44,7 @@ export class StoredPolicies implements PolicySource {
     this.#tell({ before, after })
   }
 
-  /** Nobody's any more, and without effect from now on. */
+  /** Removes the policy; it has no effect from now on. */
   delete(kind: Kind, namespace: string, name: string): void {
     const key = policyKey(kind, namespace, name)
     const before = this.#items.get(key)

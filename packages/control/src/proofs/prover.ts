@@ -63,7 +63,7 @@ const ROOT_MOST_MS = 5_000
 const HOLDS_BUDGET_MS = 1_000
 /** Reserved from the client's waiting time, to report what was found by then. */
 const FINISH_MS = 30
-/** Somebody who asks may wait for others; what the answer itself may take is the same as for a review. */
+/** Users may wait for other questions; the answer itself may take as long as for a review. */
 const PEOPLE_WAIT_MS = 5_000
 /** What every question gets, however many others wait. */
 const TURN_MS = 60

@@ -19,7 +19,7 @@ const WORDS: ReadonlyMap<string, DeclaredProtocol> = new Map([
   ["kubernetes.io/h2c", "http2"],
   ["grpc", "grpc"],
   ["tcp", "tcp"],
-  // Whoever speaks TLS himself hides what is inside: to us it is bytes.
+  // An application that terminates TLS itself hides the content: to us it is bytes.
   ["https", "tcp"],
   ["tls", "tcp"],
   ["wss", "tcp"],

@@ -96,7 +96,7 @@ export class OtherReplicas {
         if (now.has(key)) continue
         followed.delete(key)
         end.abort()
-        // Whoever is gone has nothing to say that could be missed.
+        // A stopped replica has nothing to report that could be missed.
         heard(name, true)
       }
       for (const [key, replica] of now) {

@@ -53,7 +53,10 @@ export function resolveCluster(name: string, context: RouteContext): ServiceClus
   }
 }
 
-/** Whoever governs the host speaks first; within a document the destination's own word goes before the document's. */
+/**
+ * The document that governs the host goes first; within a document the setting of the destination overrides the general
+ * one.
+ */
 function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): ClusterSpec {
   let labels: ClusterSpec["labels"] | undefined
   let known = false

@@ -46,7 +46,7 @@ export interface Admission {
   stop(): Promise<void>
 }
 
-/** Somebody may have removed the registration, or pointed it at a replica that is no more. */
+/** The registration may have been removed, or may point at a replica that is gone. */
 const LOOK_AGAIN_MS = 10_000
 const RETRY_MS = 1_000
 const LEAVE_MS = 3_000

@@ -137,8 +137,8 @@ export async function startMeshState(options: MeshStateOptions): Promise<MeshSta
 }
 
 /**
- * Uids of the namespaces that are being deleted, asked for once all policies have been read: whatever had gone by then
- * went with one of them. Nobody can say what their workloads were to enforce.
+ * Uids of the namespaces that are being deleted, read after all policies: policies that were gone by then were deleted
+ * with one of them. What their workloads had to enforce is unknown.
  */
 async function goingNamespaces(client: KubernetesClient, logger: Logger): Promise<ReadonlySet<string>> {
   const going = new Set<string>()

@@ -89,7 +89,7 @@ function accepted({ document, faults, mesh, reach, guestHosts }: ConditionInputs
   return { status: "True", reason: "OwnCallersOnly", message: `${ownCallersOnly(document, guestHosts)}; ${message}` }
 }
 
-/** Whoever reads a status must not believe that others are concerned. */
+/** Readers of a status must not believe that callers of other namespaces are affected. */
 function ownCallersOnly({ metadata: { namespace } }: PolicyDocument, hosts: readonly string[]): string {
   const named = someOf(hosts.map(host => `\`${oneLine(host)}\``))
   return `affects callers in \`${namespace}\` alone, because ${named} is not of that namespace`

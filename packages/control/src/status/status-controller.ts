@@ -75,7 +75,7 @@ export class StatusController {
         this.#ready = true
         this.#startOver()
       },
-      // Whoever waits for the same promise says why; without it we would write what is not so.
+      // The other user of the same promise reports the error; without the result we would write a wrong status.
       () => undefined,
     )
   }
@@ -136,7 +136,7 @@ export class StatusController {
       known.object = object
       const echo = known.written
       known.written = undefined
-      // Somebody else wrote the status: what it says must be ours again.
+      // Another client wrote the status: restore ours.
       if (echo === undefined || !sameStatus(echo, object.status as Status | undefined)) this.#changed(known)
       return
     }

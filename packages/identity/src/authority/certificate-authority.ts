@@ -181,8 +181,8 @@ function addressOctets(text: string): Buffer {
 }
 
 /**
- * Copied as it stands, once it has the form of a key: OpenSSL takes longer to read and write one than to sign. Whoever
- * calls has read the key already, to know that its holder has the private half.
+ * Copied unchanged once it has the form of a key: OpenSSL takes longer to parse and encode one than to sign. The caller
+ * has parsed the key already, to check that its holder has the private half.
  */
 function requireKey(spki: Uint8Array): { readonly isRsa: boolean } {
   const parts = readWithin(readOnly(spki, TAG.sequence), TAG.sequence)

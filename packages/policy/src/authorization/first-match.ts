@@ -62,7 +62,8 @@ export class FirstMatch<C extends Candidate> {
   }
 
   find(attributes: Attributes): C | undefined {
-    // Whoever reads attributes might throw, or ask again meanwhile: a search around this one finds its state unharmed.
+    // A reader of attributes might throw, or start another search meanwhile: the outer search must find its state
+    // unchanged.
     const best = this.#best
     const around = this.#attributes
     const search = this.#search

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody waits for an answer, so the clock is looked at also while rules are only made ready.
+// A client waits for the answer, so the clock is checked also while rules are only prepared.
 
 import { expect, it } from "vitest"
 import { policy, workload } from "../authorization/testing/requests.js"

@@ -222,7 +222,7 @@ export class Http2Downstream<E extends Exchange>
   }
 
   settled(): void {
-    // Nobody waits for what a client can take.
+    // Nothing here waits for the peer's settings.
   }
 
   pinged(): void {
@@ -241,7 +241,8 @@ export class Http2Downstream<E extends Exchange>
     const { deadlines } = this.#options
     if (code === ERROR.calm) this.#user.limitHit("streams")
     this.deadline = deadlines.after(LINGER_MS)
-    // Whoever floods is not read any further; others may need to be, for the last words not to be lost with a reset.
+    // A peer that floods is not read any further; others may need to be, so that a reset does not lose the last
+    // response.
     this.#deaf = code === ERROR.calm
     if (this.#deaf) this.#http2.socket.pause()
     this.#http2.socket.end()

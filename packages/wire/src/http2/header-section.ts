@@ -8,7 +8,7 @@ import type { FrameReader } from "./frame-reader.js"
 
 /** Beyond the limit of a list: one that is a little too large gets an answer instead of a closed connection. */
 const SLACK = 32 * 1024
-/** Whoever needs more has made them small on purpose. */
+/** A peer that needs more has made them small on purpose. */
 const MAX_CONTINUATIONS = 128
 
 export class HeaderSection {

@@ -22,7 +22,7 @@ export interface BalancerSources {
 
 const SOURCES: BalancerSources = { random: Math.random, now: () => performance.now() }
 
-/** Nobody tries more endpoints than this for one request. */
+/** No request tries more endpoints than this. */
 const MAX_LISTED = 11
 const NOBODY: Turn = { endpoints: new EndpointOrder([]), panic: false }
 

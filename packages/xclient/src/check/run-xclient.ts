@@ -20,7 +20,7 @@ const LONGEST_MS = 2_147_483_647
 /** The exit code. */
 export async function runXclient(options: XclientOptions, io: CheckIo): Promise<number> {
   const { bootstrap, log, waitTimeoutMs, requestTimeoutMs, target, action } = options
-  // Whoever gives a request more time means its connection, too, and that there is some for each endpoint that may be tried.
+  // A longer request timeout also covers its connection, with a share for each endpoint that may be tried.
   const connectTimeoutMs = Math.max(CONNECT_TIMEOUT_MS, requestTimeoutMs / MAX_TRIES)
   const member = new MeshMember({ bootstrap, log, connectTimeoutMs })
   try {

@@ -23,7 +23,7 @@ export function openSocket(options: ConnectOptions): Socket {
     })
     return socket
   } catch (error) {
-    // Nobody listens to it: an error of it would end the process.
+    // It has no listener: an error on it would end the process.
     tcp?.destroy()
     throw error
   }

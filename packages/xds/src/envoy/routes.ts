@@ -97,7 +97,7 @@ function encodeAction({ destinations, timeoutMs = 0, retries }: Omit<WeightedRou
 
 const MAX_SUM = 0xffff_ffff
 
-/** Clients refuse weights that add up to more than 32 bits hold. Nobody who had a share is left without. */
+/** Clients reject weights whose sum exceeds 32 bits. Every destination with a share keeps one. */
 function inRange(destinations: readonly WeightedDestination[]): readonly WeightedDestination[] {
   const sum = destinations.reduce((total, { weight }) => total + weight, 0)
   if (sum <= MAX_SUM) return destinations

@@ -43,7 +43,7 @@ const NO_LONGER: StreamFault = {
 
 export class Authenticator {
   readonly #options: AuthenticationOptions
-  /** Whoever reaches the port can make us ask the API about a token; not without end. */
+  /** Any client that reaches the port can make us review a token, so concurrent reviews are limited. */
   readonly #tokenChecks: ConcurrencyLimit
 
   constructor(options: AuthenticationOptions) {

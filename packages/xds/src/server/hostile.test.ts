@@ -228,7 +228,7 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     const message = deltaAggregatedResources.requestSerialize(create(DeltaDiscoveryRequestSchema, { typeUrl: TYPE }))
     const prefix = Buffer.alloc(5)
     prefix.writeUInt32BE(message.length, 1)
-    // Nobody reads from the request, so its window of 1 KiB never opens again.
+    // The request has no reader, so its window of 1 KiB never opens again.
     request.write(Buffer.concat([prefix, message]))
     await expect.poll(() => rig.source.opened.length).toBe(1)
     await expect.poll(() => rig.source.closed).toBe(1)

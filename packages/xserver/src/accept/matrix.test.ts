@@ -124,7 +124,7 @@ async function answerTo(socket: Socket): Promise<string> {
   socket.on("data", chunk => {
     chunks.push(chunk)
     const text = Buffer.concat(chunks).toString("latin1")
-    // Whoever echoes goes on for ever.
+    // A server that echoes would go on forever.
     if (/^(echo|app-tls):./s.test(text)) socket.destroy()
   })
   await once(socket, "close").catch(() => undefined)

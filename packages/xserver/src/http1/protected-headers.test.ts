@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody but the gate speaks under protected names: in no spelling, neither in headers nor in trailers.
+// Only the proxy sets protected names: clients cannot in any spelling, neither in headers nor in trailers.
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
 import type { RequestListener } from "node:http"

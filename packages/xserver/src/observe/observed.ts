@@ -8,7 +8,7 @@ import type { DecisionSummary } from "./decisions.js"
 export interface Observed {
   /** What was seen since it was last asked for. */
   takeCalls(): Promise<CallReport>
-  /** Nobody, where undefined. */
+  /** Undefined stops following. */
   followDecisions(listener: DecisionListener | undefined): Promise<void>
   /** The last ones, newest first. */
   decisions(): Promise<readonly DecisionSummary[]>

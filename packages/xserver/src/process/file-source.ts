@@ -52,10 +52,10 @@ export class FileSource implements ConfigurationSource {
   // The keys of a proxy that runs alone are in its file.
   unknownKeys(): void {}
 
-  /** Nobody sends callers by its word. */
+  /** Without a control plane, no callers are routed by this. */
   applicationReady(): void {}
 
-  /** Nobody asks a proxy that runs alone but by its admin port. */
+  /** A standalone proxy is queried only by its admin port. */
   observe(): void {}
 
   close(): void {

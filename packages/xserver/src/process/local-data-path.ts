@@ -37,7 +37,7 @@ export interface DataPathOptions {
   readonly mesh: string
   readonly limits: Limits
   readonly accessLog: AccessLogFormat
-  /** Nobody collects where absent. */
+  /** Without it no spans are collected. */
   readonly traces?: TraceOptions | undefined
   /** Requests are questions of gateways, to be answered and not forwarded. */
   readonly authorizer?: GatewayTrust | undefined

@@ -32,7 +32,7 @@ export interface RequestTrace<R> {
 const PARENT = "traceparent"
 const STATE = "tracestate"
 
-/** Whoever called records nothing, and we neither: its word goes on untouched. */
+/** Neither the caller nor we record: its headers pass unchanged. */
 const NOT_RECORDED: RequestTrace<unknown> = { traceId: undefined, headers: undefined, done: () => undefined }
 
 export class Tracer<R> {

@@ -37,7 +37,7 @@ export function slowProxies(started: () => Mesh): void {
         .poll(async () => (await mesh.api.condition(AP, "mute", "mute", "Enforced"))?.message, WAIT)
         .toBe("enforced by 2 of 3 proxies at generation 3; waiting for mute/mute-0")
       for (const other of others) expect(other.held.has(`policy/${AP}/mute/mute`)).toBe(true)
-      // Whoever else has not answered yet only takes its time.
+      // Any other proxy without an acknowledgement is only slow.
       const late = async (): Promise<readonly string[]> => {
         const { text } = await mesh.control.health("/debug/proxies")
         const { proxies } = JSON.parse(text) as { proxies: { key: string; behind: number; lagMs: number }[] }

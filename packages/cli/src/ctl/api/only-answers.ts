@@ -35,7 +35,7 @@ function isWhole({ method }: ApiRequest, kind: string, { metadata, items }: Fiel
   if (DISCOVERY.test(kind) || kind === "Table") return true
   // Go writes an empty list as null.
   if (items !== undefined) return items === null || (Array.isArray(items) && items.every(isObject))
-  // Whoever deletes is told that it is done, and reviews have no name.
+  // A deletion returns a status, and reviews have no name.
   if (method === "DELETE" || method === "POST") return true
   return textOf(fieldsOf(metadata).name) !== undefined
 }

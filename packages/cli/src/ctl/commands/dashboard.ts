@@ -89,8 +89,8 @@ function show(address: string, { open }: DashboardFlags): void {
   tell("This link signs in once, within two minutes.")
   if (!open || process.stdout.isTTY !== true) return
   const opener = process.platform === "darwin" ? "open" : "xdg-open"
-  // Other users see arguments, so the browser opens a file that only this user can read and that leads to the link.
-  // Whoever has no desktop has the printed address.
+  // Other users see arguments, so the browser opens a file that only this user can read and that redirects to the link.
+  // Users without a desktop open the printed address.
   spawn(opener, [linkFile(join(homedir(), ".cache", "merlon"), address)], { stdio: "ignore", detached: true })
     .once("error", () => undefined)
     .unref()

@@ -52,7 +52,10 @@ describe("claims", () => {
   })
 })
 
-/** Nobody's key, of the kind that the algorithm takes; one of RSA takes long to make and is as good for all six. */
+/**
+ * An unrelated key of the type that the algorithm takes; one RSA key takes long to generate and serves all six
+ * algorithms.
+ */
 const strangers = new Map<string, KeyObject>()
 function stranger(alg: TokenAlgorithm): KeyObject {
   const kind = /^[RP]S/.test(alg) ? "RSA" : alg

@@ -74,8 +74,8 @@ export function checkRoom(folder: string): void {
 
 /** Returns the path of the bootstrap file. */
 export function writeBootstrap(folder: string, bootstrap: string, token: string, trustBundle: string): string {
-  // Each replaces what lies there: an old file may be open to others, or a link to somewhere else. Nobody else may choose
-  // whom the proxy trusts either.
+  // Each replaces the existing file: an old file may be readable by others, or a link to another place. No other user
+  // may choose whom the proxy trusts either.
   for (const [name, text] of [
     ["token", token],
     ["root.pem", trustBundle],

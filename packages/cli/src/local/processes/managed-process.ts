@@ -113,7 +113,7 @@ export class ManagedProcess {
     await this.#ended
     clearTimeout(patience)
     clearInterval(this.#bounding)
-    // Whoever comes after it begins a log of the same name, of which nothing may be taken away.
+    // The next process begins a log of the same name, of which nothing may be truncated.
     await this.#bounded
   }
 

@@ -15,7 +15,7 @@ const TOLD_LINES = 10
 export type ProcessPlan = Omit<ProcessOptions, "changed" | "died">
 
 export class StartFailure extends CommandError {
-  /** Somebody was faster at a port that was free when we looked. */
+  /** Another process took a port that was free when we checked. */
   readonly portTaken: boolean
 
   constructor(message: string, portTaken: boolean) {

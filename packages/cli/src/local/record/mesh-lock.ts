@@ -68,7 +68,7 @@ function removeStale(lock: string, stale: ProcessIdentity | undefined): void {
     const removed = readHolder(aside)
     if (removed?.pid !== stale?.pid || removed?.started !== stale?.started) linkSync(aside, lock)
   } catch {
-    // Somebody else was faster; the next look tells.
+    // Another process was faster; the next check shows which.
   } finally {
     rmSync(aside, { force: true })
   }

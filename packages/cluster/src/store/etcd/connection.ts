@@ -83,7 +83,7 @@ export class Connection {
     } catch (error) {
       if (isPassing(error)) this.#leave(client)
       if (!isStaleToken(error) || this.#user === undefined) throw error
-      // Refused before it was looked at, so a second time is the first time.
+      // Rejected before it was processed, so a second attempt is safe.
       this.#token = undefined
       return await this.#unary(client, method, request, decode, deadline)
     }
@@ -131,7 +131,7 @@ export class Connection {
     for (const client of this.#clients) client.close()
   }
 
-  /** Somebody may have left it before: two who leave one endpoint of two would be back at it. */
+  /** Another caller may have left it before: two callers that leave one endpoint of two would be back at it. */
   #leave(client: Client): void {
     if (this.#clients[this.#current] === client) this.#current = (this.#current + 1) % this.#clients.length
   }

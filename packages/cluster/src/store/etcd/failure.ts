@@ -66,7 +66,7 @@ export function readFailure(error: unknown): unknown {
 export function writeFailure(error: unknown): unknown {
   if (!isServiceError(error)) return error
   if (isRefusal(error)) return refused(error)
-  // Fail closed: the write may have happened. Whoever asked must look before trying again.
+  // Fail closed: the write may have happened. The caller must read before it retries.
   return new ClusterError("store-uncertain", `etcd did not say whether the write happened: ${error.details}`, {
     cause: error,
   })

@@ -122,7 +122,7 @@ export class Replica {
 
   #tell(events: readonly StoreEvent[]): void {
     this.#log.push(...events)
-    // Whoever begins to watch while this goes on has all of it from the log, so only those who were here are told.
+    // A watcher that starts meanwhile reads all of it from the log, so only the existing watchers are notified.
     const audience = [...this.#watchers]
     for (const event of events)
       for (const watcher of audience) {

@@ -15,7 +15,7 @@ export class HandClient {
   gate: Promise<void> = Promise.resolve()
 
   get client(): KubernetesClient {
-    // Whoever is tested with this uses no other calls; one that does fails by name.
+    // The tested code uses no other calls; a call to another method fails by name.
     return this as unknown as KubernetesClient
   }
 

@@ -30,7 +30,7 @@ export function anonymous(set: PolicySet, work: Work): Steps<readonly AnalysisFi
       const kind = identity(excluded)
       const ofKind = clause.filter(criterion => identity(criterion) === kind)
       if (ofKind.some(criterion => !criterion.negated)) return []
-      // Whoever excludes all that have one means those that have none.
+      // An author who excludes every value means requests without one.
       if (ofKind.some(({ values }) => values.includes("*"))) return []
       const why = `\`${excluded.field}\` also holds for callers that have no ${kind} at all, so they are allowed`
       const fix = kind === "token" ? 'add `requestPrincipals: ["*"]` beside it' : 'add `principals: ["*"]` beside it'

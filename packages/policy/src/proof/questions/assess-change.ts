@@ -57,7 +57,7 @@ export function assessChange(
   return { refusals: broken.refusals, warnings: [...broken.warnings, ...newly] }
 }
 
-/** Whoever writes policies of a namespace is not told by them who runs in others. */
+/** A policy author of one namespace must not learn which workloads run in others. */
 function callersFor(
   of: PolicyDocument | undefined,
   workloads: readonly ProofWorkload[],

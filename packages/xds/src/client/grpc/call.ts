@@ -152,7 +152,7 @@ export class Call implements StreamUser {
   }
 
   onWritable(): void {
-    // Whoever has more to say tries again by itself.
+    // A caller with more to send retries by itself.
   }
 
   onPause(): void {

@@ -121,7 +121,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     return call
   }
 
-  /** Whoever has a call on it has cancelled it. */
+  /** The owners of its calls have cancelled them. */
   close(): void {
     clearTimeout(this.#looking)
     if (this.#http2.failed) return
@@ -154,7 +154,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   finished(): void {
-    // Whoever opened the connection closes it.
+    // The code that opened the connection closes it.
   }
 
   streamWasted(): void {
@@ -162,7 +162,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   settled(): void {
-    // Nobody waits for what it can take.
+    // Nothing here waits for the peer's settings.
   }
 
   pinged(): void {

@@ -166,7 +166,7 @@ export class GrpcConnection implements Http2ConnectionUser {
   }
 
   settled(): void {
-    // Nobody waits for what a client can take.
+    // Nothing here waits for the peer's settings.
   }
 
   pinged(): void {

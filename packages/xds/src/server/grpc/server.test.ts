@@ -154,7 +154,7 @@ describe("content that comes before its caller is proven", () => {
   const single = `${frameHeader(1, FRAME.data, 0, 1)}\0`
 
   it("is held in few pieces, however small those it came in", async () => {
-    // Nobody answers its pings here, and a busy machine may take longer than it waits for that, or for a proof.
+    // This client answers no pings, and a busy machine may take longer than the limits for those or for a proof.
     await start({ pingEveryMs: 600_000, proofMs: 600_000 })
     rig.state.tokens = "hanging"
     const opening = OPENING + headersText(1, headBlock(new HpackEncoder()), false)
