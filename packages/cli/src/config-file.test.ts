@@ -57,7 +57,7 @@ it("yields to the environment, which yields to the flag", () => {
   expect(parsed("name: [a]", ["--name", "b"]).name).toEqual(["b"])
 })
 
-describe("refuses", () => {
+describe("rejects", () => {
   it.each([
     ["a field nobody knows, naming the nearest", "xdsprot: 1", /unknown field `xdsprot`; did you mean `xdsPort`\?/],
     ["what the flag refuses", "xdsPort: a", /xdsPort: must be a whole number; it is `a`/],

@@ -28,6 +28,6 @@ it("a flag wins", () => {
   expect(switchedBy("false", ["--it"])).toBe(true)
 })
 
-it("what says neither is refused by its name", () => {
+it("rejects any other value by its name", () => {
   expect(() => switchedBy("maybe")).toThrow(`${NAME} must be true or false; it is \`maybe\``)
 })

@@ -83,4 +83,4 @@ it.each([
   [["--exclude-outbound-ports", "25"], /--exclude-outbound-ports needs --outbound/],
   [["--exclude-outbound-cidrs", "10.0.0.0/8"], /--exclude-outbound-cidrs needs --outbound/],
   [["--include-outbound-cidrs", "10.0.0.0/8"], /--include-outbound-cidrs needs --outbound/],
-])("refuses %j", (flags, because) => expect(parse("--map", "8080:15080", ...flags)).rejects.toThrow(because))
+])("rejects %j", (flags, because) => expect(parse("--map", "8080:15080", ...flags)).rejects.toThrow(because))

@@ -36,7 +36,7 @@ it("tells the xserver of this state folder, and one that starts later nothing", 
   expect(existsSync(folder)).toBe(false)
 })
 
-it("refuses what is no list of ports", async () => {
+it("rejects what is no list of ports", async () => {
   const command = drainCommand()
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })

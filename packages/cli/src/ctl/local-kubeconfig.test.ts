@@ -31,7 +31,7 @@ it("finds none, and takes no folder for a file", () => {
   expect(localKubeconfig(folder)).toBeUndefined()
 })
 
-it("passes over the file of somebody else, which could make us run something", () => {
+it("ignores the file of another user, which could make us run a program", () => {
   put("")
   expect(localKubeconfig(folder, 4_242)).toBeUndefined()
 })

@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), "merlon-text-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 it.each(["latin1", "utf16le"] as const)(
-  "refuses what is written in %s, which would be applied as something else",
+  "rejects text in %s, which would be applied as something else",
   async encoding => {
     const file = join(folder, encoding)
     writeFileSync(

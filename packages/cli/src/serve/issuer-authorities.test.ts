@@ -18,7 +18,7 @@ function read(text: string): string {
   return readAuthorities(file)
 }
 
-it("takes certificates, with whatever stands between them", () => {
+it("reads certificates, with any text between them", () => {
   const text = `# ours\n${rootCertificates.slice(0, 2).join("\n\n")}\n`
   expect(read(text)).toBe(text)
 })
@@ -31,7 +31,7 @@ it.each([
     "holds a broken certificate",
     `${rootCertificates[0]}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
   ],
-])("refuses a file that %s, and names it", (_, text) => {
+])("rejects a file that %s, and names it", (_, text) => {
   expect(() => read(text)).toThrow(/cannot use `.*ca.pem` as `--jwks-ca`: ./)
 })
 

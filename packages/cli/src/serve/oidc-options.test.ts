@@ -17,7 +17,7 @@ const flags = {
   consoleOidcScope: ["groups"],
 }
 
-it("is nothing where nobody wants it", () => {
+it("is undefined without flags", () => {
   expect(oidcOptions({ consoleOidcScope: [] })).toBeUndefined()
 })
 
@@ -43,6 +43,6 @@ it.each([
   ["what is no address", { ...flags, consoleOidcIssuer: "issuer" }, /`issuer` is no issuer/],
   ["an address with a query", { ...flags, consoleOidcIssuer: "https://a?b" }, /is no issuer/],
   ["a file that is not there", { ...flags, consoleOidcClientSecretFile: "/none" }, /cannot use `\/none`.*ENOENT/],
-])("refuses %s", (_, given, words) => {
+])("rejects %s", (_, given, words) => {
   expect(() => oidcOptions(given)).toThrow(words)
 })

@@ -140,7 +140,7 @@ describe("diff", () => {
     golden(`diff.${format}`)
   })
 
-  it("proves that nothing does, whatever files the policies stand in, and ends with 0", async () => {
+  it("proves that nothing changes, whatever files hold the policies, and exits with 0", async () => {
     expect(await diff("old", "same", "-o", "json")).toBe(0)
     expect(JSON.parse(out)).toEqual({
       ...{ result: "equal", changes: [], undecided: [], statements: [] },
@@ -234,7 +234,7 @@ describe("who-can", () => {
     golden(`who-can.${format}`)
   })
 
-  it("says that nobody can, and asks for a workload that is there", async () => {
+  it("reports that no caller can, and asks for an existing workload", async () => {
     const asked = ["-f", at("new"), "-f", at("workloads.yaml")]
     expect(await run("who-can", "httpbin", ...asked, "--method", "DELETE")).toBe(0)
     expect(out).toBe("no caller can (proved)\nread: 3 policies, 2 workloads\n")
@@ -268,7 +268,7 @@ describe("suggest", () => {
     golden("suggest.yaml")
   })
 
-  it("leaves out what would let more through than today's policies, and says so", async () => {
+  it("leaves out suggestions that allow more than the current policies, and reports them", async () => {
     expect(await suggest("wide.json")).toBe(5)
     expect(err).toContain("nothing is suggested for foo/httpbin: it would newly allow")
   })

@@ -48,7 +48,7 @@ describe("the caller of a line", () => {
     )
   })
 
-  it("is anybody on plaintext", () => {
+  it("is any caller on plaintext", () => {
     expect(callLine(witness(), [], meshNames())).toBe("curl -i http://web.foo/a  # to port 8080 of the workload")
   })
 })

@@ -96,7 +96,7 @@ describe("a set of policies for Istio", () => {
     expect(out).toMatch(/^allowed/m)
   })
 
-  it("may stand beside invariants in Merlon's group", async () => {
+  it("may be used beside invariants in Merlon's group", async () => {
     const spec = { never: [{ name: "no deletes", to: [{ operation: { methods: ["DELETE"] } }] }] }
     const invariant = policy("limits", spec, "security.merlon.dev/v1alpha3", "PolicyInvariant")
     const [before, after] = [put("a.yaml", ALLOW_GET, invariant), put("b.yaml", ALLOW_ALL, invariant)]
@@ -159,7 +159,7 @@ describe("the configuration of the mesh", () => {
     ["a trust domain that is no text", { trustDomain: 5 }, "no valid `trustDomain`"],
     ["aliases that are no list", { trustDomainAliases: "a" }, "no valid `trustDomainAliases`"],
     ["a ConfigMap that cannot be parsed", { ...CONFIG_MAP, data: { mesh: "a: [" } }, "not one YAML document"],
-  ])("is refused if it is %s", async (_, config, message) => {
+  ])("is rejected if it is %s", async (_, config, message) => {
     expect(await explain(put("p.yaml", ALLOW_GET), "/", "--mesh-config", put("mesh.yaml", config))).toBe(1)
     expect(err).toContain(message)
   })
@@ -371,7 +371,7 @@ it("policy tests read Istio's policies with --dialect istio", async () => {
 it.each([
   ["--dialect with --mesh", ["--dialect", "istio", "--mesh", "own"]],
   ["--mesh-config for Merlon's own", ["--dialect", "merlon", "--mesh-config", "x"]],
-])("refuses %s", async (_, flags) => {
+])("rejects %s", async (_, flags) => {
   expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, POD), ...flags)).not.toBe(0)
   expect(err).toContain(flags[0] === "--dialect" && flags[1] === "istio" ? "`--dialect`" : "`--mesh-config`")
 })

@@ -192,7 +192,7 @@ describe("workloads", () => {
     }
   })
 
-  it("that nobody named prove nothing", async () => {
+  it("that were not named prove nothing", async () => {
     expect(await run("what-can", "foo/web", "-f", at("good"))).toBe(4)
     expect(out).toContain("not decided: there is no workload")
     expect(await run("diff", "--from", at("good"), "--to", at("good"), "--workloads", at("good"))).toBe(4)
@@ -266,7 +266,7 @@ describe("a revision of git", () => {
   })
 })
 
-it("refuses a manifest of a revision that is not in UTF-8", async () => {
+it("rejects a manifest of a revision that is not in UTF-8", async () => {
   rmSync(at("repo"), { recursive: true, force: true })
   put("repo/p.yaml", Buffer.from(`\uFEFF${JSON.stringify(DENY)}`, "utf16le"))
   for (const args of [

@@ -21,7 +21,7 @@ it.each([
     [pod({ name: "a", labels: { app: "a" } }), service(`s${ESCAPE}`, "a")],
     "a Service has",
   ],
-])("a workload is refused that a terminal would act on, by %s", (_, objects, said) => {
+])("rejects a workload name that a terminal would interpret, by %s", (_, objects, said) => {
   expect(() => read(...objects)).toThrow(said)
 })
 

@@ -15,7 +15,7 @@ it.each([
     pathOf(POLICIES, { namespace: "foo", name: "system:x y", subresource: "status" }),
     "/apis/security.merlon.dev/v1/namespaces/foo/authorizationpolicies/system%3Ax%20y/status",
   ],
-])("leads to what is named: %s", (path, expected) => {
+])("points to what is named: %s", (path, expected) => {
   expect(path).toBe(expected)
 })
 

@@ -101,7 +101,7 @@ describe("a document's kind", () => {
   it.each([
     ["apps/v1", "Deploiment", /did you mean `Deployment`\?/],
     ["apps/v1", "PeerAuthentication", /write `apiVersion: security.merlon.dev\/v1alpha3`/],
-  ])("%s %s is refused with what would be right", async (apiVersion, kind, message) => {
+  ])("%s %s is rejected with the correct form", async (apiVersion, kind, message) => {
     await expect(catalog().catalog.ofDocument(apiVersion, kind)).rejects.toThrow(message)
   })
 

@@ -54,7 +54,7 @@ it("tells warnings without refusing", () => {
   expect(warnings.join()).toContain("`spec` is missing")
 })
 
-describe("refuses", () => {
+describe("rejects", () => {
   it.each([
     ["no apiVersion", "kind: Pod\nmetadata: {name: a}\n", "no `apiVersion`"],
     ["no kind", "apiVersion: v1\nmetadata: {name: a}\n", "no `kind`"],
@@ -100,11 +100,11 @@ describe("what -f names", () => {
     ["nothing", [], /say what to read/],
     ["what is not there", ["none.yaml"], /there is no `.*none.yaml`/],
     ["standard input twice", ["-", "-"], /once/],
-  ])("is refused where it is %s", async (_, paths, message) => {
+  ])("is rejected where it is %s", async (_, paths, message) => {
     await expect(texts(paths)).rejects.toThrow(message)
   })
 
-  it("is refused where it is empty or far away", async () => {
+  it("is rejected where it is empty or far away", async () => {
     mkdirSync(join(folder, "empty"))
     await expect(texts(["empty"])).rejects.toThrow(/`-R` looks into its folders/)
     await expect(readSources(["https://a.example/x.yaml"], false)).rejects.toThrow(/is not fetched/)

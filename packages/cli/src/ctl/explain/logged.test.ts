@@ -12,13 +12,13 @@ const line = (fields: object): string => JSON.stringify({ method: "GET", ...fiel
 it.each([
   ["refuses it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("refuse", 403)],
   ["would let it through", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
-])("a line is told to be unlike the explanation where that %s", (_, logged, explanation) => {
+])("a line is reported as unlike the explanation where that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(
     `according to the log, the proxy denied it with ${logged.status}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
   )
 })
 
-it("also where that refuses what passed", () => {
+it("also where that denies what passed", () => {
   expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("refuse", 403))).toMatch(
     /^according to the log, the proxy allowed it: [^;]*$/,
   )

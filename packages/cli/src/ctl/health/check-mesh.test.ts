@@ -132,7 +132,7 @@ it.each<[string, Cluster, number, boolean]>([
     1,
     false,
   ],
-])("a script that checks a mesh that %s is told so", async (_, cluster, code, well) => {
+])("a script that checks a mesh that %s gets an exit code", async (_, cluster, code, well) => {
   const checks = await checkMesh(session(cluster))
   expect(checkExitCode(checks)).toBe(code)
   expect(JSON.parse(checkObject(checks, "json"))).toMatchObject({ well })

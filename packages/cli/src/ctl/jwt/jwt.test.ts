@@ -38,7 +38,7 @@ describe("claims", () => {
     ["a claim without a name", { claim: ["=x"] }, /NAME=VALUE/],
     ["claims that are no object", { claims: "[1]" }, /JSON object/],
     ["a time that is none", { exp: "soon" }, /`soon` is no time/],
-  ])("refuse %s", (_, over, message) => {
+  ])("reject %s", (_, over, message) => {
     expect(() => claimsOf(flags(over), NOW)).toThrow(message)
   })
 
@@ -86,7 +86,7 @@ describe.each(TOKEN_ALGORITHMS)("a key for %s", alg => {
   })
 })
 
-describe("a key is refused, without a word of it,", () => {
+describe("rejects a key without printing it,", () => {
   const rsa = stranger("RS256").export({ format: "jwk" })
   it.each([
     ["as text", "secret-text", /neither PEM nor JSON/],

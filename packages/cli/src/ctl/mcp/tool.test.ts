@@ -101,11 +101,11 @@ describe("the command line", () => {
       "`format` must be one of json, text",
     ],
     ["too many values", { workload: "w", files: Array(1_001).fill("f") }, "at most 1000"],
-  ])("refuses %s", (_, given, error) => {
+  ])("rejects %s", (_, given, error) => {
     expect(commandLine(named("who-can"), given)).toEqual({ error: expect.stringContaining(error) })
   })
 
-  it("refuses a switch that is no boolean", () => {
+  it("rejects a switch that is no boolean", () => {
     const given = { from: "a", to: "b", workloads: "c", shadow: "yes" }
     expect(commandLine(named("diff"), given)).toEqual({ error: "`shadow` must be true or false" })
   })

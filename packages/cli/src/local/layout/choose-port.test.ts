@@ -59,7 +59,7 @@ describe("a port", () => {
     expect(chosen.isFallback).toBe(note !== undefined)
   })
 
-  it("is refused where the one asked for is taken", async () => {
+  it("is rejected where the one asked for is taken", async () => {
     const chosen = choosePort({ ...api, asked: 9000 }, "127.0.0.1", lookAt({ 9000: "taken" }), new Set())
     await expect(chosen).rejects.toThrow("port 9000 for the API is taken")
   })

@@ -50,12 +50,12 @@ async function ask(port: number, text = ""): Promise<string> {
 }
 
 describe("an ingress port", () => {
-  it("leads to each proxy in turns", async () => {
+  it("calls the proxies in turn", async () => {
     const port = await wayTo(await saying("a"), await saying("b"))
     expect([await ask(port), await ask(port), await ask(port)]).toEqual(["a", "b", "a"])
   })
 
-  it("leads to the next one where one does not answer", async () => {
+  it("calls the next proxy if one does not answer", async () => {
     const port = await wayTo(await freePort(), await saying("b"))
     expect([await ask(port), await ask(port)]).toEqual(["b", "b"])
   })

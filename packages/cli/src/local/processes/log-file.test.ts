@@ -63,7 +63,7 @@ describe("a log", () => {
     expect(shown.join("")).toBe(expected)
   })
 
-  it("of one line that is longer than a text can be is told by its end, and shown whole", async () => {
+  it("shows a line that is longer than a string can be", async () => {
     const size = 0x2000_0000
     write("begin")
     truncateSync(log, size)

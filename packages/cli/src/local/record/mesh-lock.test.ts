@@ -25,7 +25,7 @@ test.each([
   ["of a process that is gone", JSON.stringify({ pid: process.pid, started: "long ago" })],
   ["that was only half written", '{"pid":'],
   ["that says something else", "[]"],
-])("a lock %s is nobody's", (_, text) => {
+])("a lock %s has no owner", (_, text) => {
   writeFileSync(join(data, "lock"), text)
   expect(lockHolder(data)).toBeUndefined()
   const lock = takeLock(data)

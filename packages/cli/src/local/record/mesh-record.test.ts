@@ -64,7 +64,7 @@ describe("the folder that is meant", () => {
     expect(dataFolder({}, below)).toBe(join(folder, ".merlon"))
   })
 
-  it("is not one of somebody else", () => {
+  it("is not one of another user", () => {
     writeRecord(join(folder, ".merlon"), record)
     const below = join(folder, "a")
     expect(dataFolder({}, below, (process.getuid?.() ?? 0) + 1)).toBe(join(below, ".merlon"))

@@ -38,7 +38,7 @@ describe("a mesh is well", () => {
   ])("but not where %s", (_, sick) => expect(isWell(sick)).toBe(false))
 })
 
-it("is told in tables", () => {
+it("is printed in tables", () => {
   const text = formatStatus(status, Date.parse("2026-11-15T08:00:42Z"))
   expect(text).toMatch(/^control plane +ready, API https:\/\/127\.0\.0\.1:7443$/m)
   expect(text).toMatch(/^httpbin\.foo +http:\/\/127\.0\.0\.1:8000$/m)

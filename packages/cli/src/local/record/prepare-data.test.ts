@@ -22,12 +22,12 @@ it("closes a folder that others could write to", () => {
   expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
-it("takes no folder of somebody else, who could exchange what is in it", () => {
+it("rejects a folder of another user, who could replace its files", () => {
   const somebody = statSync(folder).uid + 1
   expect(() => prepareData(folder, somebody)).toThrow(/cannot keep anything in .*belongs to another user.*--data/)
 })
 
-it("says what stands in the way", () => {
+it("reports what is in the way", () => {
   const file = join(folder, "file")
   writeFileSync(file, "")
   expect(() => prepareData(join(file, "a"))).toThrow(/cannot keep anything in .*ENOTDIR.*--data/)

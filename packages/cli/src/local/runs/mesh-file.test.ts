@@ -36,7 +36,7 @@ it("may be empty", () => {
   expect(read("")).toEqual({ samples: false, runs: [], apply: [] })
 })
 
-describe("refuses", () => {
+describe("rejects", () => {
   it.each([
     ["a word where true or false stands", "samples: yes", /samples: must be true or false/],
     ["a field nobody knows", "workload: []", /workload: unknown field; did you mean `workloads`/],

@@ -34,7 +34,7 @@ describe("a request", () => {
     expect(service?.spec).toMatchObject({ selector: { app: "shop" }, ports: [{ port: 8080, targetPort: "http" }] })
   })
 
-  it("is told from the next one under the same name", () => {
+  it("differs from the next one under the same name", () => {
     const spec = runSpec(request)
     expect(digestOf(spec)).toBe(digestOf(runSpec(request)))
     expect(digestOf(spec)).not.toBe(digestOf(runSpec({ ...request, replicas: 3 })))
@@ -45,7 +45,7 @@ describe("a request", () => {
   it.each([
     [{ listensOn: "here", replicas: 1 }, "is no address"],
     [{ listensOn: "127.0.0.1" }, "several replicas cannot listen at one address"],
-  ])("is refused where it cannot be: %j", (more, message) => {
+  ])("is rejected if it is impossible: %j", (more, message) => {
     expect(() => runSpec({ ...request, ...more })).toThrow(message)
   })
 

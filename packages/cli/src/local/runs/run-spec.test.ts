@@ -29,7 +29,7 @@ it("loses none of several concurrent requests", async () => {
   expect(readdirSync(data)).toEqual(["runs.json"])
 })
 
-it("waits for whoever changes it", async () => {
+it("waits for other writers", async () => {
   const lock = takeLock(data, "runs.lock")
   const changed = changeRuns(data, runs => withRun(runs, spec("second")))
   await replaceWhileHeld()
