@@ -67,7 +67,7 @@ describe("apply on the server after apply on the client", () => {
     expect(dig(other, "fieldsV1", "f:data", "f:mine")).toBeUndefined()
   })
 
-  it("still conflicts where somebody else changed a field since", async () => {
+  it("still conflicts where another client changed a field since", async () => {
     await clientSide("changed")
     await admin("PATCH", `${maps}/changed?fieldManager=jane`, { data: { theirs: "jane's" } }, MERGE)
     const next = config("changed", { mine: "2", theirs: "2" })
@@ -108,7 +108,7 @@ describe("an apply that creates", () => {
     expect(made.status).toBe(201)
   })
 
-  it("does not replace an object that somebody else has deleted", async () => {
+  it("does not replace an object that another client has deleted", async () => {
     const made = await admin("PATCH", `${maps}/gone?fieldManager=m`, body("gone", { uid: "abc" }), APPLY)
     expect(made.status).toBe(409)
     expect(message(made)).toMatch("uid mismatch: the provided object specified uid abc, and no existing object")
@@ -199,7 +199,7 @@ describe("discovery", () => {
     expect([status, dig(body, "reason")]).toEqual([404, "NotFound"])
   })
 
-  it("answers groups that nobody serves in plain text", async () => {
+  it("answers unknown groups in plain text", async () => {
     expect(await admin("GET", "/apis/nobody.dev/v1")).toMatchObject({ status: 404, text: "404 page not found\n" })
   })
 

@@ -116,7 +116,7 @@ describe("slow bodies", () => {
     expect((await admin("POST", MAPS, { metadata: { name: "meanwhile" } })).status).toBe(201)
   }, 120_000)
 
-  it("that declare much reserve nothing, and bytes that came are refused beyond one's share", async () => {
+  it("that declare much reserve nothing, and bytes beyond a user's share are rejected", async () => {
     const chunk = `{"a":"${"x".repeat(500_000)}`
     const open4 = await Promise.all(Array.from({ length: 4 }, () => open(slowBody(3_000_000) + chunk)))
     await eventually("four bodies are buffered", async () => (await gauge("body_bytes")) >= 4 * 500_000)
@@ -132,7 +132,7 @@ describe("slow bodies", () => {
 })
 
 describe("places", () => {
-  it("are given back by requests that fail, are refused or leave", async () => {
+  it("are freed by requests that fail, are rejected or leave", async () => {
     const { answer } = await open(`${slowBody(1)}{`)
     await eventually("the request is answered", () => answer().includes("\r\n\r\n{"))
     expect(answer()).toMatch(/^HTTP\/1\.1 400/)
@@ -184,7 +184,7 @@ describe("slow watchers", () => {
     expect(seen).toEqual(new Set(Array.from({ length: 30 }, (_, i) => i + 1)))
   }, 120_000)
 
-  it("cannot be more than one's share of watches", async () => {
+  it("cannot exceed a user's share of watches", async () => {
     for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=none`))
     await eventually("50 watches are open", async () => (await gauge("watches")) === 50)
     const { answer } = await open(head("GET", `${MAPS}?watch=1`))
@@ -194,8 +194,8 @@ describe("slow watchers", () => {
   }, 120_000)
 })
 
-describe("answers that nobody reads", () => {
-  it("are refused beyond one's share, and hold no places", async () => {
+describe("responses that are not read", () => {
+  it("are rejected beyond a user's share, and hold no slots", async () => {
     const list = head("GET", MAPS)
     // More than the system's own buffers between two sockets could ever hold.
     for (let i = 0; i < 24; i++)
@@ -210,7 +210,7 @@ describe("answers that nobody reads", () => {
     expect((await admin("GET", MAPS)).status).toBe(200)
   }, 120_000)
 
-  it("refuse their owner's writes before they take effect", async () => {
+  it("make their owner's writes fail before they take effect", async () => {
     const editor = await account("editors", "cluster-admin")
     const body = JSON.stringify({ metadata: { name: "refused" } })
     await open(head("GET", MAPS, editor), true)

@@ -70,7 +70,7 @@ const raw = (text: string, options: object = {}): Promise<string> =>
   })
 
 describe("bodies", () => {
-  it("refuses a body over the limit before reading it", async () => {
+  it("rejects a body over the limit before reading it", async () => {
     const answer = await raw(
       `POST ${maps} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n`,
     )
@@ -78,7 +78,7 @@ describe("bodies", () => {
     expect(answer).toMatch("Request entity too large: limit is 3145728")
   })
 
-  it("refuses an endless chunked body, and the client sees it although it is still sending", async () => {
+  it("rejects an endless chunked body, and the client sees it although it is still sending", async () => {
     const answer = await new Promise<number>(resolve => {
       const outgoing = request(
         `${cluster.url}${maps}`,
@@ -122,7 +122,7 @@ describe("bodies", () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 
-  it("refuses YAML that unfolds into a bomb", async () => {
+  it("rejects YAML that unfolds into a bomb", async () => {
     const lines = [
       "a0: &a0 [x,x,x,x,x,x,x,x,x]",
       ...Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(",")}]`),
@@ -136,7 +136,7 @@ describe("bodies", () => {
     expect(status).toBe(400)
   })
 
-  it("refuses protobuf that ends early or nests for ever", async () => {
+  it("rejects protobuf that ends early or nests forever", async () => {
     for (const bytes of [
       Buffer.from("k8s\0\x0a\xff\xff\xff\xff\x0f", "latin1"),
       Buffer.concat([Buffer.from("k8s\0", "latin1"), Buffer.from([0x12, 0x7f])]),
@@ -171,7 +171,7 @@ describe("connections", () => {
     expect(await untilClosed(socket)).toMatch(/^$|^HTTP\/1\.1 408/)
   })
 
-  it("closes a connection on which nobody begins to speak TLS", async () => {
+  it("closes a connection without a TLS handshake", async () => {
     expect(await untilClosed(plain(impatient.port, "127.0.0.1"))).toBe("")
   })
 
@@ -210,7 +210,7 @@ describe("connections", () => {
 })
 
 describe("credentials", () => {
-  it("refuses a certificate of a foreign authority", async () => {
+  it("rejects a certificate of a foreign authority", async () => {
     const foreign = await loadCredentials(join(folder, "foreign"), [], Date.now())
     const answer = await raw("GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {
       cert: foreign.adminCertificate,
@@ -223,7 +223,7 @@ describe("credentials", () => {
     "x",
     "a.b.c",
     `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from('{"sub":"system:masters"}').toString("base64url")}.`,
-  ])("refuses the token %s", async bearer => {
+  ])("rejects the token %s", async bearer => {
     expect((await client.send({ method: "GET", path: "/api", user: { bearer } })).status).toBe(401)
   })
 

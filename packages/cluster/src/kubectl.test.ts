@@ -101,7 +101,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await says("describe deploy web -n kubectl", /Replicas: +2 desired/)
   })
 
-  it("shows that a Pod waits at a gate", async () => {
+  it("shows the scheduling gate of a Pod", async () => {
     const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: gated, namespace: kubectl}\nspec:\n"
     const spec = "  schedulingGates: [{name: example.com/gate}]\n  containers: [{name: app, image: '-'}]\n"
     await says("create -f -", "pod/gated created", pod + spec)

@@ -101,7 +101,7 @@ describe("writes that create", () => {
       { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "x" } },
     ],
   ] as const)(
-    "refuses %s of what is missing without the right to create",
+    "rejects %s of a missing object without the permission to create",
     async (_, method, verb, type, resources, group, path, body) => {
       const name = `only-${verb}`
       await grant(name, [verb], [...resources], [group])
@@ -127,7 +127,7 @@ describe("roles and bindings", () => {
     ),
   )
 
-  it("refuses an aggregated role to those who are not administrators", async () => {
+  it("rejects an aggregated role for users who are not administrators", async () => {
     const aggregationRule = {
       clusterRoleSelectors: [{ matchLabels: { "kubernetes.io/bootstrapping": "rbac-defaults" } }],
     }
@@ -142,7 +142,7 @@ describe("roles and bindings", () => {
     expect(updated.status).toBe(403)
   })
 
-  it("refuses to grant what one does not hold, by a role or by a binding", async () => {
+  it("rejects grants of permissions that the user lacks, by role or binding", async () => {
     const rules = [{ verbs: ["get"], apiGroups: [""], resources: ["secrets"] }]
     const written = await as("role-writer", "POST", `${RBAC}/clusterroles`, { metadata: { name: "more" }, rules })
     expect(written.status).toBe(403)
@@ -155,7 +155,7 @@ describe("roles and bindings", () => {
     expect(bound.status).toBe(403)
   })
 
-  it("refuses to bind a role that is not there yet", async () => {
+  it("rejects a binding to a missing role", async () => {
     const answer = await as("role-writer", "POST", `${RBAC}/clusterrolebindings`, {
       metadata: { name: "in-advance" },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "to-come" },
@@ -167,7 +167,7 @@ describe("roles and bindings", () => {
 })
 
 describe("impersonation", () => {
-  it("of users makes nobody an administrator", async () => {
+  it("of users makes no user an administrator", async () => {
     await grant("actor", ["impersonate"], ["users"])
     await admin("POST", `${core}/serviceaccounts`, { metadata: { name: "actor" } })
     await admin("POST", `${RBAC}/clusterrolebindings`, {
@@ -284,7 +284,7 @@ describe("webhooks", () => {
   })
   afterAll(() => admin("DELETE", `${configurations}/hostile`))
 
-  it.each([99_999, 1000, 600, 4e20])("that refuse with code %d cost one request", async code => {
+  it.each([99_999, 1000, 600, 4e20])("that reject with code %d cost one request", async code => {
     respond = () => ({ allowed: false, status: { code, message: "no" } })
     const answer = await admin("POST", `${core}/secrets`, { metadata: { name: "s" } })
     expect(answer.status).toBe(400)
@@ -336,7 +336,7 @@ describe("scale of custom resources", () => {
 })
 
 describe("watches", () => {
-  it("send an initial state of any size to whoever reads it", async () => {
+  it("send an initial state of any size to a client that reads it", async () => {
     await admin("POST", "/api/v1/namespaces", { metadata: { name: "large" } })
     const maps = "/api/v1/namespaces/large/configmaps"
     const data = { k: "x".repeat(900_000) }

@@ -154,7 +154,7 @@ describe("validating webhooks", () => {
     expect(await validated(one())).toEqual(want)
   })
 
-  it("that cannot be asked refuse, unless their policy is to be ignored", async () => {
+  it("that do not respond reject the request, unless their policy is Ignore", async () => {
     hooks.routes["/hook"] = { status: 500, rawBody: "{}" }
     expect(await validated(one())).toEqual([
       expect.stringMatching(/^500 InternalError Internal error occurred: failed calling webhook "hook": /),
@@ -162,7 +162,7 @@ describe("validating webhooks", () => {
     expect(await validated(one({ failurePolicy: "Ignore" }))).toEqual(["passed"])
   })
 
-  it("whose condition cannot be told refuse, unless their policy is to be ignored", async () => {
+  it("whose condition fails reject the request, unless their policy is Ignore", async () => {
     answers("hook", {})
     const matchConditions = [{ name: "c", expression: "object.nothing.at == 'all'" }]
     expect(await validated(one({ matchConditions }))).toEqual([expect.stringMatching(/^403 Forbidden pods "p" is /)])
@@ -192,7 +192,7 @@ describe("validating webhooks", () => {
     expect(await validated([...selected, namespace("on")])).toEqual([expect.stringMatching(/^400 /)])
   })
 
-  it("with side effects are not asked in a dry run, and the dry run is refused", async () => {
+  it("with side effects are not called in a dry run, and the dry run is rejected", async () => {
     answers("hook", {})
     const dry = { dryRun: true }
     expect(await validated(one(), {}, dry)).toEqual(["passed"])
@@ -204,7 +204,7 @@ describe("validating webhooks", () => {
     expect(asked()).toEqual([])
   })
 
-  it("never see the objects that configure them, or nobody could repair a broken one", async () => {
+  it("never see the objects that configure them", async () => {
     const rules = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] }]
     const object = configured("Validating", "one", { name: "hook", rules })
     const plural = "validatingwebhookconfigurations"
@@ -233,7 +233,7 @@ describe("a webhook behind a Service", () => {
     expect(await ask(service(), slice(true))).toEqual([expect.stringMatching(/denied the request: reached$/)])
   })
 
-  it("that is not there refuses", async () => {
+  it("that is missing rejects the request", async () => {
     expect(await ask()).toEqual([expect.stringMatching(/service "hook" not found$/)])
   })
 

@@ -48,7 +48,7 @@ it("a new Pod keeps the priority it was given", () => {
   })
 })
 
-it("a new node is not ready until somebody says so, and says it once", () => {
+it("a new node is not ready until its status says so", () => {
   const taint = { key: NOT_READY, effect: "NoSchedule" }
   for (const taints of [[], [taint]])
     expect(dig(mutated({ plural: "nodes", object: { spec: { taints } } }), "spec", "taints")).toEqual([taint])

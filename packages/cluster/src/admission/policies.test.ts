@@ -97,12 +97,12 @@ it.each<[string, JsonObject]>([
   ["rule", { validations: [{ expression: "object.spec.nothing.there == 1" }] }],
   ["condition", condition("object.spec.nothing.there == 1")],
   ["rule that asks for parameters, which there are none", { validations: [{ expression: "params.spec.most > 1" }] }],
-])("a %s that cannot be judged refuses, unless the policy says otherwise", async (_, spec) => {
+])("a %s that cannot be evaluated rejects, unless the policy says otherwise", async (_, spec) => {
   expect((await outcome([policy(spec), binding()]))[0]).toMatch(/^422 Invalid /)
   expect(await outcome([policy({ ...spec, failurePolicy: "Ignore" }), binding()])).toEqual(["passed"])
 })
 
-it("policies are no hindrance to whoever mends them", async () => {
+it("policies do not block their own repair", async () => {
   const all = policy({ matchConstraints: { resourceRules: [{ ...PODS[0], apiGroups: ["*"], resources: ["*"] }] } })
   const asked = { group: "admissionregistration.k8s.io", plural: "validatingadmissionpolicies", object: policy() }
   expect(await outcome([all, binding()], asked)).toEqual(["passed"])

@@ -26,7 +26,7 @@ it("says who wants what, where, and of which kind", () => {
   })
 })
 
-it("asks each question under a number of its own", () => {
+it("gives each request its own number", () => {
   expect(told({ object }).uid).not.toBe(told({ object }).uid)
 })
 

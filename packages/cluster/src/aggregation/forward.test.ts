@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net"
 import { expect, it } from "vitest"
 import { forward } from "./forward.js"
 
-it("asks nobody for who left while it was looked up whom to ask", async () => {
+it("sends no request for a client that left during the lookup", async () => {
   let found = (): void => {}
   const target = new Promise<void>(resolve => {
     found = resolve

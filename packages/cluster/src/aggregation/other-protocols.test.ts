@@ -70,11 +70,11 @@ it.each([
   ["a switch of protocols", "a"],
   ["no HTTP", "b"],
   ["nothing", "c"],
-])("whoever asks one that answers %s is told that it does not", async (_, letter) => {
+])("reports a backend that answers %s as unavailable", async (_, letter) => {
   expect(await server.admin("GET", `/apis/${letter}.example.com/v1/things`)).toMatchObject({ status: 503 })
 })
 
-it("what others serve is found all the same", async () => {
+it("discovery still lists what others serve", async () => {
   const accept = "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
   const discovered = async (): Promise<string> =>
     JSON.stringify((await server.client.send({ method: "GET", path: "/apis", headers: { Accept: accept } })).body)

@@ -95,11 +95,11 @@ const token = async (audiences = [ISSUER]): Promise<string> => {
   return (await tokens.issue({ ...account, audiences, expirationSeconds: 600 })).token
 }
 
-it("nobody is anonymous, and of that group alone", async () => {
+it("a client without credentials is anonymous, and only in that group", async () => {
   expect(await asked({})).toEqual({ name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: {} })
 })
 
-it("a certificate is who it names, with its groups and that of everybody known", async () => {
+it("a certificate gives its user, its groups and the group of authenticated users", async () => {
   expect(await asked(admin())).toEqual({
     ...{ name: "admin", uid: "", groups: ["system:masters", "system:authenticated"] },
     extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/)] },
@@ -130,7 +130,7 @@ it.each<[string, () => Certificate | object, (() => Promise<string>) | undefined
   ["a token that is none", () => ({}), async () => "Bearer nonsense"],
   ["a token for somebody else", () => ({}), async () => `Bearer ${await token(["mesh"])}`],
   ["a token that is none, beside a good certificate", admin, async () => "Bearer nonsense"],
-])("%s is refused", async (_, certificate, authorization) => {
+])("%s is rejected", async (_, certificate, authorization) => {
   expect(await asked(certificate(), await authorization?.())).toBe(401)
 })
 

@@ -65,7 +65,7 @@ describe("a caller acts as", () => {
   })
 })
 
-describe("a caller is refused", () => {
+describe("a caller is rejected", () => {
   it.each<[string, string, Partial<ImpersonationHeaders>, RegExp]>([
     ["another user", "jane-only", { user: "john" }, /^403 users "john" is forbidden/],
     [

@@ -46,7 +46,7 @@ describe("the flags of an issuer", () => {
     ["no signature", { "oidc-signing-algs": ["RS256,none"] }, /`--oidc-signing-algs none` is not one of/],
     ["a claim without a value", { "oidc-required-claim": ["tenant"] }, /write it as claim=value/],
     ["no file of certificates", { "oidc-ca-file": "/nowhere" }, /`--oidc-ca-file \/nowhere` cannot be used/],
-  ])("are refused with %s", (_, more, words) => {
+  ])("are rejected with %s", (_, more, words) => {
     expect(() => clusterOidcOptions({ ...least, ...more })).toThrow(words)
   })
 })

@@ -114,7 +114,7 @@ const base64 = (value: object | string): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url")
 
 describe("an ID token", () => {
-  it("is whom it names, with the issuer before the name, and its groups", async () => {
+  it("gives the user with the issuer as prefix, and the groups", async () => {
     const token = await issuer.sign(claims({ groups: ["writers", "readers"], jti: "7" }))
     expect(await who(token)).toEqual({
       username: `${issuer.url}#jane`,
@@ -144,7 +144,7 @@ describe("an ID token", () => {
   })
 })
 
-describe("nobody is", () => {
+describe("gives no user", () => {
   const publicPem = (): string => String(first.publicKey.export({ type: "spki", format: "pem" }))
   it.each<[string, () => Promise<string> | string]>([
     ["a token without a signature", () => `${base64({ alg: "none", kid: "first" })}.${base64(claims())}.`],
@@ -184,7 +184,7 @@ describe("nobody is", () => {
     expect(await who(await make())).toBe("401 Unauthorized")
   })
 
-  it("whom the issuer calls by a name of the cluster", async () => {
+  it("a user whom the issuer gives a name of the cluster", async () => {
     const token = await issuer.sign(claims({ sub: "admin", groups: ["system:masters"] }))
     expect(await who(token)).toMatchObject({ groups: ["oidc:system:masters", "system:authenticated"] })
     const { status } = await post("/api/v1/namespaces", { metadata: { name: "mine" } }, { token })
@@ -209,7 +209,7 @@ describe("the issuer's keys", () => {
     expect(await who(old)).toBe("401 Unauthorized")
   })
 
-  it("that were withdrawn are forgotten although nobody came with another", async () => {
+  it("that were withdrawn are forgotten without a token that uses another", async () => {
     const old = await issuer.sign(claims({ exp: Math.floor((Date.now() + ahead + 2 * KEEP_MS) / 1_000) }))
     expect(await who(old)).toMatchObject({ username: `${issuer.url}#jane` })
     issuer.keys = [second]
@@ -225,7 +225,7 @@ describe("the issuer's keys", () => {
     expect(await who(await issuer.sign(claims(), nameless(stranger)))).toBe("401 Unauthorized")
   })
 
-  it("are not asked for by every stranger who signs with one of its own", async () => {
+  it("are not fetched for every token with an unknown key", async () => {
     await who(await issuer.sign(claims()))
     ahead += ASK_AGAIN_MS
     issuer.asked.length = 0
@@ -284,7 +284,7 @@ describe("an issuer that cannot be asked", () => {
       () => says({ jwks_uri: "http://127.0.0.1:9/keys" }),
       () => says({}),
     ],
-  ])("%s, says so, lets everybody else in, and is asked again", async (_, words, breaks, mends) => {
+  ])("%s is reported, does not affect other tokens, and is retried", async (_, words, breaks, mends) => {
     // Certificates of now are not good before.
     ahead = 0
     logged.length = 0

@@ -161,7 +161,7 @@ describe("a token", () => {
     })
   })
 
-  it("that is none is nobody's, and no token is no question", async () => {
+  it("that is invalid has no user, and a missing token is an error", async () => {
     expect(await told("TokenReview", { token: "x" })).toEqual({ user: {}, error: "invalid bearer token" })
     expect(await told("TokenReview", {})).toMatch(/^400 token is required/)
   })

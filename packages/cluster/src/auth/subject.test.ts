@@ -154,7 +154,7 @@ describe("a subject", () => {
         [O, Buffer.from("\0a", "latin1"), BMP],
       ],
     ],
-  ])("names nobody with %s", async (_, parts) => {
+  ])("gives no user with %s", async (_, parts) => {
     expect(readSubject(await certificate(...parts))).toBeUndefined()
   })
 
@@ -165,7 +165,7 @@ describe("a subject", () => {
     expect(readSubject(der)).toBeUndefined()
   })
 
-  it("names nobody when it is cut or flipped into something else, and never throws", async () => {
+  it("gives no user when it is cut or changed, and never throws", async () => {
     const der = await certificate([CN, "jane"], [O, "a"])
     for (let i = 0; i < der.length; i++) {
       readSubject(der.subarray(0, i))

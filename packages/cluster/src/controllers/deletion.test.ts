@@ -56,7 +56,7 @@ describe("a namespace that is deleted", () => {
     ])
   })
 
-  it("keeps everything else until a Pod that somebody runs has gone", async () => {
+  it("keeps everything else until a Pod on a node has gone", async () => {
     await create("nodes", "", { metadata: { name: "n1" } })
     await create("pods", "shop", pod("served", { nodeName: "n1" }))
     await remove("namespaces", "", "shop")
@@ -87,7 +87,7 @@ describe("a Pod", () => {
     expect(own.at(-1)?.entry).toBeUndefined()
   })
 
-  it("on a node that nobody knows goes when its grace is over, not before", async () => {
+  it("on an unknown node is deleted after its grace period, not before", async () => {
     await create("pods", "default", pod("p", { nodeName: "gone", terminationGracePeriodSeconds: 1 }))
     await remove("pods", "default", "p")
     expect(await find("pods", "default", "p")).toBeDefined()

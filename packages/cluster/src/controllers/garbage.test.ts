@@ -57,7 +57,7 @@ it("leaves what another owner still has, and takes it with the last of them", as
   await isGone("shared")
 })
 
-it("cuts dependents loose where the owner's deletion says so, from this owner alone", async () => {
+it("orphans dependents if the owner's deletion asks for it, from this owner only", async () => {
   const [owner, other] = [await create("owner"), await create("other")]
   await create("single", [owner])
   await create("shared", [owner, other])

@@ -44,7 +44,7 @@ async function answered(method: string): Promise<number> {
   return status
 }
 
-it("refuses a read", async () => expect(await answered("GET")).toBe(429))
+it("rejects a read", async () => expect(await answered("GET")).toBe(429))
 
 it.each(["POST", "PUT", "PATCH", "DELETE"])("tells what became of a %s, which has taken effect", async method => {
   expect(await answered(method)).toBe(200)

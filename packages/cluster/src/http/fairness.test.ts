@@ -80,7 +80,7 @@ describe("a quota", () => {
     )
   })
 
-  it("gives a place back once, however often it is told", () => {
+  it("frees a slot once, however often it is released", () => {
     const fairness = new Fairness({ ...defaultLimits, writesInFlight: 1, writesKept: 0 })
     const leave = fairness.enter(user("a"), true)
     leave()
@@ -125,7 +125,7 @@ describe("the backlog", () => {
     expect(backlog.bytes).toBe(31)
   })
 
-  it("takes from whoever has the most, and from the system last", () => {
+  it("takes from the user with the most, and from the system last", () => {
     const backlog = new Backlog({ all: 100, each: 90 })
     const [own, a, b] = [new Pile(system, backlog), new Pile(user("a"), backlog), new Pile(user("b"), backlog)]
     own.push(60)
@@ -149,7 +149,7 @@ describe("the backlog", () => {
     expect(backlog.hasRoom(user("a"), 1000)).toBe(true)
   })
 
-  it("stays within its bounds but for a single reader, whatever is sent to whom", () => {
+  it("stays within its bounds, except for a single reader", () => {
     const owners = [user("a"), user("b"), system]
     const push = fc.record({ owner: fc.nat(2), reader: fc.nat(2), bytes: fc.integer({ min: 1, max: 60 }) })
     fc.assert(
@@ -187,7 +187,7 @@ describe("connections beyond the most there may be", () => {
     return socket as unknown as Socket
   }
 
-  it("cost whoever has the most its longest idle one", () => {
+  it("cost the user with the most its longest idle one", () => {
     const closed: string[] = []
     const connections = new Connections(4)
     const leader = open(connections, closed, "leader")

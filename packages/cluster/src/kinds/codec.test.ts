@@ -27,7 +27,7 @@ const sample = {
 }
 
 describe("decode", () => {
-  it("stands in Go's order and drops what is empty", () => {
+  it("is in Go's order and without empty fields", () => {
     const out = decode(typeNamed("io.k8s.api.core.v1.ConfigMap"), {
       data: {},
       immutable: false,

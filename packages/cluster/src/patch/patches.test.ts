@@ -68,7 +68,7 @@ describe("JSON patch", () => {
     [{ op: "add", path: "/list/7", value: 1 }],
     [{ op: "frobnicate", path: "/a" }],
     [{ path: "/a" }],
-  ])("refuses %j and leaves the target alone", operation => {
+  ])("rejects %j and leaves the target alone", operation => {
     const target = { a: 1, list: [1] }
     expect(() => jsonPatch(target, [{ op: "add", path: "/b", value: 1 }, operation])).toThrow(JsonPatchError)
     expect(target).toEqual({ a: 1, list: [1] })
@@ -130,7 +130,7 @@ describe("strategic merge", () => {
     })
   })
 
-  it("refuses an element without its key", () => {
+  it("rejects an element without its key", () => {
     expect(() => containers({ containers: [{ image: "x" }] })).toThrow(StrategicError)
   })
 

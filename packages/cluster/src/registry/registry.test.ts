@@ -80,7 +80,7 @@ const isStored = async (kind: Kind, name: string, namespace = "default"): Promis
   (await registry.find(kind, namespace, name)) !== undefined
 
 describe("a new object", () => {
-  it("has an identity and a time that nobody else chose", async () => {
+  it("has a uid and a creation time from the server", async () => {
     const name = fresh()
     const claimed = {
       uid: "mine",
@@ -135,13 +135,13 @@ describe("a new object", () => {
       { namespace: "away" },
       /^404 NotFound namespaces "away" not found$/,
     ],
-  ])("%s is refused", async (_, metadata, more, want) => {
+  ])("%s is rejected", async (_, metadata, more, want) => {
     if (metadata.name === "kube-root") await create({ metadata })
     const sent = metadata.name === "new" ? { ...metadata, resourceVersion: "7" } : metadata
     expect(await refused(create({ metadata: sent }, more))).toMatch(want)
   })
 
-  it("in a namespace that ends is refused, with the reason that clients know", async () => {
+  it("in a terminating namespace is rejected, with the reason that clients know", async () => {
     const namespace = fresh()
     await bench.create({ plural: "namespaces" }, "", { metadata: { name: namespace } })
     await bench.remove({ plural: "namespaces" }, "", namespace)
@@ -205,7 +205,7 @@ describe("a changed object", () => {
     ["on a revision that is not the newest", { resourceVersion: "1" }, /^409 Conflict .* the object has been modified/],
     ["for another identity", { uid: "another" }, /^409 Conflict .*Precondition failed: UID in precondition: another/],
     ["with a name that is another's", { name: "another" }, /^422 Invalid .*metadata.name: Invalid value: "another"/],
-  ])("%s is refused", async (_, meta, want) => {
+  ])("%s is rejected", async (_, meta, want) => {
     const name = fresh()
     await create({ metadata: { name } })
     expect(await refused(update(name, change({ data: { a: "b" } }, meta), { exact: true }))).toMatch(want)
@@ -240,7 +240,7 @@ describe("an object that is not there", () => {
   const anew = (name: string, meta: JsonObject = {}): Promise<Written> =>
     update(name, () => maps.decode({ metadata: { name, ...meta } }).object, { create: "allowed" })
 
-  it("is created by a change that may, by whoever may create it", async () => {
+  it("is created by a change, if the user may create it", async () => {
     const name = fresh()
     expect(await anew(name, { resourceVersion: "7" })).toMatchObject({ created: true, object: { metadata: { name } } })
     mayCreate = () => Promise.reject(new Error("only update"))
@@ -313,13 +313,13 @@ describe("an object that is being deleted", () => {
     expect(await isStored(maps, name)).toBe(false)
   })
 
-  it("says so to whoever wants its name", async () => {
+  it("reports that to a client that asks for its name", async () => {
     const name = await held()
     expect(await refused(create({ metadata: { name } }))).toMatch(/^409 AlreadyExists object is being deleted: /)
   })
 })
 
-it("a version of an object is brought into form once, for everybody who reads it", async () => {
+it("is encoded once per version, for all readers", async () => {
   const name = fresh()
   await create({ metadata: { name } })
   const entry = await registry.find(maps, "default", name)

@@ -89,7 +89,7 @@ describe("rules", () => {
     "x-kubernetes-validations": list,
   })
 
-  it("refuse with their message, or with themselves", () => {
+  it("reject with their message, or with the rule itself", () => {
     const rule = "self.min <= self.max"
     expect(rules(validations({ rule, message: "order" }), { min: 5, max: 1 })).toEqual(["spec: Invalid value: order"])
     expect(rules(validations({ rule }), { min: 5, max: 1 })).toEqual([`spec: Invalid value: failed rule: ${rule}`])

@@ -30,7 +30,7 @@ describe("parseLabelSelector", () => {
   ])("%j matches: %s", (text, expected) => expect(matchesLabels(parseLabelSelector(text), web)).toBe(expected))
 
   it.each(["app in web", "=x", "a,,b", "app=a b", "app in (", "-bad=x", "app>x", "app=bad value!", "!", "a in"])(
-    "refuses %j",
+    "rejects %j",
     text => {
       expect(() => parseLabelSelector(text)).toThrow(SelectorError)
     },

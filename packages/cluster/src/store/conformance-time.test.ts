@@ -75,7 +75,7 @@ overEngines(bench => {
       expect(events.map(({ entry, previous }) => [entry?.object.n, previous?.object.n])).toEqual([[3, 2]])
     })
 
-    it("neither repeats nor skips for whoever begins to watch while a change is told", async () => {
+    it("neither repeats nor skips for a watch that starts during a change", async () => {
       await fresh()
       const start = bench.store.revision()
       const fromHere: StoreEvent[] = []
@@ -190,7 +190,7 @@ overEngines(bench => {
   })
 
   describe("close", () => {
-    it("refuses writes from then on and leaves no writer waiting", async () => {
+    it("rejects writes from then on and leaves no writer waiting", async () => {
       await fresh()
       const waiting = Array.from({ length: 5 }, (_, n) =>
         bench.store.commit([], [put("/a", n)]).then(

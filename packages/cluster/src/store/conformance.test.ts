@@ -33,7 +33,7 @@ overEngines(bench => {
       expect(await bench.store.get("/a")).toMatchObject({ createRevision: again, modRevision: again })
     })
 
-    it("writes nothing and tells nobody where a compare fails", async () => {
+    it("writes nothing and notifies no watch if a compare fails", async () => {
       await fresh()
       const events: StoreEvent[] = []
       const made = await write(put("/a", 1))
@@ -189,7 +189,7 @@ overEngines(bench => {
       expect(then.entries[0]).toMatchObject({ modRevision: first, createRevision: first, object: { n: 1 } })
     })
 
-    it("refuses the future and what is forgotten", async () => {
+    it("rejects future and compacted revisions", async () => {
       await fresh()
       const first = await write(put("/a", 1))
       const second = await write(put("/a", 2))

@@ -16,7 +16,7 @@ it.each([
   ["-2", "-2"],
 ])("prints %s as %s", (text, expected) => expect(canonicalQuantity(text)).toBe(expected))
 
-it.each(["lots", "1 Gi", "", "1.2.3", "Mi", "1GiB"])("refuses %j", text =>
+it.each(["lots", "1 Gi", "", "1.2.3", "Mi", "1GiB"])("rejects %j", text =>
   expect(canonicalQuantity(text)).toBeUndefined(),
 )
 

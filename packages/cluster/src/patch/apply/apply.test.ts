@@ -35,7 +35,7 @@ describe("server-side apply", () => {
     expect(apply(first, { a: "1" }, "alice").data).toEqual({ a: "1" })
   })
 
-  it("keeps what somebody else owns too", () => {
+  it("keeps fields that another manager also owns", () => {
     const shared = apply(apply(undefined, { a: "1" }, "alice"), { a: "1" }, "bob")
     const left = apply(shared, {}, "bob")
     expect(left.data).toEqual({ a: "1" })
@@ -50,7 +50,7 @@ describe("server-side apply", () => {
     expect(() => apply(forced, { a: "3" }, "alice")).toThrow(/conflict with "bob"/)
   })
 
-  it("gives changed fields to whoever updates", () => {
+  it("gives changed fields to the manager that updates", () => {
     const first = apply(undefined, { a: "1" }, "alice")
     const changed = trackUpdate(first, { ...first, data: { a: "9" } }, by("hand", "Update"))
     expect(() => apply(changed, { a: "1" }, "alice")).toThrow(/conflict with "hand" using v1/)
@@ -65,7 +65,7 @@ describe("server-side apply", () => {
     )
   })
 
-  it("refuses fields the kind does not have", () => {
+  it("rejects fields that the kind does not have", () => {
     expect(() =>
       applyConfiguration(undefined, { ...map({}), bogus: 1 }, by("alice"), false, "/a; /v1, Kind=ConfigMap"),
     ).toThrow("failed to create typed patch object (/a; /v1, Kind=ConfigMap): .bogus: field not declared in schema")

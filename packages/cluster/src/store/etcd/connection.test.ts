@@ -112,7 +112,7 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
     await store.close()
   })
 
-  it("names the user whose log-in failed, and refuses without one", async () => {
+  it("names the user whose log-in failed, and fails without one", async () => {
     const user = { name: "root", password: "wrong" }
     await expect(openEtcdStore({ endpoints: [server.endpoint], user })).rejects.toMatchObject({
       code: "store-rejected",

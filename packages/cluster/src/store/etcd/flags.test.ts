@@ -26,7 +26,7 @@ describe("etcd flags", () => {
     [{ etcd, "etcd-cert": FILE }, "go together"],
     [{ etcd, "etcd-ca": "/no/such/file" }, "`--etcd-ca /no/such/file` cannot be read"],
     [{ etcd, "etcd-user": "u" }, "needs a password in MERLON_ETCD_PASSWORD"],
-  ])("are refused with what to do: %o", (values, words) => {
+  ])("are rejected with what to do: %o", (values, words) => {
     expect(() => etcdOptions(values, {})).toThrow(words)
   })
 })

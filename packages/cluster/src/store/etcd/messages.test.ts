@@ -70,7 +70,7 @@ describe("etcd messages", () => {
     expect(decodeText(Buffer.from("1203312e32", "hex"))).toBe("1.2")
   })
 
-  it("refuse a revision that would be rounded", () => {
+  it("reject a revision that would be rounded", () => {
     const header = new BinaryWriter()
       .tag(3, 0)
       .int64(2n ** 60n)

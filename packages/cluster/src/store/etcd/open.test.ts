@@ -151,7 +151,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(numbers(events)).toEqual([1])
   })
 
-  it("lets nobody wait for ever on a connection that went silent", async () => {
+  it("times out on a connection that went silent", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
     const store = await openImpatient(gate.endpoint)
@@ -182,7 +182,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await eventually("the watch has the write", () => numbers(events).at(-1) === 7)
   })
 
-  it("does not open without etcd, and says so", async () => {
+  it("does not open without etcd, and reports that", async () => {
     const server = await etcd()
     await server.kill()
     await expect(open([server.endpoint], { timeoutMs: 300 })).rejects.toMatchObject({ code: "store-unreachable" })
@@ -243,7 +243,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await eventually("the watch has the last key", () => events.at(-1)?.key === "/same")
   })
 
-  it("tells what etcd refuses from what went wrong on the way", async () => {
+  it("tells rejections by etcd from connection errors", async () => {
     const server = await etcd()
     const store = await open([server.endpoint])
     const big = { key: "/big", value: JSON.stringify({ text: "x".repeat(3_000_000) }) }
