@@ -36,6 +36,6 @@ test.each([
   ["writing Pods", "POST", "/api/v1/namespaces/foo/pods"],
   ["deleting answers", "DELETE", "/apis/answers.merlon.dev/v1alpha1/calls"],
   ["tokens", "POST", "/api/v1/namespaces/foo/serviceaccounts/x/token"],
-])("refuses %s", (_, method, path) => {
+])("rejects %s", (_, method, path) => {
   expect(allowed.refusal(method, path)).toBeTypeOf("string")
 })

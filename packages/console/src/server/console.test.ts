@@ -110,7 +110,7 @@ describe("signing in", () => {
     ["a code that nobody made", { code: "x" }, 401],
     ["nothing", {}, 400],
     ["a token that is no text", { token: 7 }, 400],
-  ])("refuses %s", async (_, shown, status) => {
+  ])("rejects %s", async (_, shown, status) => {
     expect((await enter(shown)).status).toBe(status)
   })
 
@@ -220,7 +220,7 @@ function raw(path: string, host: string): Promise<string> {
   })
 }
 
-it("takes nobody for a failure of its own who leaves in the middle of a request", async () => {
+it("does not log a client that leaves in the middle of a request as an error", async () => {
   const socket = connect(console.port, "127.0.0.1")
   socket.write("POST /session HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
   // It reads by now.

@@ -45,6 +45,6 @@ test.each([
       "sec-fetch-dest": "iframe",
     },
   ],
-])("refuses %s", (_, method, headers) => {
+])("rejects %s", (_, method, headers) => {
   expect(refusal(method, headers, HOSTS)).toBeTypeOf("string")
 })

@@ -102,7 +102,7 @@ async function finish(
 }
 
 describe("signing in at an issuer", () => {
-  it("ends in a session with the rights of whoever the API says the ID token's bearer is", async () => {
+  it("ends in a session with the permissions of the ID token's user", async () => {
     const { status, text, set } = await finish(await comeBack(await begin()))
     expect(status).toBe(200)
     expect(JSON.parse(text).user).toMatchObject({ name: "jane", groups: ["dev"] })
@@ -112,7 +112,7 @@ describe("signing in at an issuer", () => {
     for (const token of shown) expect(text).not.toContain(token)
   })
 
-  it("asks with state, nonce and a challenge that are new each time, and says no secret to the browser", async () => {
+  it("sends a new state, nonce and challenge each time, and no secret", async () => {
     const [one, other] = [locationOf(await go(startAddress())), locationOf(await go(startAddress()))].map(
       text => new URL(text).searchParams,
     )
@@ -151,7 +151,7 @@ describe("signing in at an issuer", () => {
     expect(issuer.asked.filter(line => line.includes("/.well-known/"))).toHaveLength(1)
   })
 
-  it("is told to the page that the browser comes back to, with a cookie that no script reads", async () => {
+  it("is reported to the page that the browser returns to, with a cookie that no script reads", async () => {
     const away = await go(startAddress())
     expect(away.headers.get("set-cookie")).toMatch(
       /^merlon-console-way-in=[\w-]+; HttpOnly; SameSite=Lax; Max-Age=600$/,
@@ -176,7 +176,7 @@ describe("keeps out", () => {
     expect((await go(startAddress(home(), ""))).status).toBe(400)
   })
 
-  it("whoever has the address of the way back and not the cookie", async () => {
+  it("a client with the return address but without the cookie", async () => {
     const own = await begin()
     const thief = await comeBack(own, "")
     expect((await finish(thief)).status).toBe(401)
@@ -186,7 +186,7 @@ describe("keeps out", () => {
     expect((await finish(await comeBack(own))).status).toBe(200)
   })
 
-  it("whoever has changed a bit of the cookie, or has one of another console", async () => {
+  it("a client with a changed cookie, or with one of another console", async () => {
     const cookie = await comeBack(await begin())
     const bits = Buffer.from(cookie.split("=")[1] ?? "", "base64url")
     for (const at of [0, 31, 32, 47, 48, bits.length - 1]) {
@@ -200,7 +200,7 @@ describe("keeps out", () => {
     expect((await finish(cookie)).status).toBe(200)
   })
 
-  it("a code that no browser would keep, and says so", async () => {
+  it("a code that no browser would keep, and reports that", async () => {
     const own = await begin()
     const long = new URL(own.back)
     long.searchParams.set("code", "c".repeat(4_000))
@@ -208,13 +208,13 @@ describe("keeps out", () => {
     expect(answer).toMatchObject({ status: 401, text: expect.stringContaining("too long") })
   })
 
-  it("a code of somebody else's that is slipped to a person", async () => {
+  it("another user's code that an attacker sends to a person", async () => {
     const [victim, attacker] = [await begin(), await begin()]
     const cookie = await comeBack(attacker, victim.cookie)
     expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another way in") })
   })
 
-  it("a code that is put into the place of one's own", async () => {
+  it("a code that replaces the user's own", async () => {
     const [victim, attacker] = [await begin(), await begin()]
     const mixed = new URL(victim.back)
     mixed.searchParams.set("code", new URL(attacker.back).searchParams.get("code") ?? "")
@@ -236,7 +236,7 @@ describe("keeps out", () => {
     expect(shown).toEqual([])
   })
 
-  it("whom the issuer refuses, and says so", async () => {
+  it("a user whom the issuer rejects, and reports that", async () => {
     issuer.refuses = "access_denied"
     const cookie = await comeBack(await begin())
     expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("access_denied") })
@@ -256,7 +256,7 @@ describe("keeps out", () => {
     ["would be told the code in the clear", { token_endpoint: "http://issuer.example/token" }],
     ["sends people away in the clear", { authorization_endpoint: "http://issuer.example/authorize" }],
     ["names no address", { token_endpoint: 7 }],
-  ])("everybody where the issuer %s", async (_, document) => {
+  ])("every user if the issuer %s", async (_, document) => {
     issuer.document = document
     const away = await go(startAddress())
     expect(locationOf(away)).toBe("./#/sign-in?oidc")

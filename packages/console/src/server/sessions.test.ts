@@ -50,7 +50,7 @@ it("ends a session when its person leaves, and what it had under way", () => {
   expect(closed).toEqual(["jane"])
 })
 
-it("lets nobody end another's session", () => {
+it("lets no user end another's session", () => {
   const { sessions, open } = rig()
   const jane = open("jane")
   sessions.end({ cookie: jane.cookie, page: "guessed" })

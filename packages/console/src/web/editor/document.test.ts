@@ -16,7 +16,7 @@ spec:
 `
 
 describe("a policy's text", () => {
-  it("is read, and a field's fault stands at its line", () => {
+  it("is read, and a field's error is at its line", () => {
     const { value, faults, placed } = readDocument(TEXT)
     expect(value?.metadata.name).toBe("a")
     expect(faults).toEqual([])
@@ -25,7 +25,7 @@ describe("a policy's text", () => {
     expect(TEXT.slice(fault?.from, fault?.to)).toBe("method")
   })
 
-  it("has a fault of a field that is missing at what is nearest around it", () => {
+  it("has the error of a missing field at its nearest parent", () => {
     expect(readDocument(TEXT).placed([{ field: "spec.selector.matchLabels", message: "is missing" }])[0]?.line).toBe(5)
     expect(readDocument(TEXT).placed([{ field: "nowhere", message: "is missing" }])[0]?.line).toBe(1)
   })
@@ -43,7 +43,7 @@ describe("a policy's text", () => {
     expect(faults[0]?.line).toBe(line)
   })
 
-  it("does not grow by aliases that stand for more and more", () => {
+  it("does not grow by aliases that expand more and more", () => {
     const lines = Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at}, `.repeat(9)}]`)
     const { value, faults } = readDocument(["kind: A", "metadata: { name: a }", "a0: &a0 [x]", ...lines].join("\n"))
     expect(value).toBeUndefined()

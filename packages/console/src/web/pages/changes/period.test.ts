@@ -21,7 +21,7 @@ test.each([
 })
 
 describe("a history that began later", () => {
-  it("cuts the period, and says so", () => {
+  it("shortens the period, and reports that", () => {
     expect(periodOf("24h", null, NOW, NOW - 1_000)).toEqual({ from: NOW - 1_000, isCut: true })
   })
 

@@ -5,7 +5,7 @@ import { add, queryOf, remove, type Wanted, wantedIn } from "./decision-filter.j
 const search = (text: string): URLSearchParams => new URLSearchParams(text)
 const path = (pattern: string, not = false): Wanted => ({ trait: "path", not, pattern })
 
-it("reads filters and exclusions, each as often as it stands there", () => {
+it("reads repeated filters and exclusions", () => {
   expect(wantedIn(search("path=/a&path=/b&not-path=/c&verdict=deny"))).toEqual([
     { trait: "verdict", not: false, pattern: "deny" },
     path("/a"),

@@ -21,7 +21,7 @@ it("is how many came since, by the minute", () => {
   expect(rateOf(told([0, [edge(5, 1)]], [30_000, [edge(15, 2)]]), "a b")).toEqual({ allowed: 20, refused: 2 })
 })
 
-it("counts an edge that was not there as one nobody had called", () => {
+it("counts a new edge from zero", () => {
   expect(rateOf(told([0, []], [60_000, [edge(3)]]), "a b")).toEqual({ allowed: 3, refused: 0 })
 })
 

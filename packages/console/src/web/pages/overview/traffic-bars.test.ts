@@ -11,7 +11,7 @@ it("fills the room with the busiest minute and goes over it nowhere", () => {
   expect(bars[3]).toEqual({ allowed: 19, refused: 0 })
 })
 
-it("shows one refused call among a million", () => {
+it("shows one denied call among a million", () => {
   expect(heightsOf([minute(1_000_000, 1)], 20)[0]?.refused).toBeGreaterThanOrEqual(1)
 })
 

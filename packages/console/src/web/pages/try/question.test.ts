@@ -27,7 +27,7 @@ describe("a question read off the address", () => {
     })
   })
 
-  it("passes claims on that are no JSON, so that somebody says what is wrong with them", () => {
+  it("passes invalid JSON claims on, so that the server reports the error", () => {
     const search = new URLSearchParams({ workload: "a/b", claims: "{" })
     expect(questionOf(search)?.request.token).toEqual({ claims: "{" })
   })

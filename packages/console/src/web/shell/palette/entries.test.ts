@@ -20,7 +20,7 @@ test.each([
   ["what can td/ns/x/sa/y reach?", "/access?as=td%2Fns%2Fx%2Fsa%2Fy"],
   ["why was 4c2f… denied", "/traffic?id=4c2f"],
   ["4C2F9A01", "/traffic?id=4c2f9a01"],
-])("%s leads to %s", (text, href) => {
+])("%s opens %s", (text, href) => {
   expect(entriesFor(text, known)[0]?.href).toBe(href)
 })
 
