@@ -67,7 +67,7 @@ it.each([
   ["an ALLOW that loses one cannot", [OPS, INVARIANT], document("AuthorizationPolicy", "ops", { rules: [] }), WARNED],
   ["STRICT cannot", [OPS, INVARIANT], strict, WARNED],
   ["nor an operator's, whatever tenants have", [...laborious("foo"), INVARIANT], rootDeny, WARNED],
-])("where nobody can tell in time: %s", async (_, documents, after, expected) => {
+])("if the time budget runs out: %s", async (_, documents, after, expected) => {
   expect(await assessed({ ...create, object: after }, after, stage(...documents).late)).toEqual(expected)
 })
 

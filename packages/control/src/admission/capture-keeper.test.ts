@@ -171,7 +171,7 @@ describe("capture by Service", () => {
     await expect.poll(() => client.writes.length, { timeout: 60_000 }).toBe(1)
   })
 
-  it("counts for nothing before somebody has tried", () => {
+  it("counts for nothing before the first attempt", () => {
     expect(bypassOf(pod(), names)).toMatch(/not checked yet/)
   })
 

@@ -34,7 +34,7 @@ describe("the capture map", () => {
 })
 
 describe("the rules", () => {
-  it("replace themselves in one transaction, spare the loopback and refuse every other TCP port", () => {
+  it("replace themselves in one transaction, spare the loopback and reject every other TCP port", () => {
     expect(nftRules(PORTS, MERLON)).toBe(`table inet merlon_capture
 delete table inet merlon_capture
 table inet merlon_capture {
@@ -53,7 +53,7 @@ table inet merlon_capture {
 `)
   })
 
-  it("redirect nothing where there is no port, and still let nobody in", () => {
+  it("redirect nothing without a port, and still allow no connection", () => {
     expect(nftRules([], MERLON)).not.toContain("redirect")
     expect(nftRules([], MERLON)).toContain("tcp dport { 15021 } accept")
   })

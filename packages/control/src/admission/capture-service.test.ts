@@ -67,7 +67,7 @@ describe("capture by Service", () => {
     expect(capture(guessed.after).targets).toEqual([15081, 15080])
   })
 
-  it("leaves a port that no workload has, and says so", () => {
+  it("leaves a port that no workload has, and reports it", () => {
     const { targets, warnings } = capture(service([{ port: 80, targetPort: 1234 }]))
     expect(targets).toEqual([1234])
     expect(warnings).toEqual([expect.stringContaining("declares the port `1234`")])
@@ -86,7 +86,7 @@ describe("capture by Service", () => {
     expect(captureService(object, place, BEHIND, { names }).patch).toEqual([])
   })
 
-  it("does not trip over a note that somebody else wrote", () => {
+  it("ignores an annotation that another client wrote", () => {
     expect(capture(service([{ port: 80, targetPort: 8080 }], {}, { annotations: { [NOTE]: "{" } })).targets).toEqual([
       15081,
     ])

@@ -97,7 +97,7 @@ it.each([
   expect(await assessedDeletion(deletionOf(policy, more), stage(documents))).toEqual(expected)
 })
 
-it("lets everything go with its namespace, whoever deletes it", async () => {
+it("lets everything go with its namespace, for any user", async () => {
   expect(await assessedDeletion(deletionOf(OPS), stage([OPS, INVARIANT], { going: true }))).toEqual(NOTHING)
 })
 
@@ -106,7 +106,7 @@ it.each([
   ["a DENY may go where something is to get in", [DENY, ALWAYS], DENY, { refusals: [], warnings: [CUT, UNDECIDED] }],
   ["so may the only ALLOW", [OPS, ALWAYS], OPS, { refusals: [], warnings: [CUT, UNDECIDED] }],
   ["an ALLOW beside another may not", [OPS, OTHER, ALWAYS], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
-] as const)("where nobody can tell in time: %s", async (_, documents, policy, expected) => {
+] as const)("if the time budget runs out: %s", async (_, documents, policy, expected) => {
   expect(await assessedDeletion(deletionOf(policy), stage(documents, { late: LATE }))).toEqual(expected)
 })
 

@@ -27,7 +27,7 @@ describe("who is injected", () => {
     expect(outcome(injectPod(object, place, OPTIONS))).toBe(expected)
   })
 
-  it("says so where a label means nothing", () => {
+  it("warns about a label without meaning", () => {
     const result = injectPod(labelled("yes"), ENABLED, OPTIONS)
     expect(result).toMatchObject({ warnings: [expect.stringContaining("`sidecar.merlon.dev/inject` is ignored")] })
   })
@@ -184,7 +184,7 @@ describe("what is injected", () => {
   })
 })
 
-describe("what is refused or warned of", () => {
+describe("Pods that are rejected or warned about", () => {
   const ports = (...numbers: number[]) =>
     pod({ containers: [app({ ports: numbers.map(containerPort => ({ containerPort })) })] })
   it.each([15000, 15021, 15080, 15099, 1337])("the port %i, which is xserver's", port => {

@@ -64,7 +64,7 @@ describe("probes", () => {
     expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)
   })
 
-  it("do not include hooks, which everybody could call at xserver", () => {
+  it("do not include hooks, which any caller could trigger at xserver", () => {
     const lifecycle = {
       preStop: { httpGet: { port: "http", path: "/bye" } },
       postStart: { exec: { command: ["true"] } },
@@ -91,7 +91,7 @@ describe("who calls out", () => {
   const env = (container: { readonly [field: string]: unknown } | undefined) =>
     (container?.env as readonly { readonly name: string }[] | undefined)?.map(({ name }) => name) ?? [] // as we write it
 
-  it("has the workload's credentials where it is of our own image or named, and nobody else has", () => {
+  it("has the workload's credentials if it is of our own image or named, and no other container has", () => {
     const containers = [app(), app({ name: "ours", image: "merlond:1" }), app({ name: "named" })]
     const { after } = injected(pod({ containers }, { annotations: { "outbound.merlon.dev/credentials": "named" } }))
     const [, plain, ours, named] = after.spec.containers
@@ -106,7 +106,7 @@ describe("who calls out", () => {
     expect(kept).not.toHaveProperty("state")
   })
 
-  it("is told by name where the Pod does not have it", () => {
+  it("is reported by name if the Pod does not have it", () => {
     const { warnings } = injected(pod({}, { annotations: { "outbound.merlon.dev/credentials": "nobody" } }))
     expect(warnings).toEqual([expect.stringContaining("the container `nobody`")])
   })
@@ -136,7 +136,7 @@ describe("a namespace that requires an xserver", () => {
   it.each<[string, object, object]>([
     ["says no by its label", {}, { labels: { "sidecar.merlon.dev/inject": "false" } }],
     ["shares the node's network", { hostNetwork: true }, {}],
-  ])("refuses a Pod that %s", (_, spec, metadata) => {
+  ])("rejects a Pod that %s", (_, spec, metadata) => {
     expect(injectPod(pod(spec, metadata), REQUIRED, OPTIONS)).toMatchObject({
       outcome: "refused",
       because: expect.stringContaining("takes no Pod without one"),
@@ -148,8 +148,8 @@ describe("a namespace that requires an xserver", () => {
   })
 })
 
-describe("ports that nobody declares", () => {
-  it("pass where the Pod's author says so, and are told of", () => {
+describe("undeclared ports", () => {
+  it("pass if the Pod's author asks for it, with a warning", () => {
     const { after, warnings } = injected(pod({}, { annotations: { "inbound.merlon.dev/undeclared": "pass" } }))
     expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--undeclared", "pass"])
     expect(warnings).toEqual([expect.stringContaining("no policy of this Pod is Ready")])
@@ -172,7 +172,7 @@ describe("UDP ports", () => {
     expect(warnings).toEqual([expect.stringContaining(warning)])
   })
 
-  it("are refused to a Pod that declares none", () => {
+  it("are not allowed for a Pod that declares none", () => {
     const { after, warnings } = injected(pod({}), { udp: "refuse" })
     expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--udp", "refuse"])
     expect(warnings).toEqual([])

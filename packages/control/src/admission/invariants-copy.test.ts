@@ -47,7 +47,7 @@ it("does not wait for ever", async () => {
   expect(await stage([one()], []).ask(1)).toBe(false)
 })
 
-it("lets a refusal be looked at again, and nothing else", async () => {
+it("reviews only a rejection again", async () => {
   const question = { ask: "removal", key: "AuthorizationPolicy/foo/ops", namespace: "foo" } as const
   const asking = async (answers: string[][], behind: boolean) => {
     const prover = { review: async () => ({ refusals: answers.shift() ?? ["asked too often"], warnings: [] }) }

@@ -68,7 +68,7 @@ describe("the label of a namespace", () => {
     expect(await admitted(before, label, outbound)).toEqual({ captured, warnings: [], refused: undefined })
   })
 
-  it("has no effect and says so if it cannot be read", async () => {
+  it("has no effect and gives a warning if it cannot be parsed", async () => {
     const because = "the label `merlon-outbound` of the namespace must be `capture` or `off`; `of` has no effect"
     const expected = { captured: true, warnings: [because], refused: undefined }
     expect(await admitted(pod(), "of", "capture")).toEqual(expected)
@@ -105,7 +105,7 @@ describe("the order of containers", () => {
     expect(find(after, "merlon-xserver")?.lifecycle).not.toHaveProperty("postStart")
   })
 
-  it("sets the rules after the application's init containers where the proxy is a plain container", () => {
+  it("sets the rules after the init containers if the proxy is a plain container", () => {
     const { after } = injected(pod({ initContainers: [MIGRATION] }), MESH)
     expect(names(after.spec.initContainers)).toEqual(["migrate", "merlon-init"])
     expect(names(after.spec.containers)).toEqual(["merlon-xserver", "app"])
@@ -143,7 +143,7 @@ test.each<[Record<string, string>, string]>([
   [{ "outbound.merlon.dev/exclude-ports": "http" }, "exclude-ports`: `http` is no port"],
   [{ "outbound.merlon.dev/exclude-cidrs": "10.0.0.0/8;" }, "exclude-cidrs`: `10.0.0.0/8;` is no CIDR block"],
   [{ "outbound.merlon.dev/include-cidrs": "" }, "include-cidrs`: `` is no CIDR block"],
-])("refuses a Pod with %j", (annotations, because) => {
+])("rejects a Pod with %j", (annotations, because) => {
   for (const options of [OPTIONS, { ...OPTIONS, ...MESH }]) {
     const result = injectPod(annotated(annotations), ENABLED, options)
     expect(result).toMatchObject({ outcome: "refused", because: expect.stringContaining(because) })

@@ -59,7 +59,7 @@ describe("resources of injected containers", () => {
     ['{"limit":{}}', "has `requests` and `limits` only, not `limit`"],
     ['{"limits":{"gpu":"1"}}', "names `gpu`; it may name cpu, memory, ephemeral-storage"],
     ['{"limits":{"memory":"much"}}', "needs a quantity for `memory`, as 500m or 256Mi"],
-  ])("refuse the annotation %s and say what is wrong", (annotation, message) => {
+  ])("reject the annotation %s and say what is wrong", (annotation, message) => {
     expect(inject(annotation)).toEqual({
       outcome: "refused",
       because: expect.stringContaining(`the annotation \`sidecar.merlon.dev/resources\` ${message}`),

@@ -22,7 +22,7 @@ describe("reading a review", () => {
     ["an endless uid", request({ uid: "u".repeat(1000) }), /request.uid/],
     ["an unknown operation", request({ operation: "PATCH" }), /request.operation/],
     ["no kind", request({ kind: { group: 1 } }), /request.kind/],
-  ])("refuses %s", (_, body, message) => {
+  ])("rejects %s", (_, body, message) => {
     expect(readReview(JSON.stringify(body))).toMatch(message)
   })
 
@@ -45,7 +45,7 @@ describe("writing a review", () => {
     expect(shown.join("").length).toBeLessThan(4096)
   })
 
-  it("never sends a patch with a refusal", () => {
+  it("never sends a patch with a rejection", () => {
     const patch = [{ op: "add" as const, path: "/a", value: 1 }]
     expect(response({ patch })).toMatchObject({ allowed: true, patchType: "JSONPatch" })
     const refused = response({

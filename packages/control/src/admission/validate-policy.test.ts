@@ -30,7 +30,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).refused).toBeUndefined()
   })
 
-  it("refuses with one cause per field, and the sentence other meshes use", () => {
+  it("rejects with one cause per field, and the sentence other meshes use", () => {
     const two = document("AuthorizationPolicy", { action: "NOPE", rulez: [] })
     expect(validatePolicy(question(two), { mesh, clusterDomain }).refused).toMatchObject({
       code: 422,
@@ -76,14 +76,14 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       },
       "regex",
     ],
-  ])("refuses %s by what they compile to", (_, kind, spec, field) => {
+  ])("rejects %s by what they compile to", (_, kind, spec, field) => {
     expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).refused).toMatchObject({
       code: 422,
       details: { causes: [{ field: expect.stringContaining(field), reason: "FieldValueTooLong" }] },
     })
   })
 
-  it("never stands in the way of what changes no meaning", () => {
+  it("never blocks a change without a change of meaning", () => {
     const allowed = (object: object, request: object): boolean =>
       validatePolicy(question(object, { operation: "UPDATE", oldObject: relative, ...request }), {
         mesh,
@@ -124,12 +124,12 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ["another group", { apiVersion: "security.example.com/v1", kind: "PeerAuthentication" }],
     ["another kind", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "Pod" }],
     ["one of ours in the wrong group", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "MeshService" }],
-  ])("refuses to judge %s", (_, object) => {
+  ])("rejects %s as not validated here", (_, object) => {
     expect(validatePolicy(question(object), { mesh, clusterDomain }).refused).toMatchObject({ code: 400 })
   })
 
   describe("warnings", () => {
-    it("say whom a MeshService for another namespace's host affects", () => {
+    it("name the callers that a MeshService for another namespace's host affects", () => {
       const routes = document("MeshService", { hosts: ["web.app", "mine"] })
       expect(validatePolicy(question(routes), { mesh, clusterDomain }).warnings).toEqual([
         expect.stringContaining("`web.app` is not of the namespace `foo`, so this affects callers in `foo` alone"),

@@ -41,13 +41,13 @@ describe("the list of revocations", () => {
     [{ identities: "everyone" }, "data.identities", "`everyone` revokes nobody"],
     [{ identities: ID, serials: "4f 0a" }, "data.serials", "`4f 0a` revokes nobody"],
     [{ identites: ID }, "data.identites", "write `identities`"],
-  ])("is refused as %j, with the field", (data, field, message) => {
+  ])("is rejected as %j, with the field", (data, field, message) => {
     const { refused } = validateRevocations(question(list(data)), names)
     expect(refused).toMatchObject({ code: 422, reason: "Invalid", message: expect.stringContaining(message) })
     expect(refused?.details?.causes).toEqual([expect.objectContaining({ field })])
   })
 
-  it("is refused with binary data, which nobody reads", () => {
+  it("is rejected with binary data, which is not read", () => {
     const { refused } = validateRevocations(question(list({}, { binaryData: { identities: "eA==" } })), names)
     expect(refused?.message).toContain("`binaryData.identities` is not read")
   })

@@ -116,7 +116,7 @@ describe("the webhook server", () => {
     slow.destroy()
   })
 
-  it("refuses what it cannot judge, and says nothing of why", async () => {
+  it("rejects unreadable requests without a reason", async () => {
     const { status, text } = await ask("/broken", BODY)
     expect(status).toBe(200)
     expect(JSON.parse(text)).toMatchObject({ response: { uid: "u", allowed: false, status: { code: 500 } } })
@@ -176,7 +176,7 @@ describe("the webhook server", () => {
     expect((await ask("/validate", BODY)).status).toBe(200)
   })
 
-  it("keeps no connection on which nobody begins to speak TLS", async () => {
+  it("keeps no connection without a TLS handshake", async () => {
     const impatient = new WebhookServer({
       credentials,
       handlers: new Map(),

@@ -117,7 +117,7 @@ describe("a shard of the ledger", () => {
     expect([...LedgerShard.decode(bytes).calls()]).toEqual([])
   })
 
-  it("forgets calls that nobody has seen for a quarter of a year", () => {
+  it("forgets calls that were not seen for 90 days", () => {
     const shard = new LedgerShard()
     shard.take(batch(), 5_000)
     const day = 86_400_000

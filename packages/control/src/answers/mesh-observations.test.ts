@@ -54,14 +54,14 @@ describe("decisions", () => {
     expect(seen).toMatchObject({ items: [decision("b", "2")], remaining: 1, asked: 1, silent: ["b"] })
   })
 
-  it("are refused here where the filter cannot be read", async () => {
+  it("are rejected here if the filter is invalid", async () => {
     const query = new URLSearchParams({ path: "x".repeat(600) })
     await expect(observationsOf(own, { answers: [] }).decisions("foo", query)).rejects.toThrow(/more than 512/)
   })
 })
 
 describe("one decision", () => {
-  it("is whoever's that has it, without waiting for the others", async () => {
+  it("comes from the replica that has it, without waiting for the others", async () => {
     const hangs = { decision: () => new Promise<undefined>(() => undefined) }
     const { found } = await observationsOf(hangs, { answers: [decision("a", "1")] }).decision("a", undefined)
     expect(found?.metadata.name).toBe("a")
@@ -69,7 +69,7 @@ describe("one decision", () => {
     expect((await observationsOf(has, { answers: [], silent: ["b"] }).decision("a", undefined)).found).toBeDefined()
   })
 
-  it("is nobody's where none has it, and then it counts who did not answer", async () => {
+  it("is missing if no replica has it, with the number that did not answer", async () => {
     const none = { decision: async () => undefined }
     expect(await observationsOf(none, { answers: [], silent: ["b"] }).decision("a", undefined)).toEqual({
       found: undefined,
@@ -83,7 +83,7 @@ describe("proxies", () => {
     proxies: () => ({ reports: [report("foo/a", "2026-01-02"), report("foo/b", "2026-01-02")], took: [5] }),
   }
 
-  it("are those of all, each as whoever has its later connection tells", async () => {
+  it("are those of all replicas, each from its latest connection", async () => {
     const theirs = { reports: [report("foo/b", "2026-01-03"), report("foo/a", "2026-01-01")], took: [7] }
     const { reports, took, silent } = await observationsOf(own, { answers: [theirs] }).proxies("foo")
     expect(reports.map(({ key, connectedAt }) => [key, connectedAt])).toEqual([
@@ -93,7 +93,7 @@ describe("proxies", () => {
     expect({ took, silent }).toEqual({ took: [5, 7], silent: [] })
   })
 
-  it("are those that were reported as well where somebody does not answer, and only then", async () => {
+  it("include the reported ones only if a replica does not answer", async () => {
     const keys = async (silent: readonly string[]) =>
       (await observationsOf(own, { answers: [], silent }).proxies("foo")).reports.map(({ key }) => key)
     expect(await keys(["b"])).toEqual(["foo/a", "foo/b", "foo/reported"])
@@ -112,6 +112,6 @@ it("adds up minutes that several saw", async () => {
   ])
 })
 
-it("asks each thing on a path of its own", () => {
+it("asks each question on its own path", () => {
   expect(new Set(Object.values(OBSERVATION_PATHS)).size).toBe(Object.keys(OBSERVATION_PATHS).length)
 })

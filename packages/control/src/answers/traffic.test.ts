@@ -41,7 +41,7 @@ it("says nothing of the time before it began, and keeps an hour", () => {
   expect(traffic.of(undefined).every(({ allowed }) => allowed === 0)).toBe(true)
 })
 
-it("takes what is told late into its own minute, and what is told too late not at all", () => {
+it("puts late counts into their own minute, and drops those that are too late", () => {
   const { traffic, call, pass } = rig()
   pass(70 * MINUTE)
   traffic.note([call("a/x", "allow", 1, START + 69 * MINUTE), call("a/x", "allow", 5, START)])

@@ -108,7 +108,7 @@ it("says of each port its mode, whose word that is, and who is not heard", () =>
   ])
 })
 
-it("says so where nobody speaks for a port, and what Shadow would make of it", () => {
+it("reports a port without a policy, and its mode with shadow policies", () => {
   const shadow = document("PeerAuthentication", "later", { mtls: { mode: "STRICT" }, enforcement: "Shadow" })
   expect(first()?.ports[0]).toMatchObject({ mode: "PERMISSIVE", why: "no policy says anything, so the default holds" })
   expect(first({ documents: [shadow] })?.ports[0]).toMatchObject({ mode: "PERMISSIVE", shadow: "STRICT" })

@@ -65,7 +65,7 @@ describe("signing for a workload", () => {
     ["who asks for too long a life", {}, REQUEST, 25 * 3600, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
     ["who asks for too short a life", {}, REQUEST, 1, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
     ["who sends no request", {}, Buffer.alloc(3), 0, { outcome: "bad-request", code: "INVALID_ARGUMENT" }],
-  ])("refuses a caller %s", async (_, caller, request, ttl, refusal) => {
+  ])("rejects a caller %s", async (_, caller, request, ttl, refusal) => {
     const stage = new Stage()
     const identities = "cluster.local/ns/foo/sa/gone"
     stage.configMap(NAMES.revocationsConfigMap, { identities, serials: "4f:0a" })
@@ -103,7 +103,7 @@ describe("signing for a workload", () => {
     await sign(authority)
   })
 
-  it("says so when the root has expired", async () => {
+  it("reports an expired root", async () => {
     const stage = new Stage()
     const authority = await stage.authority({ rootLifetimeMs: HOUR })
     stage.clock.setWall(stage.clock.now() + 2 * HOUR)

@@ -35,7 +35,7 @@ describe("the trust bundle", () => {
     expect(stage.cluster.writes).toHaveLength(31)
   })
 
-  it("is put right where somebody edits or deletes it, without touching what else is there", async () => {
+  it("is restored after an edit or deletion, without touching other keys", async () => {
     const stage = new Stage()
     stage.namespace("foo")
     const authority = await started(stage)
@@ -115,7 +115,7 @@ describe("the trust bundle", () => {
     expect(before.get(`configmaps/foo/${NAME}`)?.data).toEqual({ "root-cert.pem": authority.current.bundle })
   })
 
-  it("reaches the other namespaces when one refuses it, which is tried again", async () => {
+  it("reaches the other namespaces when one rejects it, which is tried again", async () => {
     const stage = new Stage()
     for (const name of ["a", "b", "c"]) stage.namespace(name)
     let refusing = true

@@ -8,7 +8,7 @@ import { HOUR, NAMES, Stage } from "./testing/authority-stage.js"
 const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "httpbin", proof: "token" }
 const REQUEST = makeSigningRequest().request
 
-describe("a root that ended while nobody ran", () => {
+describe("a root that expired while no replica ran", () => {
   const { replaceEnded, signingRoot } = NAMES.annotations
 
   async function endedMesh() {
@@ -39,7 +39,7 @@ describe("a root that ended while nobody ran", () => {
     await expect(started).rejects.toThrow("stopped while waiting")
   })
 
-  it("is replaced by a new one on a person's word, by whoever runs, once", async () => {
+  it("is replaced once, when an operator asks for it", async () => {
     const { stage, before, waiting, started, annotate, fingerprint } = await endedMesh()
     const other = stage.authority()
     annotate(fingerprint)

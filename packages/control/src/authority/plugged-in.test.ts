@@ -50,7 +50,7 @@ describe("the files of a plugged-in authority", () => {
     ["the chain is damaged", own(INTERMEDIATE, "-----BEGIN"), "`cert-chain.pem` cannot be used"],
     ["the key is another's", { ...own(A), "ca-key.pem": B.privateKey }, "is not that of the first certificate"],
     ["the chain leads to another root", { ...own(INTERMEDIATE), "root-cert.pem": B.root }, "does not lead to the root"],
-  ])("are refused where %s", (_, record, message) => {
+  ])("are rejected where %s", (_, record, message) => {
     expect(readPluggedIn(files(record), NOW)).toEqual({ ok: false, message: expect.stringContaining(message) })
   })
 })

@@ -35,7 +35,7 @@ describe("revocations", () => {
     ])
   })
 
-  it("are told to be unreadable whenever they are read, also where the trust stays as it is", async () => {
+  it("are reported as unreadable on every read, also if the trust stays", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
     let read = 0

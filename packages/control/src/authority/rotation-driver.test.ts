@@ -104,7 +104,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("sign")
   })
 
-  it("waits for a replica that is not heard, whose proxies nobody can count", async () => {
+  it("waits for a silent replica, whose proxies cannot be counted", async () => {
     const { stage, authority } = await demanded()
     stage.ledger.complete = false
     everyone(stage, authority)
@@ -259,7 +259,7 @@ describe("a rotation of the root", () => {
     expect(deaf.current.signer).not.toBe(old)
   })
 
-  it("hands out certificates of whoever signs, with a bundle that knows them", async () => {
+  it("issues certificates of the signing root, with a bundle that contains it", async () => {
     const { authority } = await signing()
     const caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "a", proof: "token" } as const
     const signed = await authority.sign(caller, makeSigningRequest().request, 0)

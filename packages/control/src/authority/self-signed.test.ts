@@ -99,7 +99,7 @@ describe("keys that we made", () => {
     expect(keys.current.phase).toBe("distribute")
   })
 
-  it("come back when somebody deletes the Secret", async () => {
+  it("are restored when the Secret is deleted", async () => {
     const stage = new Stage()
     const { keys } = await replica(stage)
     const before = keys.current.bundle
@@ -109,7 +109,7 @@ describe("keys that we made", () => {
     expect(again.keys.current.bundle).toBe(before)
   })
 
-  it("are restored by who leads and nobody else", async () => {
+  it("are restored only by the leader", async () => {
     const stage = new Stage()
     await replica(stage)
     stage.leading = false

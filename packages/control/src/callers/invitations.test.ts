@@ -32,7 +32,7 @@ function cluster(now = () => 0) {
   return { stored, invitations: () => new Invitations(client, meshNames(), now) }
 }
 
-it("lets one in, and nobody after, whichever replica is asked", async () => {
+it("admits one client only, whichever replica is asked", async () => {
   const { invitations } = cluster()
   const replicas = [invitations(), invitations(), invitations()]
   const outcomes = await Promise.all(replicas.map(replica => replica.take(caller())))
@@ -45,13 +45,13 @@ it("is good for a workload that it names", async () => {
   expect((await invitations().take(caller({ pod: undefined } as never)))?.message).toContain("names no workload")
 })
 
-it("leaves everybody else alone", async () => {
+it("leaves all other callers alone", async () => {
   const { invitations, stored } = cluster()
   const { invitation: _, ...usual } = caller()
   expect([await invitations().take(usual), stored.size]).toEqual([undefined, 0])
 })
 
-it("forgets what nobody could use any more", async () => {
+it("forgets invitations that cannot be used any more", async () => {
   let now = 0
   const { invitations, stored } = cluster(() => now)
   await invitations().take(caller())
@@ -60,7 +60,7 @@ it("forgets what nobody could use any more", async () => {
   await expect.poll(() => [...stored.keys()]).toEqual([`merlon-invitation-${invitationDigest("another")}`])
 })
 
-it("has an audience of its own, and keeps nothing that could be used", () => {
+it("has its own audience, and stores nothing that could be used", () => {
   expect(invitationAudience(meshNames())).toBe("merlon-ca-invitation")
   expect(invitationDigest("secret")).toMatch(/^[0-9a-f]{40}$/)
 })

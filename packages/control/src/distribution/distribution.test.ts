@@ -126,14 +126,14 @@ it("shows a view that goes before it was first sent, not an empty one", () => {
   expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(view)
 })
 
-it("ends the stream of whoever watches what he may not", () => {
+it("ends the stream of a caller without permission", () => {
   const { distribution, proxies } = setUp()
   const subscriber = distribution.open(caller({ pod: "b" }), node(), () => {}) as Subscriber
   expect(() => subscriber.watch(PROXY_RESOURCE, "*")).toThrow("may not")
   expect(proxies.proxies.size).toBe(0)
 })
 
-it("lets nobody stay whose token or certificate is of a pod that is gone", () => {
+it("ends the stream of a caller whose Pod is gone", () => {
   const { distribution, registry } = setUp()
   expect(distribution.refuse(caller())).toBeUndefined()
   expect(distribution.refuse(certified())).toBeUndefined()

@@ -59,7 +59,7 @@ it("makes a declared Pod running and ready at the address of its stream", async 
   })
 })
 
-it("shows a Pod that waits at its gate as placed once its proxy enforces", async () => {
+it("shows a gated Pod as scheduled once its proxy enforces", async () => {
   const gated = { type: "PodScheduled", status: "False", reason: "SchedulingGated" }
   const { presence, status, ready } = setUp(declared({ conditions: [gated] }))
   presence.enforcing(KEY, node())
@@ -272,7 +272,7 @@ it("writes one word at a time, and the last one in the end", async () => {
   expect(ready()).toBe("True")
 })
 
-it("is not ready while its application is not, whoever said that it is, and ready once it is", async () => {
+it("is ready only while its application is, whichever replica reports it", async () => {
   const api = new HandClient()
   const first = setUp(declared(), "r1", api)
   const end = first.presence.enforcing(KEY, node())

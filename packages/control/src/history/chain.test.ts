@@ -118,7 +118,7 @@ describe("a namespace's history", () => {
     expect(Object.values(writeHistory(history)).join("").length).toBeLessThanOrEqual(bounds.bytes)
   })
 
-  it("is read as it was written, and not at all where somebody else wrote it", () => {
+  it("is read as written, and not at all if another client wrote it", () => {
     const history = withChanges(EMPTY_HISTORY, all, { entries: 8, bytes: 1e6 })
     expect(readHistory(writeHistory(history))).toEqual(history)
     for (const data of [

@@ -99,7 +99,7 @@ describe("the recorder", () => {
     expect(client.writes).toEqual([])
   })
 
-  it("names nobody for a change that was stored long after it was admitted", async () => {
+  it("names no user for a change that was stored long after it was admitted", async () => {
     const recorder = recorderOf()
     recorder.admitted(question(policy("/a")))
     await clock.advance(31_000)
@@ -108,7 +108,7 @@ describe("the recorder", () => {
     expect(client.writes).toEqual([])
   })
 
-  it("names nobody where two users asked for the same change", async () => {
+  it("names no user if two users asked for the same change", async () => {
     const recorder = recorderOf()
     recorder.admitted(question(policy("/a"), { user: "jane" }))
     recorder.admitted(question(policy("/a"), { user: "kim" }))
@@ -131,7 +131,7 @@ describe("the recorder", () => {
     })
   })
 
-  it("tries again where the API does not take an entry, and says so", async () => {
+  it("retries an entry that the API does not take, and reports it", async () => {
     const recorder = recorderOf()
     let fail = true
     client.beforeWrite = () => {

@@ -29,7 +29,7 @@ describe("what is installed", () => {
     }
   })
 
-  it("runs as nobody in particular, with nothing it could write and no privilege", () => {
+  it("runs as an unprivileged user with a read-only file system", () => {
     const text = JSON.stringify(
       installedObjects(defaultValues(version)).find(({ object }) => object.kind === "Deployment"),
     )

@@ -67,7 +67,7 @@ describe("the control plane's own account", () => {
     expect(own.server).toBe("https://api")
   })
 
-  it("renews its token at half its life, once for all who ask, and after a refusal", async () => {
+  it("renews its token at half its lifetime, once for all callers, and after a rejection", async () => {
     const { admin, own, time } = await bootstrap()
     await Promise.all([own.credentials(), own.credentials()])
     await time.advance(1_799_000)

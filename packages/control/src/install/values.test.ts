@@ -25,7 +25,7 @@ describe("the values of an installation", () => {
     ["an image without a version", { image: "registry:5000/merlon" }, "the value `image` must match"],
     ["a scalar for a mapping", { dashboards: true }, "the value `dashboards` must be a mapping"],
     ["no mapping at all", [1], "values must be a mapping"],
-  ])("refuse %s", (_, given, message) => {
+  ])("reject %s", (_, given, message) => {
     expect(() => read(given)).toThrow(message)
   })
 
@@ -54,7 +54,7 @@ describe("the values of an installation", () => {
     expect(() => assignments(text, parse)).toThrow("must have the form PATH=VALUE")
   })
 
-  it("refuse an assignment without a value", () => {
+  it("reject an assignment without a value", () => {
     expect(() => assignment("replicas", parse)).toThrow("`replicas` must have the form PATH=VALUE")
   })
 

@@ -113,7 +113,7 @@ it("is silent without the lease", async () => {
   s.status.stop()
 })
 
-it("asks again where others went first, and says so where it cannot be decided", async () => {
+it("asks again after others, and reports an undecided result", async () => {
   const s = stage()
   s.registry.setPod(podOf("foo/a"))
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))

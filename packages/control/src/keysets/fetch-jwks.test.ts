@@ -125,7 +125,7 @@ describe("a server that misbehaves costs little and is named", () => {
   })
 })
 
-it("lets go at once when nobody needs the keys any more", async () => {
+it("stops at once when the keys are not needed any more", async () => {
   const controller = new AbortController()
   const issuer = await issuerThat(() => controller.abort(new Error("no longer needed")))
   const source = { issuer: undefined, jwksUri: issuer.url, timeoutMs: 60_000 }
@@ -178,7 +178,7 @@ describe("URLs that are not asked", () => {
     expect(await errorOf(get(url))).toBe(expected)
   })
 
-  it("nor private ones, where the mesh says so", async () => {
+  it("nor private ones, if the mesh forbids them", async () => {
     const issuer = await issuerThat(json(jwks("a")))
     expect(await errorOf(get(issuer.url, { allowLoopback: false }))).toContain("a loopback address")
     expect(issuer.asked).toEqual([])
@@ -208,7 +208,7 @@ describe("names", () => {
       ["::ffff:169.254.1.1", "0.0.0.0"],
       "`idp.test` is ::ffff:169.254.1.1, a link-local address, which is never asked for keys",
     ],
-  ])("that lead to %j are not asked", async (addresses, expected) => {
+  ])("that point to %j are not followed", async (addresses, expected) => {
     const { lookup } = resolvingTo(addresses)
     expect(await errorOf(get("http://idp.test/keys", { lookup }))).toBe(`http://idp.test/keys: ${expected}`)
   })

@@ -31,7 +31,7 @@ it("keeps half of the places from those that failed last time", () => {
   expect(started).toEqual(["s1", "s2", "a", "b", "s3"])
 })
 
-it("forgets whoever stops waiting, and counts nobody twice", () => {
+it("forgets a caller that stops waiting, and counts none twice", () => {
   const { started, take } = rig(1)
   const a = take("a")
   const b = take("b")

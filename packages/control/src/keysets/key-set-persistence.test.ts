@@ -103,7 +103,7 @@ it("keeps what is needed while the issuer has not answered", async () => {
   expect(stored()).toHaveLength(1)
 })
 
-it("tries again where the cluster refuses", async () => {
+it("retries if the cluster rejects the write", async () => {
   const { client, clock, hold, stored, warnings } = rig()
   await settle()
   client.beforeWrite = () => {

@@ -6,7 +6,7 @@ import { shareKeySets } from "./key-set-shares.js"
 const many = (word: string, count: number) => Array.from({ length: count }, (_, index) => `${word}-${index}`)
 const limits = { total: 10, perNamespace: 4, rootNamespace: "root" }
 
-it("keeps nobody out by naming many: one namespace's thousand dead issuers leave another's in", () => {
+it("keeps room for others beside a namespace with a thousand dead issuers", () => {
   const wanted = new Map([
     ["evil", many("dead", 1_000)],
     ["app", ["live"]],

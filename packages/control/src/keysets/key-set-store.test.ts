@@ -143,7 +143,7 @@ describe("failures", () => {
 })
 
 describe("isolation", () => {
-  it("lets one hanging issuer delay nobody", async () => {
+  it("one hanging issuer delays no other", async () => {
     const { changes, store, next } = rig()
     store.need(inFoo([rule("hangs"), rule("b"), rule("c")]))
     const hanging = next()
@@ -161,7 +161,7 @@ describe("isolation", () => {
     expect(pending.map(({ source }) => source.issuer)).toEqual(["b", "c"])
   })
 
-  it("bounds the key sets, and says so of those beyond", () => {
+  it("limits the key sets, and reports those beyond the limit", () => {
     const { pending, store } = rig({ limits: { total: 1 } })
     store.need(inFoo([rule("a"), rule("b")]))
     expect(pending).toHaveLength(1)
@@ -241,7 +241,7 @@ describe("reports of an unknown key", () => {
     expect(pending).toHaveLength(0)
   })
 
-  it("of what nobody needs are nothing", () => {
+  it("that are not needed are undefined", () => {
     const { pending, store } = rig()
     store.reportUnknownKey("nonsense")
     expect(pending).toEqual([])
@@ -262,7 +262,7 @@ describe("keys of an earlier life", () => {
     expect(changes).toEqual(["a keys", "a state"])
   })
 
-  it("are adopted where they are read before anybody needs them", async () => {
+  it("are adopted if they are read before they are needed", async () => {
     const kept = goodKeys(jwks("k"), 1_000)
     const { store } = rig({ persisted: Promise.resolve(new Map(kept === undefined ? [] : [[idOf("a"), kept]])) })
     await store.loaded
@@ -326,7 +326,7 @@ it("follows a real issuer through failure, recovery and rotation", async () => {
   }
 })
 
-it("fetches another namespace's keys beside a thousand issuers of one that answer nobody", async () => {
+it("fetches another namespace's keys beside a thousand issuers of one that do not respond", async () => {
   const { store, pending } = rig({ limits: { total: 20, perNamespace: 5 }, maxConcurrentFetches: 1_000 })
   const dead = Array.from({ length: 1_000 }, (_, index) => ({ rule: rule(`dead-${index}`), namespace: "evil" }))
   store.need([...dead, { rule: rule("live"), namespace: "app" }])

@@ -65,7 +65,7 @@ describe("requests", () => {
     ])
   })
 
-  it("refuses a name that leads to another path", async () => {
+  it("rejects a name that would change the path", async () => {
     const { api, client } = await speakingTo((_, response) => reply(response, 200, pod("x")))
     for (const name of ["../secrets/a?b", "..", ".", ""]) {
       await expect(client.delete(PODS, name, "foo")).rejects.toMatchObject({ code: 400, reason: "BadRequest" })
@@ -215,7 +215,7 @@ describe("lists", () => {
     [{ items: {}, metadata: { resourceVersion: "1" } }],
     [{ items: [] }],
     [{ items: [null], metadata: { resourceVersion: "1" } }],
-  ])("refuses %j", async body => {
+  ])("rejects %j", async body => {
     const { client } = await speakingTo((_, response) => reply(response, 200, body))
     await expect(client.list(PODS)).rejects.toMatchObject({ reason: "api-bad-response" })
   })

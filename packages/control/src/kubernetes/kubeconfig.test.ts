@@ -83,7 +83,7 @@ describe("choosing a connection", () => {
       }),
       /`x` speaks `client.authentication.k8s.io\/v1alpha1`/,
     ],
-  ])("refuses %s", (_, choice, message) => {
+  ])("rejects %s", (_, choice, message) => {
     expect(() => connectionFrom(choice())).toThrow(message)
   })
 
@@ -148,7 +148,7 @@ describe("credentials", () => {
     })
   })
 
-  it("are read again after a minute or a refusal, and kept where the file is gone", async () => {
+  it("are read again after a minute or a rejection, and kept if the file is gone", async () => {
     const token = file("one")
     const time = new VirtualTime()
     const found = connectionFrom({ kubeconfig: file(config({}, { tokenFile: token })), env: {}, time })
@@ -187,7 +187,7 @@ describe("a credential program", () => {
     `cat <<'END'\n${JSON.stringify({ apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status })}\nEND`
   const count = () => readFileSync(runs, "utf8").trim().split("\n").length
 
-  it("runs once for all who ask, until its answer ends or is refused", async () => {
+  it("runs once for all callers, until its result expires or is rejected", async () => {
     const { found, time } = withProgram(credential({ token: "t", expirationTimestamp: "2026-01-01T01:00:00Z" }))
     expect(await Promise.all([found.credentials(), found.credentials()])).toEqual([{ token: "t" }, { token: "t" }])
     await time.advance(3_580_000)
@@ -198,7 +198,7 @@ describe("a credential program", () => {
     expect(count()).toBe(2)
   })
 
-  it("is asked again after a refusal", async () => {
+  it("is run again after a rejection", async () => {
     const { found } = withProgram(credential({ token: "t" }))
     await found.credentials()
     await found.credentials()
@@ -227,7 +227,7 @@ describe("a credential program", () => {
     ["gives nothing", credential({}), /neither a token nor a certificate/],
     ["answers in another version", 'echo \'{"apiVersion":"v0"}\'', /answered in `v0`/],
     ["never stops writing", "yes", /wrote more than/],
-  ])("that %s is named with its fault", async (_, script, message) => {
+  ])("that %s is named with its error", async (_, script, message) => {
     await expect(withProgram(script).found.credentials()).rejects.toThrow(message)
   })
 
@@ -285,7 +285,7 @@ describe("TLS", () => {
     expect(await ask({ "insecure-skip-tls-verify": true })).toBe("false")
   })
 
-  it("refuses another authority and another name", async () => {
+  it("rejects another authority and another name", async () => {
     await expect(ask({ "tls-server-name": "api.internal" })).rejects.toThrow(/check `certificate-authority`/)
     await expect(ask({ "certificate-authority": rootFile, "tls-server-name": "other" })).rejects.toThrow(
       /altnames|ALTNAME/,

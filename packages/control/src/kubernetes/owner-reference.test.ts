@@ -19,7 +19,7 @@ function roles(uid: string | undefined | Error): Pick<KubernetesClient, "get"> {
 it.each([
   ["there is none", undefined],
   ["it may not be read", new Error("forbidden")],
-])("nobody owns anything where %s", async (_, uid) => {
+])("there is no owner if %s", async (_, uid) => {
   expect(ownedBy(await roleAsOwner(roles(uid), "merlond"))).toEqual({})
 })
 

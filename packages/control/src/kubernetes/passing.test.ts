@@ -16,7 +16,7 @@ afterEach(() => {
   server.close()
 })
 
-it("outlives whoever lets go of an answer before its end", async () => {
+it("survives a client that leaves before the end of a response", async () => {
   const { port } = server.address() as AddressInfo // it listens on a port
   const at = `http://127.0.0.1:${port}`
   const api = passingApi(

@@ -95,7 +95,7 @@ it("asks once where a person waits for a server that is away or not ready, unles
   expect(asked).toBe(1)
 })
 
-describe("a failure is told", () => {
+describe("reports a failure", () => {
   const status = (fields: object): string => JSON.stringify({ kind: "Status", message: "m", ...fields })
   it.each([
     [
@@ -133,7 +133,7 @@ describe("a failure is told", () => {
     await expect(api.request(get)).rejects.toMatchObject(expected)
   })
 
-  it("where nobody answers, with the address", async () => {
+  it("if there is no server, with the address", async () => {
     const { api } = await serving(request => request.socket.destroy())
     const failure = await api.request(get).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ApiError)

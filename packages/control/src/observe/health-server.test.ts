@@ -86,7 +86,7 @@ it("answers a failure to count with 500 and counts again", async () => {
 })
 
 describe("proxies", () => {
-  it("are told in pages", async () => {
+  it("are returned in pages", async () => {
     expect(JSON.parse((await ask("/debug/proxies?limit=2")).body)).toEqual({
       proxies: [{ key: "foo/a" }, { key: "foo/b" }],
       after: "foo/b",

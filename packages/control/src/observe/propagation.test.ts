@@ -116,7 +116,7 @@ it("knows who is late, and by how much", async () => {
   expect(propagation.overdue).toBe(0)
 })
 
-it("remembers a bounded number of changes that nobody acknowledges", () => {
+it("remembers a limited number of unacknowledged changes", () => {
   const { spans, change, has } = rig()
   has("0", "foo/a")
   for (let version = 1; version <= 1_000; version++) change(String(version), "foo/a")

@@ -67,7 +67,7 @@ const ownedBy = (apiVersion: string, kind: string, name: string) => ({
   ownerReferences: [{ apiVersion, kind, name, uid: `uid-${name}` }],
 })
 
-describe("a policy that somebody deletes", () => {
+describe("a policy that a user deletes", () => {
   it("has no effect from then on", async () => {
     store()
     await s.remove()
@@ -105,7 +105,7 @@ describe("a policy that somebody deletes", () => {
     expect(s.enforces("foo/a")).toBe(true)
   })
 
-  it("is asked about no further where nobody is selected", async () => {
+  it("is not looked up if it selects no workload", async () => {
     s.registry.deletePod("foo", "a")
     s.registry.deletePod("foo", "b")
     store()
@@ -133,7 +133,7 @@ describe("a policy that goes with its namespace", () => {
     expect(s.policies.items.size).toBe(0)
   })
 
-  it("selects nobody who comes later, as in a new namespace of that name", async () => {
+  it("selects no later workload, as in a new namespace of that name", async () => {
     store()
     s.api.set("Namespace", "foo", GOING)
     await s.remove()
@@ -200,7 +200,7 @@ describe("a policy that goes with its owner", () => {
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
   })
 
-  describe("that nobody here may ask for", () => {
+  describe("that may not be read here", () => {
     const through = ownedBy("apps/v1", "ReplicaSet", "web-6f7")
 
     beforeEach(() => {

@@ -53,7 +53,7 @@ beforeEach(() => {
 })
 
 describe("a Service that a policy names", () => {
-  it("is gone when somebody deletes it, and the policy reaches nobody", async () => {
+  it("is gone when a user deletes it, and the policy selects no workload", async () => {
     s.deletedServices.deleted("foo", "web")
     expect([await s.enforces(), s.isKnown()]).toEqual([false, false])
   })
@@ -66,7 +66,7 @@ describe("a Service that a policy names", () => {
     expect(s.isKnown()).toBe(false)
   })
 
-  it("stays while nobody can say why it went", async () => {
+  it("stays while the reason for its deletion is unknown", async () => {
     s.api.away = true
     s.deletedServices.deleted("foo", "web")
     expect(await s.enforces()).toBe(true)
@@ -84,7 +84,7 @@ describe("a Service that a policy names", () => {
   })
 })
 
-it("asks nobody about a Service that no policy names, or that nobody stands behind", async () => {
+it("looks up no Service that no policy names, or that has no workloads", async () => {
   s.registry.setService(serviceOf("foo/other", web, []))
   s.deletedServices.deleted("foo", "other")
   s.registry.deletePod("foo", "a")

@@ -16,7 +16,7 @@ function knowing(...documents: readonly PolicyDocument[]): Answering {
 describe("a change", () => {
   const review = (after: PolicyDocument, changed = true) => ({ ask: "review", after, changed }) as const
 
-  it("is refused that breaks a statement, with the request and the rule that lets it through", () => {
+  it("is rejected if it breaks an invariant, with the request and the rule that allows it", () => {
     expect(knowing(OPS, INVARIANT).answer(review(OPEN), never)).toMatchObject({
       refusals: [
         expect.stringMatching(
@@ -26,7 +26,7 @@ describe("a change", () => {
     })
   })
 
-  it("is warned of where the statement is in shadow, and what it newly allows is told", () => {
+  it("is warned about if the invariant is in shadow mode, with what it newly allows", () => {
     expect(knowing(OPS, SHADOW).answer(review(OPEN), never)).toEqual({
       refusals: [],
       warnings: [expect.stringContaining("is broken"), expect.stringContaining("this newly allows /admin/*")],
@@ -37,7 +37,7 @@ describe("a change", () => {
     expect(knowing(OPS, OPEN, INVARIANT).answer(review(OPEN, false), never)).toEqual({ refusals: [], warnings: [] })
   })
 
-  it("is refused where the time was up, and only warned of without a statement that must hold", () => {
+  it("is rejected on a timeout, and only warned about without an enforced invariant", () => {
     expect(knowing(OPS, INVARIANT).answer(review(OPEN), always)).toMatchObject({
       refusals: [expect.stringContaining("is not decided")],
     })
@@ -60,7 +60,7 @@ describe("a change", () => {
     })
   })
 
-  it("is compared with what else is there, and only what concerns it is told", () => {
+  it("is compared with the other policies, and reports only its own effect", () => {
     const nobody = { selector: { matchLabels: { app: "nobody" } }, rules: [{}] }
     const other = document("AuthorizationPolicy", "other", nobody)
     const answering = knowing(other)

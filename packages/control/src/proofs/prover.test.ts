@@ -72,7 +72,7 @@ it("ends a question in time to say what was found, and waits no longer than the 
   expect(s.outcomes).toEqual(["not_decided"])
 })
 
-it("ends a thread that does not let go, and goes on with another that is told everything", async () => {
+it("ends a stuck thread, and continues with a new one that has the full state", async () => {
   const s = await stage()
   const first = s.thread()
   void s.prover.review(review("evil"))
@@ -98,7 +98,7 @@ it("starts no thread again and again that cannot start", async () => {
   expect(s.threads).toHaveLength(2)
 })
 
-it("lets whoever takes long give way to another namespace after its turn, not to its own", async () => {
+it("interrupts a slow question for another namespace, not for its own", async () => {
   const s = await stage()
   void s.prover.review(review("evil"))
   void s.prover.review(review("evil"))
@@ -181,7 +181,7 @@ it("works with a thread", async () => {
   await prover.stop()
 })
 
-it("gives the root namespace a budget of its own, which no other namespace shortens", async () => {
+it("gives the root namespace its own budget, which no other namespace shortens", async () => {
   const s = await stage()
   const root = s.prover.review(review(MESH.names.rootNamespace))
   const tenant = s.prover.review(review("foo"))

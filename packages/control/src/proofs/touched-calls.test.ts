@@ -57,7 +57,7 @@ describe("recorded calls that a change touches", () => {
     expect(touchedCalls([tcp], [web], change(own))).toMatchObject({ calls: 1, shapes: [{ method: "TCP" }] })
   })
 
-  it("are told as they are known: of a token its issuer counts", () => {
+  it("are reported as they are known: only the issuer of a token counts", () => {
     const issuer = "https://issuer.example"
     const jwtRules = [{ issuer, jwksUri: `${issuer}/keys` }]
     const tokens = document("RequestAuthentication", "t", { jwtRules })

@@ -284,7 +284,7 @@ describe("the protocol of a port", () => {
     expect(protocolOf([{ ...PORT, name: "grpc" }], serviceOf("foo/web", web, [{ port: 8080 }]))).toBe("http h2c")
   })
 
-  it("is told by the most explicit Service, then by the oldest", () => {
+  it("comes from the most explicit Service, then from the oldest", () => {
     const at = (creationTimestamp: string) => ({ creationTimestamp })
     const named = serviceOf("foo/a", web, [{ port: 8080, name: "http" }], at("2026-01-01T00:00:00Z"))
     const later = serviceOf("foo/b", web, [{ port: 8080, appProtocol: "grpc" }], at("2026-01-03T00:00:00Z"))
@@ -302,7 +302,7 @@ describe("the protocol of a port", () => {
 })
 
 describe("a Service", () => {
-  it("gives the ports it leads to its names in every spelling", () => {
+  it("gives its target ports its names in every spelling", () => {
     const { registry } = setUp()
     registry.setPod(
       podOf("foo/a", { labels: { app: "web" }, ports: [{ containerPort: 80, name: "main" }, { containerPort: 81 }] }),
@@ -313,14 +313,14 @@ describe("a Service", () => {
     expect(ports?.[1]?.serviceNames).toEqual([])
   })
 
-  it("that points at xserver's port leads to the application's", () => {
+  it("that points at xserver's port maps to the application's", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" }, ports: [PORT, { containerPort: 9090 }] }))
     registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80, targetPort: 15_081, name: "http" }]))
     expect(registry.workloads.get("foo/a")?.ports.map(({ protocol }) => protocol)).toEqual(["auto", "http"])
   })
 
-  it("without a selector has nobody behind it", () => {
+  it("without a selector has no workloads", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a"))
     for (const selector of [undefined, {}]) {
@@ -330,7 +330,7 @@ describe("a Service", () => {
     }
   })
 
-  it("that is only another name has nobody behind it", () => {
+  it("that is only another name has no workloads", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
     const service = serviceOf("foo/web", { app: "web" }, [{ port: 80 }])

@@ -66,7 +66,7 @@ test.each<[string, Sketch, string]>([
   expect(registry.workloads.get("foo/a")?.udp).toBe(expected)
 })
 
-it("announces a Pod that was replaced by one that refuses UDP", () => {
+it("announces a Pod that was replaced by one that rejects UDP", () => {
   const registry = new Registry({ names })
   registry.setPod(podOf("foo/a", { spec: init(["capture", "--map", ""]) }))
   const changed: string[] = []

@@ -85,7 +85,7 @@ it("tells when one comes, moves or goes, and not when it only renews", () => {
   expect(seen).toEqual(["10.0.0.2", "10.0.0.3", ""])
 })
 
-it("gives up Leases that nobody renews for half a minute, by its own clock, and never its own", () => {
+it("gives up Leases that are not renewed for half a minute, by its own clock, and never its own", () => {
   const { known, put, pass } = stage(lease("me", "10.0.0.1:1"), lease("b", "10.0.0.2:1"), lease("c", "10.0.0.3:1"))
   pass(20_000)
   put("merlon-system/merlon-replica-c", lease("c", "10.0.0.3:1"))
@@ -96,7 +96,7 @@ it("gives up Leases that nobody renews for half a minute, by its own clock, and 
   expect(known.others.map(({ name }) => name)).toEqual(["b", "c"])
 })
 
-it("gives up at once whoever can be known to run no more", () => {
+it("gives up at once a replica that is known to have stopped", () => {
   const { known } = stage(lease("b", "10.0.0.2:1", "over-1"))
   expect(known.abandoned).toEqual(["merlon-replica-b"])
 })

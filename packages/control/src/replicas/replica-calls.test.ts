@@ -82,7 +82,7 @@ describe("who asks must be a control plane of this mesh", () => {
   it.each([
     ["another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), /403.*no control plane/],
     ["a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), /403.*a workload's/],
-  ] as const)("%s is refused", async (_, credentials, told) => {
+  ] as const)("%s is rejected", async (_, credentials, told) => {
     const asked = vi.fn(async () => ({}))
     const replica = await serve({ answer: asked })
     await expect(caller({ credentials: () => credentials }).ask(replica, "/v1/x", query)).rejects.toThrow(told)
@@ -94,7 +94,7 @@ describe("who asks must be a control plane of this mesh", () => {
     await expect(caller({ credentials: () => strange }).ask(await serve(), "/v1/x", query)).rejects.toThrow()
   })
 
-  it("who is revoked is refused at the next question", async () => {
+  it("a revoked replica is rejected at the next question", async () => {
     const mine = root.credentials()
     let trust = mine.trust
     const replica = await serve({ credentials: () => ({ ...mine, trust }) })

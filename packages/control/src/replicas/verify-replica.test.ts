@@ -33,7 +33,7 @@ it("knows a control plane of this mesh by its identity and its name", () => {
   expect(verifyReplica(made().raw, identity, NOBODY, NOW)).toBeUndefined()
 })
 
-describe("believes nobody", () => {
+describe("trusts no other certificate", () => {
   it.each([
     ["of another trust domain", { uri: "spiffe://other/ns/merlon-system/sa/merlond" }, "no control plane of this mesh"],
     ["of another account", { uri: "spiffe://cluster.local/ns/merlon-system/sa/web" }, "no control plane of this mesh"],

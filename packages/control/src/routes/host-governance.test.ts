@@ -56,12 +56,12 @@ function world(...documents: readonly MeshService[]) {
 describe("a tenant's MeshService for another namespace's host", () => {
   const redirect = ofEvil({ hosts: ["web.app"], routes: to({ host: "sink" }) })
 
-  it("leads nobody else's calls away, however old it is", () => {
+  it("redirects no other namespace's calls, however old it is", () => {
     const { hostsSeenBy } = world(redirect)
     for (const caller of ["app", "shop", ROOT]) expect(hostsSeenBy(caller)).toEqual([WEB])
   })
 
-  it("leads its own callers, as long as nobody speaks who governs the host", () => {
+  it("routes its own callers, unless a policy governs the host", () => {
     const { hostsSeenBy, meshServices } = world(redirect)
     expect(hostsSeenBy("evil")).toEqual([SINK])
     meshServices.set(meshService("web", { hosts: ["web"] }, { created: "2026-01-01T00:00:00Z" }))
@@ -84,7 +84,7 @@ describe("a tenant's MeshService for another namespace's host", () => {
     for (const caller of ["app", "shop", ROOT]) expect(modesSeenBy(caller)).toEqual([undefined])
   })
 
-  it("takes it off its own callers' alone, and not against the word of whoever governs the host", () => {
+  it("removes it only from its own callers, and not against the governing policy", () => {
     const { modesSeenBy, meshServices } = world(ofEvil({ hosts: ["web.app"], ...plain }))
     expect(modesSeenBy("evil")).toEqual(["DISABLE"])
     meshServices.set(meshService("web", { hosts: ["web"], ...mutual }))
@@ -103,7 +103,7 @@ describe("a tenant's MeshService for another namespace's host", () => {
     expect(modesSeenBy("shop")).toEqual([undefined])
   })
 
-  it("stands back behind one of the root namespace, and that behind one of the Service's own", () => {
+  it("yields to one of the root namespace, and that to one of the Service's own", () => {
     const root = meshService("m", { hosts: ["web.app"], ...mutual }, { namespace: ROOT })
     const { modesSeenBy, meshServices } = world(redirect, root)
     expect(modesSeenBy("evil")).toEqual(["DUBBO_MUTUAL"])

@@ -4,7 +4,7 @@ import { authorityOf, hostAliases, hostCandidates, parseAuthority } from "./host
 
 const FULL = "web.app.svc.cluster.local"
 
-describe("a host stands for", () => {
+describe("a host means", () => {
   it.each([
     ["web", [FULL]],
     ["WEB", [FULL]],

@@ -170,7 +170,7 @@ describe("addresses that demand mutual TLS", () => {
     expect(decodeOutboundPolicy(value ?? new Uint8Array()).mtls).toEqual([...expected].sort())
   })
 
-  it("are those of callers of its own namespace alone where a guest's MeshService demands it", () => {
+  it("apply only to callers of its own namespace if a guest's MeshService demands it", () => {
     const w = world()
     w.meshServices.set(meshService("m", { hosts: ["web.app"], ...MUTUAL }, { namespace: "guest" }))
     expect(w.policyOf("guest").mtls).toEqual([...WEB].sort())
@@ -226,7 +226,7 @@ describe("the mode", () => {
 describe("under REGISTRY_ONLY, destinations without routes", () => {
   const NAMES = ["10.96.0.3:80", "10.0.0.2:5432", "10.96.0.3:81", "192.0.2.1:80"]
 
-  it("are known if they are in the cluster, and lead to the address itself", () => {
+  it("are known if they are in the cluster, and route to the address itself", () => {
     const { resources } = world("REGISTRY_ONLY")
       .watch("caller", ...NAMES)
       .snapshot()

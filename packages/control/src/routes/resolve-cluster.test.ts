@@ -43,7 +43,7 @@ function clusterOf(
 }
 
 describe("a cluster of a Service", () => {
-  it("has the xserver's port of everybody behind it, sorted, and who may answer", () => {
+  it("lists the xserver ports of all endpoints, sorted, and the accepted identities", () => {
     expect(clusterOf(`outbound|80||${WEB}`)).toEqual({
       name: `outbound|80||${WEB}`,
       host: WEB,
@@ -139,12 +139,12 @@ describe("a cluster of a Service", () => {
     },
   )
 
-  it("exists without endpoints where a MeshService leads to a Service that is missing", () => {
+  it("exists without endpoints if a MeshService names a missing Service", () => {
     const documents = [meshService("m", { hosts: ["web"], routes: to({ host: "none" }) })]
     expect(clusterOf("outbound|80||none.app.svc.cluster.local", { documents })?.endpoints).toEqual([])
   })
 
-  it("is the address where a MeshService leads to one", () => {
+  it("is the address if a MeshService names one", () => {
     const documents = [meshService("m", { hosts: ["web"], routes: to({ host: "10.1.2.3" }) })]
     expect(clusterOf("outbound|80||10.1.2.3|app", { documents })?.endpoints).toEqual([
       { address: "10.1.2.3", port: 80, healthy: true, workload: "", mtlsMode: undefined },

@@ -71,7 +71,7 @@ it("counts who asks for the hosts of a MeshService, and who has taken them as th
   expect(clients.count("app", "split").clients).toBe(0)
 })
 
-it("counts nobody for other hosts and for what follows from routes", () => {
+it("counts no clients for other hosts and derived resources", () => {
   const { clients, watch } = world()
   watch("a", HOST_ROUTES, "shop.app:80")
   watch("b", CLUSTER, "outbound|80||web.app.svc.cluster.local")

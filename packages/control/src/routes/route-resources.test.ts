@@ -144,7 +144,7 @@ describe("a watch of names", () => {
   })
 })
 
-describe("a change wakes those who see it and nobody else", () => {
+describe("a change notifies only the watches that see it", () => {
   function everything() {
     const world = new World()
     world.meshServices.set(meshService("web", split(50, 50)))
@@ -231,7 +231,7 @@ describe("a change wakes those who see it and nobody else", () => {
     expect(world.pass()).toEqual([`RouteConfiguration ${WEB}:80`])
   })
 
-  it("a change that was undone in between wakes nobody", () => {
+  it("a change that was undone in between notifies no watch", () => {
     const world = everything()
     world.meshServices.set(meshService("web", split(90, 10)))
     world.meshServices.set(meshService("web", split(50, 50)))
@@ -240,7 +240,7 @@ describe("a change wakes those who see it and nobody else", () => {
 })
 
 describe("a snapshot", () => {
-  it("shows changes before anybody was woken for them", () => {
+  it("shows changes before any watch was notified", () => {
     const world = new World()
     const watch = world.watch(ENDPOINTS, [`outbound|80||${WEB}`])
     const before = watch.snapshot().resources.get(`outbound|80||${WEB}`)?.version
@@ -279,7 +279,7 @@ describe("a watch that was closed", () => {
 describe("a watch of everything", () => {
   const namesOf = (watch: ReturnType<World["watch"]>) => [...watch.snapshot().resources.keys()].sort()
 
-  it("has all hosts, and clusters that nobody routes to by default", () => {
+  it("has all hosts, and clusters without default routes", () => {
     const world = new World()
     world.meshServices.set(meshService("web", split(50, 50)))
     expect(namesOf(world.watch(LISTENER, "*"))).toEqual([`${SHOP}:80`, `${WEB}:80`])
@@ -330,7 +330,7 @@ describe("a watch of everything", () => {
 })
 
 describe("routes of one host in one piece", () => {
-  it("name every destination, its endpoints, what servers accept and whom to trust", () => {
+  it("name every destination, its endpoints, accepted modes and trusted identities", () => {
     const world = new World()
     world.meshServices.set(meshService("web", split(100, 0)))
     world.peerAuthentications.set(
@@ -397,7 +397,7 @@ describe("an address", () => {
     expect(routesTo(world, `${CLUSTER_IP}:80`)).toBeUndefined()
   })
 
-  it("of a proxied workload leads to its proxy, which must prove the identity of the workload", () => {
+  it("of a proxied workload points to its proxy, which must prove the workload's identity", () => {
     const spec = routesTo(new World(), `${POD}:8080`)
     expect(spec?.table).toMatchObject({ host: POD, port: 8080, routes: [{ match: [] }] })
     expect(spec?.clusters).toMatchObject([
@@ -422,7 +422,7 @@ describe("an address", () => {
     expect(routesTo(world, `${POD}:8080`)?.clusters[0]?.endpoints[0]?.workload).toBe("app/web-1")
   })
 
-  it("wakes its watchers when the workload leaves, its address is used again, or its mode changes", () => {
+  it("notifies its watchers when the workload leaves, or its address or mode changes", () => {
     const world = new World()
     world.watch(HOST_ROUTES, [`${POD}:8080`])
     world.directory.setWorkload("app/web-1", undefined)

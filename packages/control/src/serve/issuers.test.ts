@@ -32,6 +32,6 @@ it("tells each issuer whose keys are needed, and whether they could be had", () 
   ])
 })
 
-it("tells none as long as nobody has said what is needed", () => {
+it("returns none until the needed ones are known", () => {
   expect([...issuersOf({ needed: undefined, get: () => undefined })]).toEqual([])
 })

@@ -22,7 +22,7 @@ const inCluster = (...pods: readonly KubernetesObject[]): boolean =>
   })
 
 describe("a replica behind a Service that ends", () => {
-  it("is answered for by another that is ready, and by nobody else", () => {
+  it("is covered only by another ready replica", () => {
     expect(inCluster(pod("one"), pod("two"))).toBe(true)
     expect(inCluster(pod("one"))).toBe(false)
     expect(inCluster()).toBe(false)

@@ -35,7 +35,7 @@ describe("a policy that names a Service is in the views of", () => {
     expect(later.holders()).toEqual(["foo/a"])
   })
 
-  it("those the Service selects now, and says to whom it moved", () => {
+  it("those the Service selects now, and reports where it moved", () => {
     const { registry, policies, holders, views } = stage()
     const reselected: string[] = []
     views.onSelectionChange(keys => reselected.push(...keys))
@@ -52,7 +52,7 @@ describe("a policy that names a Service is in the views of", () => {
     expect(holders()).toEqual([])
   })
 
-  it("nobody once it is gone, and nobody behind a Service that selects by nothing", () => {
+  it("none once it is gone, and none behind a Service without a selector", () => {
     const { registry, policies, holders } = stage()
     registry.setService(serviceOf("foo/web", undefined, []))
     policies.set(AP, named)

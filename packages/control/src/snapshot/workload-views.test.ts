@@ -47,7 +47,7 @@ describe("a view", () => {
     ])
   })
 
-  it("holds the keys of rules that bring none of their own, once there are any", () => {
+  it("holds the keys of rules without inline keys, once there are any", () => {
     const { policies, registry, views, keySets, settle, namesOf } = viewsStage()
     const remote = { issuer: "https://a.example", jwksUri: "https://a.example/keys" }
     const inline = { issuer: "b", jwks: JSON.stringify({ keys: [] }) }

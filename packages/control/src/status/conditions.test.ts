@@ -345,7 +345,7 @@ describe("a condition", () => {
   const before = statusOf(inputs(allow))
   const later = { now: now + 3_600_000, previous: before }
 
-  it("keeps the time of its last turn while its status stays, and moves it when it turns", () => {
+  it("keeps its transition time while its status stays, and updates it when that changes", () => {
     const waiting = { ...NONE, proxies: 3, enforcing: 2, waiting: ["foo/a"] }
     const times = (of: ConditionInputs) =>
       statusOf(of).conditions?.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])
@@ -377,7 +377,7 @@ describe("a condition", () => {
   })
 })
 
-test("Ready does not depend on UDP ports, which have a condition of their own", () => {
+test("Ready does not depend on UDP ports, which have their own condition", () => {
   const udp = [{ key: "foo/dns", udpPorts: [53], udp: "passed" }] as const
   const of = inputs(peers, { reach: reach(3, { udp }) })
   expect(said("Ready", of)).toBe(said("Ready", inputs(peers)))

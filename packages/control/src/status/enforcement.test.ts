@@ -49,6 +49,6 @@ it("counts the same one by one as all at once", () => {
   )
 })
 
-it("is never complete without anybody", () => {
+it("is never complete without proxies", () => {
   expect(new EnforcementTally(expected, [], () => undefined).complete).toBe(false)
 })

@@ -91,7 +91,7 @@ it("holds a bounded number, whatever happens", async () => {
   expect(clock.pending).toBeLessThanOrEqual(1_000)
 })
 
-it("loses an event rather than anything else where the cluster refuses", async () => {
+it("drops an event if the cluster rejects it", async () => {
   const { client, recorder, warnings } = rig()
   client.beforeWrite = () => {
     throw new ApiError(403, "Forbidden", "no")

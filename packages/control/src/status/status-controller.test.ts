@@ -12,7 +12,7 @@ async function staged(options: ConstructorParameters<typeof Stage>[0] = {}) {
 }
 
 describe("a policy on its way", () => {
-  it("is said to be enforced once every proxy says so", async () => {
+  it("is reported as enforced once every proxy acknowledges it", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"), workload("foo/b"), workload("foo/c", {}, false))
     stage.connect("foo/a")
@@ -152,7 +152,7 @@ describe("only what a change can touch is looked at", () => {
     expect(stage.statusWrites).toBe(writes)
   })
 
-  it("writes again what somebody else wrote over", async () => {
+  it("restores a status that another client overwrote", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))
     stage.apply(allow())

@@ -33,7 +33,7 @@ it.each([
   "/apis/answers.merlon.dev",
   "/apis/answers.merlon.dev/v1alpha1",
   "/apis/answers.merlon.dev/v1alpha1/",
-])("tells everybody what there is: %s", async path => {
+])("serves discovery to every caller: %s", async path => {
   const answer = await ask(path)
   expect(answer.status).toBe(200)
   expect(await answer.json()).toMatchObject({ kind: expect.stringMatching(/^API/) })
@@ -45,7 +45,7 @@ interface Described {
   readonly components?: { readonly schemas: { readonly [name: string]: object } }
 }
 
-it("describes itself to everybody, in both versions, each kind with what is told of it", async () => {
+it("describes itself to every caller, in both versions, with every kind", async () => {
   const read = async (path: string) => (await (await ask(path)).json()) as Described
   const [entry] = Object.values((await read("/openapi/v3")).paths)
   const { paths, components } = await read(entry?.serverRelativeURL ?? "")
@@ -70,7 +70,7 @@ it.each([
   ["GET", "/openapi/v4"],
   ["POST", "/apis/answers.merlon.dev/v1alpha1/explanations"],
   ["POST", "/apis/answers.merlon.dev/v1alpha1"],
-])("answers nobody's question: %s %s", async (method, path) => {
+])("answers no anonymous question: %s %s", async (method, path) => {
   const answer = await ask(path, method)
   expect(answer.status).toBe(401)
   expect(await answer.json()).toMatchObject({ kind: "Status", message: "ask through the API server of the cluster" })

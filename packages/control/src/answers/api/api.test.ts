@@ -35,7 +35,7 @@ describe("a filter", () => {
     expect(readFilter(new URLSearchParams(query))(TRAITS)).toBe(through)
   })
 
-  it("of too many or too long patterns is refused", () => {
+  it("of too many or too long patterns is rejected", () => {
     expect(() => readFilter(new URLSearchParams("path=a&".repeat(21)))).toThrow(ApiFault)
     expect(() => readFilter(new URLSearchParams(`path=${"a".repeat(513)}`))).toThrow(ApiFault)
   })
@@ -62,7 +62,7 @@ describe("a question", () => {
   })
 
   it.each(["/namespaces/Foo/calls", "/namespaces/..%2f/calls", "/decisions/<x>"])(
-    "with the name of %s is refused",
+    "with the name of %s is rejected",
     path => {
       expect(() => read("GET", path)).toThrow(ApiFault)
     },
@@ -78,7 +78,7 @@ describe("a question", () => {
 
 describe("the API server in front", () => {
   it.each([[undefined], [{}], [{ "requestheader-client-ca-file": "none" }]])(
-    "is believed by nobody's word: %j",
+    "is not trusted without proof: %j",
     data => {
       expect(readFrontProxy(data)).toBeUndefined()
     },
@@ -99,7 +99,7 @@ describe("places", () => {
     expect(places.enter("e", nobodyEnds)).toBeUndefined()
   })
 
-  it("are given up by whoever has most, the oldest first, to who has fewer by more than one", () => {
+  it("are taken from the client with the most, oldest first, for one with fewer by more than one", () => {
     const places = new RequestSlots(5, 3)
     const ended: string[] = []
     const enter = (user: string, name: string) => places.enter(user, () => ended.push(name))
@@ -116,7 +116,7 @@ describe("places", () => {
     expect(enter("a", "a4")).toBeUndefined()
   })
 
-  it("are kept from nobody by a few who take all that they can and stay", () => {
+  it("stay available when a few clients take all that they can and stay", () => {
     const places = new RequestSlots(64, 8)
     for (let user = 0; user < 8; user++) for (let turn = 0; turn < 8; turn++) places.enter(`t${user}`, () => undefined)
     for (let user = 0; user < 40; user++) expect(places.enter(`other-${user}`, () => undefined)).toBeDefined()

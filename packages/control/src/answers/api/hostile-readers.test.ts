@@ -176,7 +176,7 @@ it("gives all service accounts of a namespace one share", async () => {
   expect(shares).toEqual(["system:serviceaccounts:foo", "jane"])
 })
 
-it("ends one of those who follow most for somebody who follows nothing", async () => {
+it("ends a stream of the client with the most for a client without one", async () => {
   const tenants = Array.from({ length: 16 }, (_, index) => `system:serviceaccount:tenant-${index}:account`)
   for (const user of tenants) {
     await Promise.all(Array.from({ length: SHARE }, () => ask({ path: "/decisions?watch=true", user })))

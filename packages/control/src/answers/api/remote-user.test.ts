@@ -88,7 +88,7 @@ test.each([
   ["the authority itself", authority],
   ["another of the same authority", sibling],
   ["one whose authority only has the name", forged],
-])("believes nobody else: %s", async (_, who) => {
+])("trusts no other front proxy: %s", async (_, who) => {
   expect(await ask(JANE, who)).toBeUndefined()
 })
 
@@ -138,7 +138,7 @@ it("believes no authority before it begins, though the certificate has begun", a
 test.each([
   ["no user", {}],
   ["an empty user", { "x-remote-user": "" }],
-])("does not make somebody of %s", async (_, headers) => {
+])("makes no user of %s", async (_, headers) => {
   expect(await ask(headers, front)).toBeUndefined()
 })
 
