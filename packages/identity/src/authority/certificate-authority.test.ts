@@ -67,7 +67,7 @@ describe("a root", () => {
     expect(new X509Certificate(long.root).subject).toContain(`O=${"a".repeat(64)}\n`)
   })
 
-  it.each([0, -1, Number.NaN])("refuses a life of %s", lifetimeMs => {
+  it.each([0, -1, Number.NaN])("rejects a lifetime of %s", lifetimeMs => {
     expect(() => createRoot({ trustDomain: "a", lifetimeMs, now: NOW })).toThrow("must live")
   })
 })
@@ -119,7 +119,7 @@ describe("a workload's certificate", () => {
     expect(output).toMatch(/Key Usage: critical\s+Digital Signature, Key Encipherment\n/)
   })
 
-  it("never outlives what stands above it", () => {
+  it("never outlives its issuer", () => {
     const brief = new CertificateAuthority(createRoot({ trustDomain: "a", lifetimeMs: HOUR, now: NOW }), NOW)
     const signed = brief.sign({ publicKey: ecKey(), identity: IDENTITY, ttlMs: 2 * HOUR, now: NOW })
     expect(signed.notAfter).toBe(NOW + HOUR)
@@ -204,7 +204,7 @@ describe("a server's certificate", () => {
     [{ dnsNames: ["a.*.b"] }, "not a DNS name"],
     [{ ipAddresses: ["1.2.3"] }, "not an IP address"],
     [{}, "needs a DNS name or an address"],
-  ])("refuses %j", (names, message) => {
+  ])("rejects %j", (names, message) => {
     expect(() => authority.signServer({ ...base, ...names })).toThrow(message)
   })
 })
@@ -255,7 +255,7 @@ describe("an authority that is plugged in", () => {
     ["a chain that is none", { certificateChain: "chain" }, "the certificate chain cannot be used"],
     ["a key among the certificates", { root: ROOT.root + ROOT.privateKey }, "block 2 is `PRIVATE KEY`"],
     ["a root that is no authority", { root: leafOf() }, "certificate 1 is not that of an authority"],
-  ])("refuses %s", (_, change, message) => {
+  ])("rejects %s", (_, change, message) => {
     expect(() => new CertificateAuthority({ ...issuing, ...change }, NOW)).toThrow(message)
   })
 
@@ -263,12 +263,12 @@ describe("an authority that is plugged in", () => {
     ["is no authority", "CA:FALSE", "digitalSignature", "is not the certificate of an authority"],
     ["may not sign", "CA:TRUE", "digitalSignature", "may not sign certificates"],
     ["has a NUL in a name", "CA:TRUE\nsubjectAltName=DER:3003820100", "keyCertSign", "well-formed extensions"],
-  ])("refuses a certificate that %s", (_, constraints, usage, message) => {
+  ])("rejects a certificate that %s", (_, constraints, usage, message) => {
     const keys = pluggedIn("ec -pkeyopt ec_paramgen_curve:P-256", constraints, usage)
     expect(() => new CertificateAuthority(keys, NOW)).toThrow(message)
   })
 
-  it("refuses a workload's certificate, which has no name either", () => {
+  it("rejects a workload's certificate, which has no name either", () => {
     const { privateKey, publicKey } = holder()
     const { certificateChain } = new CertificateAuthority(ROOT, NOW).sign({
       publicKey,
@@ -280,7 +280,7 @@ describe("an authority that is plugged in", () => {
     expect(() => new CertificateAuthority(keys, NOW)).toThrow("`` is not the certificate of an authority (CA:TRUE)")
   })
 
-  it("refuses a chain that is longer than one above it allows", () => {
+  it("rejects a chain that is longer than one above it allows", () => {
     const conf = CONFIG("CA:TRUE")
     const run = openssl(
       { upper: issuing.certificateChain, upperkey: issuing.privateKey, conf },

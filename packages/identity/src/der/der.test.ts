@@ -44,16 +44,16 @@ describe("reading DER", () => {
     ["a length of four octets", "30 84 00 00 00 01 00"],
     ["a tag of several octets", "1f 01 00"],
     ["something after a good element", "05 00 05"],
-  ])("refuses %s", (_, bytes) => {
+  ])("rejects %s", (_, bytes) => {
     expect(readElements(hex(bytes))).toBeUndefined()
   })
 
-  it("refuses more elements than anything it reads has", () => {
+  it("rejects more elements than it ever needs", () => {
     expect(readElements(Buffer.alloc(2 * 256).fill("0500", "hex"))).toHaveLength(256)
     expect(readElements(Buffer.alloc(2 * 257).fill("0500", "hex"))).toBeUndefined()
   })
 
-  it("refuses bits that do not fill octets where octets are meant", () => {
+  it("rejects bits that do not fill octets if octets are required", () => {
     expect(wholeBits(readOnly(bitString(hex("06"), 1), TAG.bitString))).toBeUndefined()
   })
 

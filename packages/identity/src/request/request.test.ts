@@ -82,7 +82,7 @@ describe("reading a signing request", () => {
     })
   })
 
-  it("refuses a compressed point", () => {
+  it("rejects a compressed point", () => {
     const run = openssl(
       {},
       "ecparam -name prime256v1 -genkey -conv_form compressed -noout -out key",
@@ -104,16 +104,16 @@ describe("reading a signing request", () => {
       "nesting without end",
       Array.from({ length: 4000 }).reduce<Buffer>(inner => element(0x30, inner), Buffer.alloc(0)),
     ],
-  ])("refuses %s", (_, bytes) => {
+  ])("rejects %s", (_, bytes) => {
     expect(readSigningRequest(bytes)).toMatchObject({ ok: false })
   })
 
-  it("refuses what is too long before it looks at it", () => {
+  it("rejects an oversized request before it parses it", () => {
     const message = expect.stringContaining("longer than 16384 bytes")
     expect(readSigningRequest(Buffer.alloc(16 * 1024 + 1))).toEqual({ ok: false, message })
   })
 
-  it("refuses every request in which one bit was changed", () => {
+  it("rejects every request with one changed bit", () => {
     // Every bit of the information is signed, and the rest is the signature or how to check it.
     for (let bit = 0; bit < good.length * 8; bit++) {
       const changed = Buffer.from(good)

@@ -25,7 +25,7 @@ describe("a trust bundle", () => {
     expect(mergeBundles(B.root + A.root, A.root, C.root + B.root)).toBe(B.root + A.root + C.root)
   })
 
-  it("is the same whatever stands between the certificates and however lines end", () => {
+  it("is the same with any text between certificates and any line ends", () => {
     const untidy = `# our roots\r\nsubject=O = a\n${A.root.replaceAll("\n", "\r\n")}\n\n  ${B.root.trim()}`
     expect(mergeBundles(untidy)).toBe(A.root + B.root)
   })
@@ -52,7 +52,7 @@ describe("a trust bundle", () => {
     ["a private key", A.root + A.privateKey, "block 2 is `PRIVATE KEY`"],
     ["a workload's certificate", A.root + leafOf(A).certificateChain, "certificate 2 is not that of an authority"],
     ["more than anyone writes", " ".repeat(1024 * 1024 + 1), "longer than 1048576 characters"],
-  ])("refuses %s", (_, pem, message) => {
+  ])("rejects %s", (_, pem, message) => {
     expect(readBundle(pem)).toEqual({ ok: false, message: expect.stringContaining(message) })
     expect(() => mergeBundles(pem)).toThrow(message)
   })

@@ -73,7 +73,7 @@ describe("a certificate that may sign others proves no workload", () => {
   })
 })
 
-describe("names that are read as they stand and make no identity", () => {
+describe("names that are read literally and make no identity", () => {
   it.each<[string, Buffer, ReturnType<typeof namesOf>]>([
     ["two URIs", sequence(uri(ID), uri(ADMIN)), { uris: [ID, ADMIN], dns: [] }],
     ["the same URI twice", sequence(uri(ID), uri(ID)), { uris: [ID, ID], dns: [] }],

@@ -14,7 +14,7 @@ describe("the bytes of a certificate", () => {
     expect(parseCertificate(raw)?.raw).toEqual(raw)
   })
 
-  it("are not read as another certificate that stands in them as text", () => {
+  it("are not read as another certificate that they contain as text", () => {
     const crafted = Buffer.concat([raw, Buffer.from(`\n${other}`)])
     // Should this ever fail, Node no longer looks for text, and the check may go.
     expect(new X509Certificate(crafted).raw).toEqual(new X509Certificate(other).raw)
