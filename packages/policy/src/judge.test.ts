@@ -267,7 +267,7 @@ it("takes the client only from trusted proxies, and from what they sent", () => 
   expect(outcome(ask([byClient], { headers }, meshConfig({ numTrustedProxies: 1 })))).toBe("pass")
 })
 
-it("refuses what it cannot judge, and judges the next", () => {
+it("denies a request that it cannot evaluate, and evaluates the next", () => {
   const broken = {
     get(): never {
       throw new Error("no headers")

@@ -11,7 +11,7 @@ const rules = Array.from({ length: 400 }, (_, n): Rule => ({ to: [{ operation: {
 const documents = [policy("one", { rules }), policy("two", { action: "DENY", rules }, "bar")]
 const workloads = [{ namespace: "foo", name: "w", labels: { app: "w" } }]
 
-it("comes to the same in turns as at once", () => {
+it("gives the same result in steps as at once", () => {
   const turns = analysis(documents, mesh, { workloads })
   let count = 0
   let last = turns.next()
@@ -24,7 +24,7 @@ it("comes to the same in turns as at once", () => {
   expect(count).toBeGreaterThan(30)
 })
 
-it("can be stopped at any turn", () => {
+it("can be stopped at any step", () => {
   const turns = analysis(documents, mesh)
   turns.next()
   expect(turns.return([])).toEqual({ done: true, value: [] })
@@ -37,7 +37,7 @@ it("says what it did not get to with less to spend", () => {
   expect(analyze(documents, mesh, workloads).map(({ code }) => code)).not.toContain("analysis-limited")
 })
 
-it("is never far from its next turn, whatever the documents", () => {
+it("is never far from its next step, whatever the documents", () => {
   const values = (letter: string) => Array.from({ length: 2_000 }, (_, n) => `/${letter}${n}/{*}/{*}/{**}`)
   const wide = policy("wide", {
     rules: [{ to: [{ operation: { paths: values("a"), notPaths: [...values("b"), ...values("a")] } }] }],
@@ -48,7 +48,7 @@ it("is never far from its next turn, whatever the documents", () => {
   expect(count).toBeGreaterThan(100)
 })
 
-it("counts what is spent between two turns", () => {
+it("counts the work between two steps", () => {
   const work = new Work(100_000)
   expect([work.spend(9_999), work.due]).toEqual([true, false])
   expect([work.spend(1), work.due, work.due]).toEqual([true, true, false])

@@ -145,7 +145,7 @@ describe("on a TCP connection", () => {
     expect(decideTcp([rules], {}).verdict).toBe("deny")
   })
 
-  it("drops an ALLOW rule with an HTTP field whole, and still refuses what is left unmatched", () => {
+  it("drops an ALLOW rule with an HTTP field whole, and still denies what is left unmatched", () => {
     const rule: Rule = { to: [{ operation: { methods: ["GET"] } }, { operation: { ports: ["8080"] } }] }
     expect(decideTcp([allow(rule)]).verdict).toBe("deny")
   })
@@ -242,7 +242,7 @@ describe("the evidence", () => {
   })
 })
 
-describe("a policy in shadow", () => {
+describe("a shadow policy", () => {
   const denyAll = { action: "DENY", rules: [{}] } as const
 
   test.each<[string, AuthorizationPolicy]>([
@@ -283,7 +283,7 @@ it("reads a principal of the mesh under each of its trust domains", () => {
   expect(["new.td", "old.td", "other.td"].map(td => of(`${td}/ns/foo/sa/a`))).toEqual(["allow", "allow", "deny"])
 })
 
-it("refuses to compile what no validation would let pass", () => {
+it("throws on documents that no validation accepts", () => {
   const unreadable: Rule[] = [
     when("no.such.key", { values: ["x"] }),
     when("source.ip", { values: ["not-an-address"] }),

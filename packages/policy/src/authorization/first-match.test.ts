@@ -56,12 +56,12 @@ describe("finding the first of many candidates", () => {
     expect(first.find(httpRequest())).toBe(candidates[20])
   })
 
-  it("prefers an earlier one that is filed nowhere to a later one that a branch leads to", () => {
+  it("prefers an earlier unindexed candidate to a later indexed one", () => {
     const candidates = [new Counted([]), ...many(20, n => new Counted([header("a", `v${n}`)]))]
     expect(new FirstMatch(candidates).find(httpRequest({ headers: { a: ["v3"] } }))).toBe(candidates[0])
   })
 
-  it("tries each only once, however many lines of a header lead to it", () => {
+  it("tries each only once, however many lines of a header match it", () => {
     const candidates = many(50, n => new Counted([header("a", `v${n % 5}*`)], () => false))
     const lines = Array.from({ length: 200 }, (_, n) => `v1${n}`)
     expect(new FirstMatch(candidates).find(httpRequest({ headers: { a: lines } }))).toBeUndefined()

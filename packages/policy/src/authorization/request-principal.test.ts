@@ -39,7 +39,7 @@ describe("an entry without wildcard", () => {
 })
 
 describe("what one entry covers of another", () => {
-  it("is certain, whoever is named", () => {
+  it("is unambiguous for every issuer", () => {
     let covered = 0
     fc.assert(
       fc.property(entry, entry, fc.array(text), text, text, (wide, narrow, issuers, issuer, subject) => {
@@ -98,12 +98,12 @@ describe("two entries that are apart", () => {
   })
 })
 
-describe("a RequestAuthentication in shadow", () => {
+describe("a shadow RequestAuthentication", () => {
   const principal = { iss: "https://i", sub: "a/b" }
   const rule = { from: [{ source: { requestPrincipals: ["https://i/a/b"] } }] }
   const named = [naming(["https://i"]), naming(["https://i/a"], "Shadow")]
 
-  it("does not change whom an enforced rule means", () => {
+  it("does not change whom an enforced rule matches", () => {
     const program = compile([deny(rule), ...named], workload, mesh)
     expect(decide(program, httpRequest({ claims: principal })).verdict).toBe("deny")
   })

@@ -22,7 +22,7 @@ describe("expandPrincipal", () => {
   })
 })
 
-test("a trust domain of the mesh stands for all of them, another for itself", () => {
+test("a trust domain of the mesh means all of them, another means itself", () => {
   expect(expandTrustDomain("td1", ["td2", "td1"])).toEqual(["td2", "td1"])
   expect(expandTrustDomain("td3", ["td2", "td1"])).toEqual(["td3"])
 })

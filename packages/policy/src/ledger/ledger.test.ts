@@ -64,7 +64,7 @@ describe("a path as a template", () => {
     expect(new PathTemplates().of(path)).toBe(template)
   })
 
-  it("takes what turns out to be many for one of many", () => {
+  it("generalises a segment that turns out to have many values", () => {
     const templates = new PathTemplates()
     for (let n = 0; n < 32; n++) templates.of(`/users/${word(n)}/orders`)
     expect(templates.of("/users/zoe/orders")).toBe("/users/{*}/orders")
@@ -223,7 +223,7 @@ describe("calls as JSON", () => {
     [{ shadow: { verdict: "deny", why: 1 } }, "call.shadow.why: unknown field"],
     [{ lastSeen: "yesterday" }, "call.lastSeen: must be a time"],
     [{ lastSeen: "1969-01-01T00:00:00Z" }, "call.lastSeen: must not be before firstSeen"],
-  ])("with %j are refused by name", (wrong, message) => {
+  ])("with %j are rejected by name", (wrong, message) => {
     expect(() => readCall({ ...writeCall(CALL), ...wrong })).toThrow(new RegExp(literally(message)))
   })
 

@@ -74,7 +74,7 @@ describe("the effective mode", () => {
       ])
     })
 
-    it("is nobody's outside of its namespace, also in the root namespace", () => {
+    it("applies only in its namespace, also in the root namespace", () => {
       expect(resolve([peer(ROOT, "m", { targetRefs, ...strict })], 8080, behind).mode).toBe("PERMISSIVE")
     })
   })
@@ -118,7 +118,7 @@ describe("a mode per port", () => {
 })
 
 describe("the reason", () => {
-  it("names the winner, who was asked and who lost to whom", () => {
+  it("names the winner, the candidates and who lost to whom", () => {
     const resolution = resolve([
       peer(ROOT, "mesh", strict, 1),
       peer("foo", "young", disable, 3),

@@ -87,7 +87,7 @@ it("leaves out regions in which there is no request", () => {
   ])
 })
 
-it("leaves out policies in Shadow, which decide nothing", () => {
+it("leaves out shadow policies, which decide nothing", () => {
   const shadow = policy("later", { enforcement: "Shadow", rules: [{ to: [get] }] })
   expect(Object.keys(touched("\n- { request: {}, expect: allow }", [shadow]))).toEqual([
     "allowed because no ALLOW policy applies",

@@ -79,7 +79,7 @@ it("counts in how many cases a rule matched and decided", () => {
   ])
 })
 
-describe("a file is refused", () => {
+describe("a file is rejected", () => {
   test.each([
     ["cases: []", "there are no cases"],
     ["cases: [{ request: {}, expect: allowed }]", "what is expected is not said"],

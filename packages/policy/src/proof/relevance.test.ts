@@ -79,7 +79,7 @@ it("leaves out only rules that no request of a difference matches", { timeout: 1
   expect(left).toBeGreaterThan(0)
 })
 
-it("keeps a DENY rule about other paths, which a TCP connection meets all the same", () => {
+it("keeps a DENY rule about other paths, which still matches a TCP connection", () => {
   const other = policy("other", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/b"] } }] }] })
   const added = policy("added", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/a"] } }] }] })
   const verdicts = (documents: readonly AuthorizationPolicy[], request: Attributes) =>

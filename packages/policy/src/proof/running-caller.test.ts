@@ -32,12 +32,12 @@ function callersOf(rules: readonly Rule[], callers: readonly string[], denied: r
 }
 
 describe("a witness", () => {
-  it("names somebody who runs, where any caller would do", () => {
+  it("names a running caller, if any caller would do", () => {
     expect(callersOf([{ to: ADMIN }], [id("app", "consumer")])).toEqual([id("app", "consumer")])
     expect(callersOf([{ to: ADMIN }], [])).toEqual([id("default", "default")])
   })
 
-  it("names the workload itself only where nobody else would do", () => {
+  it("names the workload itself only if no other caller would do", () => {
     expect(callersOf([{ to: ADMIN }], [id("foo", "web"), id("zoo", "keeper")])).toEqual([id("zoo", "keeper")])
     expect(callersOf([{ to: ADMIN }], [id("foo", "web")])).toEqual([id("foo", "web")])
   })
@@ -60,7 +60,7 @@ describe("a witness", () => {
     expect(change?.witness).toMatchObject({ principal: id("app", "web"), method: "GET", path: "/" })
   })
 
-  it("names nobody who runs and is kept out, or whom the rule is not about", () => {
+  it("names no running caller that is excluded or does not match the rule", () => {
     const denied = [{ from: [{ source: { principals: [id("app", "consumer")] } }] }]
     expect(callersOf([{ to: ADMIN }], [id("app", "consumer")], denied)).toEqual([id("default", "default")])
     const from = [{ source: { namespaces: ["ops"] } }]
@@ -73,7 +73,7 @@ describe("a witness", () => {
     expect(callersOf([{ from, to: ADMIN }], many)).toEqual([id("ns-7777", "default")])
   })
 
-  it("is the same whoever lists the workloads", () => {
+  it("does not depend on the order of the workloads", () => {
     const some = [runs("b", "x"), runs("a", "y"), runs("b", "x"), { namespace: "c", name: "unknown", labels: {} }]
     expect(callersAmong(some, mesh)).toEqual([id("a", "y"), id("b", "x")])
     expect(callersAmong(some.toReversed(), mesh)).toEqual(callersAmong(some, mesh))
@@ -94,7 +94,7 @@ it("statements and ways in name them too", () => {
   expect(reachOf([], workload, mesh, {}, options).ways[0]?.witness.principal).toBe(id("app", "consumer"))
 })
 
-describe("whoever applies a policy is told of callers in its own namespace alone", () => {
+describe("a policy author sees only callers of the policy's namespace", () => {
   const all = [workload, runs("foo", "api"), runs("far", "away")]
   const invariant = (namespace: string): PolicyInvariant => ({
     apiVersion: "security.merlon.dev/v1alpha3",

@@ -38,7 +38,7 @@ describe("parseIp", () => {
     "::1.2.3",
     "g::",
     "x".repeat(100_000),
-  ])("refuses %s", text => {
+  ])("rejects %s", text => {
     expect(parseIp(text)).toBeUndefined()
   })
 
@@ -72,7 +72,7 @@ describe("parseCidr", () => {
   })
 
   test.each(["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/08", "10.0.0.0/-1", "::/129", "10.0.0.0/8/8", "::ffff:10.0.0.0/8"])(
-    "refuses %s",
+    "rejects %s",
     text => {
       expect(parseCidr(text)).toBeUndefined()
     },

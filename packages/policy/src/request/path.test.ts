@@ -38,13 +38,13 @@ describe("normalizePath", () => {
   })
 
   test.each(["/a%00b", "/%%32%65%%32%65/admin", "/%2%65%2%65/x", "/%%300"])(
-    "refuses %s, which has no canonical form",
+    "rejects %s, which has no canonical form",
     path => {
       expect(modes.slice(1).map(mode => normalizePath(path, mode))).toEqual([undefined, undefined, undefined])
     },
   )
 
-  it("refuses an escaped slash made of escapes where slashes are decoded", () => {
+  it("rejects an escaped slash made of escapes where slashes are decoded", () => {
     expect(normalizePath("/a/%2%46/b", "DECODE_AND_MERGE_SLASHES")).toBeUndefined()
   })
 
@@ -109,7 +109,7 @@ describe("normalizeTarget", () => {
   })
 
   test.each(["/a#b", "/a?b#c", "/a b", "/a\u0000", "/a\u007f", "/\u00e4", "/?\u4e2d", "a/b", "", "http://h/a"])(
-    "refuses %j",
+    "rejects %j",
     target => {
       expect(normalizeTarget(target, "BASE")).toBeUndefined()
     },

@@ -30,7 +30,7 @@ test.each([
   "spiffe://cluster.local/ns/foo/sa/a?x",
   "spiffe://user@cluster.local/ns/foo/sa/a",
   `spiffe://cluster.local/ns/foo/sa/${"a".repeat(3000)}`,
-])("refuses %s", uri => {
+])("rejects %s", uri => {
   expect(parseSpiffeId(uri)).toBeUndefined()
 })
 

@@ -69,14 +69,14 @@ describe("the CRDs", () => {
     }
   })
 
-  it("keep unknown fields for admission to refuse", () => {
+  it("keep unknown fields, so that admission rejects them", () => {
     const document = documentOf("AuthorizationPolicy", { rules: [{ form: [] }] })
     expect(refusedByCrd("AuthorizationPolicy", document)).toEqual([])
     expect(validate(document, NAMES).faults).toHaveLength(1)
   })
 })
 
-describe("the CEL rules and validate() refuse alike", () => {
+describe("the CEL rules and validate() reject alike", () => {
   const labels = (matchLabels: unknown) => ({ selector: { matchLabels } })
   const split = (...weights: readonly number[]) => ({
     hosts: ["a"],

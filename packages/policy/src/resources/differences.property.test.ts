@@ -77,7 +77,7 @@ function near(schema: SchemaNode): fc.Arbitrary<unknown> {
 describe.each(KINDS.map(({ kind, spec }) => ({ kind, schema: spec as SchemaNode })))(
   "a spec of $kind",
   ({ schema }) => {
-    it("differs from its schema where Ajv says so, in the same order", () => {
+    it("differs from its schema exactly if Ajv reports it, in the same order", () => {
       const documents = near(schema)
       fc.assert(
         fc.property(documents, value => {

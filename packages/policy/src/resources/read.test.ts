@@ -66,7 +66,7 @@ describe("a text is read", () => {
   })
 })
 
-describe("a fault says line and column", () => {
+describe("an error has line and column", () => {
   it.each([
     ["of an unknown field", `${HEAD}spec:\n  actoin: ALLOW\n`, "5:3 spec.actoin: unknown field"],
     ["of a bad value", `${HEAD}spec:\n  action: ALOW\n`, "5:11 spec.action: unsupported value"],

@@ -39,7 +39,7 @@ describe.each(KINDS)("a %s that names Services", kind => {
     ["the spelling of one alone", { targetRef: web }, "spec.targetRef", "write `targetRefs: [{kind: Service"],
     ["more than sixteen", { targetRefs: Array(17).fill(web) }, "spec.targetRefs", "16"],
   ]
-  test.each(refusals)("is refused with %s", (_, spec, path, message) => expectFault(judge(kind, spec), path, message))
+  test.each(refusals)("is rejected with %s", (_, spec, path, message) => expectFault(judge(kind, spec), path, message))
 
   test.each([
     ["gateway.networking.k8s.io", "Gateway", "select the gateway's own Pods"],
@@ -48,7 +48,7 @@ describe.each(KINDS)("a %s that names Services", kind => {
     ["networking.istio.io", "ServiceEntry", "workloads outside the mesh"],
     ["apps", "Deployment", "selector.matchLabels"],
     ["x.dev", "toString", "write `kind: Service`"],
-  ])("is refused with a word for what %s/%s is called here", (group, of, fix) => {
+  ])("is rejected with the name that %s/%s has here", (group, of, fix) => {
     const validation = judge(kind, { targetRefs: [{ group, kind: of, name: "x" }] })
     expectFault(validation, `${AT}.kind`, "a target must be a Service")
     expectFault(validation, `${AT}.kind`, fix)

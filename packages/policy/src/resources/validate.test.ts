@@ -8,7 +8,7 @@ import { validate } from "./validate.js"
 
 const valid = documentOf("AuthorizationPolicy", {})
 
-describe("a document is refused", () => {
+describe("a document is rejected", () => {
   it.each([
     ["that is null", null, "", "a document must be an object"],
     ["that is a list", [], "", "a document must be an object"],
@@ -70,7 +70,7 @@ describe("a document is refused", () => {
     expectFault(validate(value, NAMES), path, message)
   })
 
-  it("with every fault at once, each with code, path, problem and fix", () => {
+  it("with every error at once, each with code, path, problem and fix", () => {
     const { faults } = validate(
       { kind: "AuthorizationPolicy", metadata: {}, spec: { action: "X", rules: [{ form: [] }] }, extra: 1 },
       NAMES,
@@ -165,7 +165,7 @@ describe("the dry-run annotation", () => {
     expectFault(judge("AuthorizationPolicy", {}, annotated(value)), PATH, `with invalid value (${value})`)
   })
 
-  it("refuses action AUDIT", () => {
+  it("rejects action AUDIT", () => {
     const message =
       "the annotation merlon.dev/dry-run currently only supports action ALLOW/DENY, found action AUDIT in foo/p"
     expectFault(judge("AuthorizationPolicy", { action: "AUDIT" }, annotated("true")), PATH, message)
@@ -175,7 +175,7 @@ describe("the dry-run annotation", () => {
     ["RequestAuthentication", {}],
     ["PeerAuthentication", {}],
     ["MeshService", { hosts: ["a"] }],
-  ] as const)("is refused on a %s", (kind, spec) => {
+  ] as const)("is rejected on a %s", (kind, spec) => {
     const message = "has unsupported annotation merlon.dev/dry-run, please remove the annotation"
     expectFault(judge(kind, spec, annotated("true")), PATH, message)
   })
@@ -225,13 +225,13 @@ describe("a hostile document", () => {
       judge("PeerAuthentication", { selector: { matchLabels: { "a\u200d": "b" } } }),
       "invisible character U+200D",
     ],
-  ])("is refused with %s", (_, validation, message) => {
+  ])("is rejected with %s", (_, validation, message) => {
     expect(validation.document).toBeUndefined()
     expect(validation.faults.map(fault => fault.message).join("\n")).toContain(message)
     for (const { message: text } of validation.faults) expect(text.length).toBeLessThan(1_000)
   })
 
-  it("gets a bounded list of faults and warnings", () => {
+  it("gets a limited list of errors and warnings", () => {
     const bad = judge("AuthorizationPolicy", { rules: Array.from({ length: 512 }, (_, n) => ({ [`x${n}`]: 1 })) })
     expect(bad.faults).toHaveLength(MAX_FINDINGS + 1)
     expect(bad.faults.at(-1)?.message).toBe("412 more faults are not listed; mend these first")
@@ -272,11 +272,11 @@ describe("what has too many parts", () => {
       meshNames(),
     ).faults.map(({ code }) => code)
 
-  it("is told so, and not looked at part by part", () => {
+  it("is rejected as a whole, and not checked part by part", () => {
     expect(faultsOf({ selector: { matchLabels: labels } })).toEqual(["too-large"])
   })
 
-  it("and has as many faults as are told is looked at no further", () => {
+  it("and has the maximum of errors is not checked further", () => {
     expect(new Set(faultsOf(fields))).toEqual(new Set(["unknown-field", "more-faults"]))
   })
 })

@@ -82,7 +82,7 @@ it("puts the oldest first, then goes by name, then by namespace; what has no age
   expect(named(documents.toReversed())).toEqual(expected)
 })
 
-describe("a policy is in shadow", () => {
+describe("a shadow policy", () => {
   const annotated = (value: string, kind: PolicyDocument["kind"] = "AuthorizationPolicy") => {
     const { metadata, spec } = policy("p", {})
     const annotations = { "merlon.dev/dry-run": value, "istio.io/dry-run": "true" }

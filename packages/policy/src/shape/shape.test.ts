@@ -46,7 +46,7 @@ describe("is read", () => {
   })
 })
 
-describe("is refused by name", () => {
+describe("is rejected by name", () => {
   it.each<[string, Read<unknown>, unknown, string]>([
     ["a missing field", strict, {}, "at.name: must be a text of at most 5 characters; it is missing"],
     ["a long text", strict, { name: "abcdef" }, 'at.name: must be a text of at most 5 characters; it is "abcdef"'],

@@ -31,7 +31,7 @@ const verdicts = (calls: readonly ObservedCall[], documents?: readonly PolicyDoc
   suggest(calls, documents).map(({ proofs }) => Object.values(proofs).map(({ verdict }) => verdict))
 
 describe("a suggestion", () => {
-  it("lets through what was seen and nothing else, in Shadow, for this workload alone", () => {
+  it("allows exactly the observed calls, in shadow mode, for this workload only", () => {
     const [suggestion] = suggest([
       seen(),
       seen({ method: "POST", path: "/orders/{*}" }),
@@ -86,7 +86,7 @@ describe("a suggestion", () => {
     expect(suggest([seen()], [today])[0]?.replaces).toEqual(["foo/allow"])
   })
 
-  it("is refuted where a template lets through more than today's policies", () => {
+  it("is refuted if a template allows more than the current policies", () => {
     const today = allow({ to: [{ operation: { paths: ["/orders/1"] } }] })
     const [suggestion] = suggest([seen({ path: "/orders/{*}" })], [today])
     expect(suggestion?.proofs.addsNothing).toEqual({
@@ -95,7 +95,7 @@ describe("a suggestion", () => {
     })
   })
 
-  it("is made of calls that were let through only", () => {
+  it("uses only calls that were allowed", () => {
     expect(suggest([seen({ verdict: "deny", stage: "allow" })])).toEqual([])
     expect(suggest([seen({ workload: "foo/other" })])).toEqual([])
   })

@@ -77,12 +77,12 @@ describe("one rule", () => {
     expect(await outcome(claims)).toBe(expected)
   })
 
-  it("refuses every token with a date where the clock is broken", async () => {
+  it("rejects every token with a date if the clock is broken", async () => {
     expect(await outcome({}, {}, Number.NaN)).toBe("JwtExpired")
     expect(await outcome({ nbf: 1 }, {}, Number.NaN)).toBe("JwtNotYetValid")
   })
 
-  it("refuses a token without expiry where the rule requires one", async () => {
+  it("rejects a token without expiry if the rule requires one", async () => {
     expect(await outcome({ exp: undefined }, { requireExpiration: true })).toBe("JwtExpRequired")
     expect(await outcome({ exp: 0 }, { requireExpiration: true })).toBe("JwtExpRequired")
     expect(await outcome({}, { requireExpiration: true })).toBe("pass as alice")
@@ -134,7 +134,7 @@ describe("one rule", () => {
 describe("keys", () => {
   const fetched: JwtRule = { issuer: ISSUER, jwksUri: "https://issuer.example.com/keys" }
 
-  it("never fetched: tokens are refused, their absence passes", () => {
+  it("never fetched: tokens are rejected, requests without one pass", () => {
     const compiled = compileTokenRules([policy("p", [fetched])], () => undefined)
     expect(verdict(run(compiled, bearing(valid)))).toBe("JwksFetchFail")
     expect(verdict(run(compiled, {}))).toBe("pass")
@@ -170,7 +170,7 @@ describe("keys", () => {
 })
 
 describe("presence REQUIRED", () => {
-  it("refuses a request without a token, with a challenge that names no error", () => {
+  it("rejects a request without a token, with a challenge that names no error", () => {
     expect(run(program({ ...rule, presence: "REQUIRED" }), { target: "/x?y=1" })).toMatchObject({
       outcome: "reject",
       fault: "JwtMissing",
@@ -292,7 +292,7 @@ describe("the reply", () => {
   })
 })
 
-describe("a policy in shadow", () => {
+describe("a shadow policy", () => {
   it("is reported and changes nothing", () => {
     const shadow = policy("s", [{ ...rule, presence: "REQUIRED", outputPayloadToHeader: "x-p" }], {
       enforcement: "Shadow",

@@ -46,7 +46,7 @@ describe("taking tokens away", () => {
     expect(edits([cookies], { headers: { cookie: "a=1" } })).toMatchObject({ cookie: undefined, removeHeaders: [] })
   })
 
-  it("never lets a repeat through that nobody verified", () => {
+  it("never accepts a repeated token that was not verified", () => {
     const forward = { forwardOriginalToken: true, fromParams: ["p"], fromCookies: ["c"] }
     const parts = { target: `/?p=${valid}&p=forged`, headers: { cookie: `c=${valid}; c=forged` } }
     expect(edits([forward], parts)).toMatchObject({ target: `/?p=${valid}`, cookie: `c=${valid}` })
@@ -81,7 +81,7 @@ describe("output headers", () => {
     })
   })
 
-  it("may stand where the token stood", () => {
+  it("may replace the token in its header", () => {
     const rules = [{ fromHeaders: [{ name: "x-jwt" }], outputPayloadToHeader: "x-jwt" }]
     const [, payload = ""] = valid.split(".")
     const result = edits(rules, { headers: { "x-jwt": valid } })

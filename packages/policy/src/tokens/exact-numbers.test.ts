@@ -45,7 +45,7 @@ it("does not let a number pass for the text that a claim must be", () => {
   expect(claimsOf('{"iss":1e999}')).toBe("JwtIssNotString")
 })
 
-it("leaves texts alone, whatever stands in them", () => {
+it("leaves strings alone, whatever they contain", () => {
   const payload = String.raw`{"a":"12345678901234567890","b\"12345678901234567890":"\\","c":12345678901234567890}`
   expect(claimsOf(payload)).toEqual({
     a: "12345678901234567890",

@@ -98,7 +98,7 @@ describe("named places", () => {
     expect(bySlot.flat().map(item => item?.text)).toEqual(["T abc", "abc"])
   })
 
-  it("refuses unseen what comes after the sixteenth token", () => {
+  it("rejects tokens after the sixteenth unread", () => {
     const finder = finderOf(locationsOf({}))
     const lines = Array.from({ length: 20 }, (_, index) => `Bearer ${index}`)
     const readings = finder.find(request(authorization(lines))).bySlot[0]?.map(({ reading }) => reading)

@@ -90,7 +90,7 @@ describe("one rule with several tokens", () => {
     expect(verdict(run(program(one), { ...bearing(tokenOne), target: "/?access_token=" }))).toBe("JwtBadFormat")
   })
 
-  it("reports the fault of the last one collected", () => {
+  it("reports the error of the last one collected", () => {
     expect(verdict(run(program(one), bearing(expiredOne, strange)))).toBe("JwtUnknownIssuer")
     expect(verdict(run(program(one), bearing(strange, expiredOne)))).toBe("JwtExpired")
   })
@@ -116,7 +116,7 @@ describe("one rule with several tokens", () => {
 describe("rules at different places", () => {
   const pair = () => program({ ...one, ...at("x") }, { ...two, ...at("y") })
 
-  it("write one header from the token of the first rule by issuer, wherever its token stands", () => {
+  it("write one header from the token of the first rule by issuer, wherever its token is", () => {
     const output = { outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }] }
     const rules = program({ ...one, ...output, fromParams: ["p"] }, { ...two, ...output, ...at("x") })
     const result = run(rules, { target: `/?p=${tokenOne}`, headers: { x: tokenTwo } })
@@ -144,14 +144,14 @@ describe("rules at different places", () => {
     expect(verdict(run(compiled, { headers: { x: tokenOne, y: strange } }))).toBe("JwtUnknownIssuer")
   })
 
-  it("pass where each token has a rule of its own, though a third rule accepts only some", () => {
+  it("pass if each token has its own rule, though a third rule accepts only some", () => {
     const wide: JwtRule = { ...two, fromHeaders: [{ name: "x" }, { name: "y" }] }
     const compiled = program({ ...one, ...at("x") }, wide)
     expect(verdict(run(compiled, { headers: { x: tokenOne, y: tokenTwo } }))).toBe("pass as one")
   })
 })
 
-describe("the reason among several faults", () => {
+describe("the reason among several errors", () => {
   // Three rules in issuer order, each with its own location; each location holds a token with the given error.
   const cases: readonly (readonly [readonly string[], string])[] = [
     [["expired", "-", "-"], "JwtExpired"],

@@ -120,7 +120,7 @@ describe("claim types", () => {
   })
 })
 
-it("answers any bytes with a token or a fault of the table, and never throws", () => {
+it("parses any bytes to a token or a known error, and never throws", () => {
   const known = new Set<string>(TOKEN_FAULTS)
   const section = fc.oneof(
     fc.string(),

@@ -79,7 +79,7 @@ describe("a token with one character changed", () => {
 })
 
 describe("garbage", () => {
-  it("never throws, and gets a fault of the table", () => {
+  it("never throws, and gets a known error", () => {
     const known = new Set<string>([...TOKEN_FAULTS])
     const compiled = program(
       { issuer: ISSUER, jwks: jwks(...signers.map(({ jwk }) => jwk)) },

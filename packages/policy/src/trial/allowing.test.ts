@@ -113,7 +113,7 @@ describe("the account of a request", () => {
       { token: { claims: { iss: "https://j.example" } } },
       "answered with 401: Jwt issuer is not configured (foo/naming-enforce jwtRules[0])",
     ],
-  ])("is told by its last stage: %s", (_, documents, asked, reason) => {
+  ])("is described by its last stage: %s", (_, documents, asked, reason) => {
     expect(reasonOf(ask(documents, asked).answer)).toBe(reason)
   })
 

@@ -34,11 +34,11 @@ describe("a curl line", () => {
     ["curl --mystery http://web", "`--mystery` of curl is not read"],
     ["curl http://web -H", "`-H` of the curl line has no value"],
     ["curl 'http://web", "the line has an open '"],
-  ])("%s is refused", (line, message) => {
+  ])("%s is rejected", (line, message) => {
     expect(() => readCurl(line)).toThrow(message)
   })
 
-  it("is read or refused, whatever it is", () => {
+  it("any line is parsed or rejected", () => {
     fc.assert(
       fc.property(fc.string(), line => {
         try {
@@ -160,7 +160,7 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
     ["with no status", written({ response_code: "4o3" }), "`response_code` is no number"],
     ["that never ends", written({ path: `/${"a".repeat(300_000)}` }), "more than 262144 characters"],
     ["cut off in JSON", written({}).slice(0, 99), "is no line of an access log"],
-  ])("%s is refused", (_, line, message) => {
+  ])("%s is rejected", (_, line, message) => {
     expect(() => readLogLine(line)).toThrow(message)
   })
 

@@ -165,7 +165,7 @@ describe("a statement", () => {
     return analyze([invariant], mesh)
   }
 
-  it("says nothing of another spelling, which is told", () => {
+  it("skips another spelling that is reported already", () => {
     expect(told([to({ paths: ["/1*"] }), to({ methods: ["PUT"], paths: ["/b", "/admin"] })])).toMatchObject([
       {
         code: "closed-by-one-spelling",

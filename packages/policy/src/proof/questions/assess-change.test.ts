@@ -37,17 +37,17 @@ const BROKEN =
   "`never: only ops` of PolicyInvariant `foo/admin` is broken on 2 workloads (`foo/web` …): GET /admin/ from cluster.local/ns/default/sa/default is allowed by rule 0 of `foo/open`"
 
 describe("a change that breaks a statement", () => {
-  it("is refused, with the request and the rule", () => {
+  it("is rejected, with the request and the rule", () => {
     expect(assess([invariant(), ops], undefined, open).refusals).toEqual([BROKEN])
   })
 
-  it("is warned of, where the statement is in shadow", () => {
+  it("is warned about if the invariant is in shadow mode", () => {
     const { refusals, warnings } = assess([invariant("Shadow"), ops], undefined, open)
     expect(refusals).toEqual([])
     expect(warnings[0]).toBe(BROKEN)
   })
 
-  it("is refused also where it removes what kept the statement", () => {
+  it("is rejected also if it removes the policy that kept the invariant", () => {
     const { refusals } = assess([invariant(), ops], ops, undefined)
     expect(refusals).toHaveLength(1)
     expect(refusals[0]).toContain("because nothing denies it")
@@ -83,7 +83,7 @@ describe("a change that breaks a statement", () => {
     expect([refusals, warnings]).toEqual([[], [expect.stringContaining("`always: reachable`")]])
   })
 
-  it("is refused where nobody can tell in time", () => {
+  it("is rejected if the time budget runs out", () => {
     const { refusals } = assess([invariant(), ops], undefined, open, 5)
     expect(refusals[0]).toContain("is not decided")
   })
@@ -95,7 +95,7 @@ it("lets people go on while a statement is broken anyway, and mend it", () => {
   expect(assess([invariant(), ops, open], open, undefined).refusals).toEqual([])
 })
 
-it("takes a statement that does not hold yet, and says so", () => {
+it("accepts an invariant that does not hold yet, and reports that", () => {
   const { refusals, warnings } = assess([ops, open], undefined, invariant())
   expect(refusals).toEqual([])
   expect(warnings).toEqual([`already now, ${BROKEN}`])

@@ -132,7 +132,7 @@ describe("`always` holds", () => {
     expect(verdicts(health, documents).map(({ verdict }) => verdict)).toEqual([expected])
   })
 
-  it("not where the mode closes the connection, and says so", () => {
+  it("not if the mode closes the connection, and reports that", () => {
     const anybody: PolicyInvariantSpec = { always: [{ name: "all", to: [{ operation: { paths: ["/health"] } }] }] }
     expect(verdicts(anybody, [strict])).toMatchObject([{ verdict: "broken", outcome: "transport" }])
   })

@@ -57,11 +57,11 @@ describe("a path that is asked for as a client sends it", () => {
 })
 
 describe("who can", () => {
-  it("be anybody, where nothing is said", () => {
+  it("be any caller, without conditions", () => {
     expect(said([], get("/a"))).toEqual(["any request from anybody"])
   })
 
-  it("be whom each rule names, without what others take away", () => {
+  it("be the callers of each rule, without those that other rules exclude", () => {
     expect(said([readers, noOps], get("/a"))).toEqual(["GET from namespace app", "/a from cluster.local/ns/app/sa/a"])
     expect(said([readers], { to: [{ operation: { methods: ["POST"], paths: ["/c"] } }] })).toEqual([])
   })

@@ -40,7 +40,7 @@ describe("a header that a token rule begins to write", () => {
     )
   })
 
-  it("denies a caller whose token says so", () => {
+  it("denies a caller by a claim of its token", () => {
     const { changes } = compared({}, banned, deny(reads("x-banned", "yes")))
     const claims = expect.objectContaining({ banned: "yes" })
     expect(changes).toContainEqual(
@@ -187,7 +187,7 @@ describe("an invariant about a header that token rules change", () => {
     expect(verdict([tokens(banned)], { when })).toBe(expected)
   })
 
-  it("does not hold where one of two rules forwards what stands there", () => {
+  it("does not hold if one of two rules forwards the header", () => {
     const at = { fromHeaders: [{ name: "x-token" }] }
     const both = tokens({ ...at, forwardOriginalToken: true }, { ...at, issuer: "b" })
     const withToken = { from: [{ source: { requestPrincipals: ["*"] } }], when: [reads("x-token", "*")] }

@@ -12,7 +12,7 @@ const KEY = "spec.rules[0].when[0].key"
 const DENY_SENTENCE =
   "DENY action without `rules` is meaningless as it will never be triggered, add an empty rule `{}` if you want it be triggered for every request"
 
-describe("an AuthorizationPolicy is refused", () => {
+describe("an AuthorizationPolicy is rejected", () => {
   const refusals: readonly Refusal[] = [
     ["DENY without rules", { action: "DENY" }, "spec.rules", DENY_SENTENCE],
     ["DENY with an empty list of rules", { action: "DENY", rules: [] }, "spec.rules", DENY_SENTENCE],

@@ -14,7 +14,7 @@ const policy = (path: string, value: unknown) => ({
 })
 const MATCH = "spec.rules[0].match[0]"
 
-describe("a MeshService is refused", () => {
+describe("a MeshService is rejected", () => {
   const refusals: readonly Refusal[] = [
     ["without hosts", {}, "spec.hosts", "name at least one host"],
     ["with one host in place of a list", { hosts: "web" }, "spec.hosts", 'write a list: `["web"]`'],

@@ -96,7 +96,7 @@ describe("a MeshService that would keep the control plane busy", () => {
     },
   })
 
-  it("is refused with the field, the size and the limit before anything is compiled", () => {
+  it("is rejected with the field, the size and the limit before anything is compiled", () => {
     const nested = Array.from({ length: 40 }, () => "((\\pL{0,31}){0,31})").join("")
     const { faults } = validate(service(...Array.from({ length: 20 }, () => nested)), names)
     expect(faults).toHaveLength(20)
@@ -104,7 +104,7 @@ describe("a MeshService that would keep the control plane busy", () => {
     expect(faults[0]?.problem).toMatch(/compiles to up to \d{5,} instructions, more than 2048$/)
   })
 
-  it("is refused where many expressions are too large together", () => {
+  it("is rejected where many expressions are too large together", () => {
     const { faults } = validate(service(...Array.from({ length: 64 }, (_, n) => `x${n}(a?b?){60}`)), names)
     expect(faults[0]?.problem).toBe("the expressions compile to more than 16384 instructions together")
   })

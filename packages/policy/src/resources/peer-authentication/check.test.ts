@@ -5,7 +5,7 @@ import { expectClean, expectFault, expectWarning, judge, type Refusal } from "..
 const KIND = "PeerAuthentication"
 const selector = { matchLabels: { app: "web" } }
 
-describe("a PeerAuthentication is refused", () => {
+describe("a PeerAuthentication is rejected", () => {
   const refusals: readonly Refusal[] = [
     [
       "an unknown mode",

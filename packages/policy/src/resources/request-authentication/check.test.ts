@@ -15,7 +15,7 @@ const { d: _, ...open } = secret
 const issuer = "https://issuer.example"
 const jwksUri = "https://issuer.example/keys"
 
-describe("a RequestAuthentication is refused", () => {
+describe("a RequestAuthentication is rejected", () => {
   const refusals: readonly Refusal[] = [
     ["an empty issuer", rule({ issuer: "", jwksUri }), `${RULE}.issuer`, "issuer or jwksUri must be non-empty string"],
     ["neither issuer nor keys", rule({ audiences: ["a"] }), RULE, "issuer or jwksUri must be non-empty string"],
