@@ -326,7 +326,7 @@ describe.each(["http/1.1", "h2"] as const)("mTLS with %s", version => {
   })
 })
 
-describe("a server of HTTP/2 that refuses", () => {
+describe("an HTTP/2 server that rejects", () => {
   const h2 = { version: "h2", secure: false } as const
 
   it("has not processed the request, which is tried once more where it has no content", async () => {
@@ -347,7 +347,7 @@ describe("a server of HTTP/2 that refuses", () => {
     expect(neverProcessed("refused")).toBe(true)
   })
 
-  it("says so for all streams above the last one of its GOAWAY", async () => {
+  it("reports it for all streams above the last one of its GOAWAY", async () => {
     let connections = 0
     const server = createServer(socket => {
       connections++

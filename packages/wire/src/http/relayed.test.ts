@@ -218,7 +218,7 @@ it("asks its user how to answer what is no request", async () => {
   expect(proxy.unreadable).toEqual([400])
 })
 
-it("ends the connection where the exchange says so", async () => {
+it("closes the connection if the exchange asks for it", async () => {
   const proxy = await start("http/1.1", "http/1.1", echo)
   await expect(clientOf("http/1.1", proxy.port)("/closed")).rejects.toThrow(/hang up|ECONNRESET/)
   await until(() => proxy.closed === 1)

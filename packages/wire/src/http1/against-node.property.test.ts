@@ -46,7 +46,7 @@ describe("requests", () => {
     )
   })
 
-  it("are never accepted where Node refuses them, nor framed otherwise, however they are spoiled", async () => {
+  it("are never accepted if Node rejects them, nor framed otherwise, however they are corrupted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(mutated(requestText), requestText), async ([spoiled, next]) => {
         await agreeOnRequests(spoiled + next)

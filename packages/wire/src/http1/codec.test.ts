@@ -114,7 +114,7 @@ describe("a request", () => {
     })
   })
 
-  it("is refused with too large a head or too many lines", () => {
+  it("is rejected with too large a head or too many lines", () => {
     const large = bytes(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(1_000)}\r\n\r\n`)
     expect(readRequests([large], large.length).fault).toBeUndefined()
     expect(readRequests([large], large.length - 1).fault).toBe("head-too-large")
@@ -161,7 +161,7 @@ describe("a response", () => {
     ["HTTP/1.1 204 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "length-and-encoding"],
     ["HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "bad-encoding"],
     ["HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", "folded-header"],
-  ])("%j is refused: %s", (text, fault) => {
+  ])("%j is rejected: %s", (text, fault) => {
     expect(responses(text).fault).toBe(fault)
   })
 })

@@ -140,7 +140,7 @@ it("does not ask a fresh connection twice", async () => {
 })
 
 describe("limits", () => {
-  it("let requests wait for a connection, and refuse those too many", async () => {
+  it("queue requests for a connection, and reject those beyond the limit", async () => {
     const held: Socket[] = []
     await start(socket => socket.on("data", () => held.push(socket)), {
       upstreamConnections: 1,

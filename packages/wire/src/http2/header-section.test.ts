@@ -44,7 +44,7 @@ test.each([0, 1])("a section of pieces of %i bytes ends before it has cost much"
   expect(taken(size).frames).toBeLessThan(200)
 })
 
-test("a section in several frames is kept, although the bytes they were read from are overwritten", () => {
+test("a section in several frames survives the reuse of the read buffer", () => {
   const section = new HeaderSection(MAX_LIST)
   const reader = new FrameReader()
   const read = (type: number, flags: number, text: string, take: (reader: FrameReader) => number): void => {

@@ -44,7 +44,7 @@ describe("frames content", () => {
   })
 })
 
-describe("refuses", () => {
+describe("rejects", () => {
   test.each<[string, Pairs, string]>([
     ["no method", without(":method"), "bad-pseudo-header"],
     ["no scheme", without(":scheme"), "bad-pseudo-header"],
@@ -105,7 +105,7 @@ test.each<[string, Pairs]>([
   ["a pseudo-header", [[":path", "/"]]],
   ["a line break", [["x-a", "1\r\nx-b: 2"]]],
   ["capitals", [["X-A", "1"]]],
-])("refuses trailers with %s", (_, pairs) => {
+])("rejects trailers with %s", (_, pairs) => {
   expect(readTrailers(list(pairs))).toBeTypeOf("string")
 })
 

@@ -29,7 +29,7 @@ function crowd(limit: number) {
   return { budget, holders, add, pass }
 }
 
-it("lets everybody hold what they hold while all fit", () => {
+it("evicts no holder while all fit", () => {
   const { budget, holders, add } = crowd(1_000)
   for (let n = 0; n < 10; n++) add(100)
   expect(budget.used).toBe(1_000)

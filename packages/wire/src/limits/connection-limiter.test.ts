@@ -74,7 +74,7 @@ describe("an address that has used its share", () => {
   })
 })
 
-it("never holds more than its limit, and always admits an address that has none while others are idle", () => {
+it("never exceeds its limit, and admits a new address while others are idle", () => {
   const step = fc.record({
     address: fc.constantFrom("a", "b", "c", "d"),
     act: fc.constantFrom("admit", "admit", "admit", "busy", "idle", "release"),

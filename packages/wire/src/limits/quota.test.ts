@@ -30,7 +30,7 @@ describe("callers who want everything", () => {
   })
 })
 
-it("always leaves something for one who holds nothing, while there are fewer greedy callers than places", () => {
+it("leaves a slot for a new caller while greedy callers are fewer than slots", () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 200 }), fc.integer({ min: 1, max: 199 }), (capacity, greedy) => {
       const shares = new Quota({ all: capacity, sharePercent: 50 })
@@ -43,7 +43,7 @@ it("always leaves something for one who holds nothing, while there are fewer gre
   )
 })
 
-it("remembers nobody who holds nothing", () => {
+it("forgets callers that hold nothing", () => {
   const shares = new Quota({ all: 10, sharePercent: 50 })
   for (const caller of ["a", "a", "b"]) shares.add(caller)
   for (const caller of ["a", "b", "a", "a"]) shares.release(caller)

@@ -65,7 +65,7 @@ describe("what is gathered for a socket", () => {
     await until(() => lentChunks() === 0)
   })
 
-  it("leaves in one write, however many reads of one turn it came in", async () => {
+  it("is sent in one write, however many reads of one tick it came in", async () => {
     const [near, far] = await pair()
     const writes: number[] = []
     const write = near._write.bind(near)
@@ -114,7 +114,7 @@ describe("what is gathered for a socket", () => {
     tls.close()
   })
 
-  it("takes no chunk beyond those there are from peers that do not read, and gets them back when those go", async () => {
+  it("never exceeds its chunks for peers that do not read, and frees them when those leave", async () => {
     const pairs: (readonly [Socket, Socket])[] = []
     for (let n = 0; n < 160; n++) pairs.push(await pair())
     const content = Buffer.alloc(60_000)

@@ -67,13 +67,13 @@ describe("Huffman", () => {
     ["padding of eight bits", "ff"],
     ["padding of zeros", "00"],
     ["the end of all symbols", "3fffffff"],
-  ])("refuses %s", (_, hex) => {
+  ])("rejects %s", (_, hex) => {
     const block = bytes(hex)
     expect(decodeHuffman(block, 0, block.length)).toBeUndefined()
   })
 })
 
-describe("the decoder refuses", () => {
+describe("the decoder rejects", () => {
   test.each([
     ["index 0", "80"],
     ["an index beyond both tables", "be"],
