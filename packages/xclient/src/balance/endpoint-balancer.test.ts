@@ -48,7 +48,7 @@ describe.each(["ROUND_ROBIN", "LEAST_REQUEST"] as const)("%s", kind => {
 })
 
 describe.each(LOAD_BALANCERS)("%s", kind => {
-  it("chooses among all endpoints if none is healthy, and says so", () => {
+  it("chooses among all endpoints if none is healthy, and reports that", () => {
     const turn = balancer(kind).next([SICK], new EndpointHealth())
     expect(listOf(turn.endpoints)).toEqual([SICK])
     expect(turn.panic).toBe(true)

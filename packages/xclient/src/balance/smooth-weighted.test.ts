@@ -54,7 +54,7 @@ describe("shares", () => {
     )
   })
 
-  it("do not begin anew where the weights stay: updates between all requests favour nobody", () => {
+  it("keep their state while the weights stay: frequent updates favour no endpoint", () => {
     const balancer = new SmoothWeighted(entriesOf([1, 1]))
     const seen = Array.from({ length: 10 }, () => {
       balancer.update(entriesOf([1, 1]))

@@ -138,7 +138,7 @@ describe("a server that may not answer gets no byte of the request", () => {
     expect(web.seen).toHaveLength(1)
   })
 
-  it("no longer expected after a change of routes, although a connection stands", async () => {
+  it("not expected any more after a change of routes, although a connection is open", async () => {
     const web = await mesh.server("v1")
     const destination = { subset: "v1", endpoints: [web.endpoint] }
     const routes = routing(mesh.routes([destination]))
@@ -205,7 +205,7 @@ describe("balance", () => {
     expect([v1.seen.length, v2.seen.length]).toEqual([3, 3])
   })
 
-  it("goes round the endpoints of a destination that says so", async () => {
+  it("uses round robin if the destination asks for it", async () => {
     const [a, b] = [await mesh.server("a"), await mesh.server("b")]
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [a.endpoint, b.endpoint], cluster: IN_TURN }]))
     for (let index = 0; index < 4; index++) await call(routes)
@@ -271,7 +271,7 @@ it("counts no tunnel that could not be opened", async () => {
     await expect(outbound.tunnel(routes)).rejects.toMatchObject({ code: "unreachable" })
 })
 
-it("a tunnel ends when its server is revoked, and not when somebody else is", async () => {
+it("a tunnel ends when its server is revoked, and not when another one is", async () => {
   const web = await mesh.server("v1")
   const { socket } = await outbound.tunnel(routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])))
   outbound.trustChanged({ ...mesh.trust, revokedIdentities: ["spiffe://cluster.local/ns/app/sa/other"] })
@@ -298,7 +298,7 @@ describe("a kept connection that the server closes as it is used", () => {
     return (await requests.send(routes, { ...REQUEST, method }, 60_000)).status
   }
 
-  it("is no failure where the request may be said twice, and takes no second turn", async () => {
+  it("is no failure if the request may be repeated, and counts once for the weights", async () => {
     const [server, other] = [await forgetful(), await mesh.server("v2")]
     const routes = routing(
       mesh.routes([

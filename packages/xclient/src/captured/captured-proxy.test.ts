@@ -161,7 +161,7 @@ describe("a captured connection", () => {
 })
 
 describe("a captured connection of which the server has vanished", () => {
-  it("ends when nothing moves for long, and the system is told to ask for the server before", async () => {
+  it("ends when nothing moves for long, and uses TCP keep-alive before", async () => {
     const probed = vi.spyOn(Socket.prototype, "setKeepAlive")
     closing.push(() => probed.mockRestore())
     const server = await plainServer()
@@ -210,7 +210,7 @@ describe("a captured connection is reset", () => {
     await expect(once(program, "end")).rejects.toThrow("ECONNRESET")
   })
 
-  it("if nobody listens there", async () => {
+  it("if no server listens there", async () => {
     // A port that was free a moment ago may be taken by another test meanwhile; no test takes this one.
     const gone = { address: "127.0.0.1", port: 1 }
     expect(await say(await start(() => gone), "x")).toBeUndefined()
@@ -281,7 +281,7 @@ describe("while the control plane is away, a connection to an unknown address", 
     expect(logged).toEqual([])
   })
 
-  it("goes there after a while if nobody knows yet that it is away", async () => {
+  it("goes there after a while if it is not known to be down yet", async () => {
     const plain = await plainServer()
     await filled.setPolicy(blocks())
     expect(await say(await start(() => plain, { routeMs: 20 }), "bytes")).toBe("hello bytes")
@@ -318,7 +318,7 @@ describe("while the control plane is away, a connection to an unknown address", 
     expect(logged).toMatchObject([{ code: "route-unknown", why: expect.stringContaining("has never said") }])
   })
 
-  it("is refused under REGISTRY_ONLY", async () => {
+  it("is rejected under REGISTRY_ONLY", async () => {
     const plain = await plainServer()
     await filled.setPolicy({ mode: "REGISTRY_ONLY", mtls: [] })
     expect(

@@ -47,7 +47,7 @@ describe("a route", () => {
     })
   })
 
-  it("says where the modes of endpoints differ, and nothing where nobody enforces one", () => {
+  it("reports endpoints with different modes, and nothing if none is enforced", () => {
     const spec = mesh.routes([{ subset: "", endpoints: [] }])
     const ports = [
       { port: 80, mtlsMode: "STRICT" as const, mixed: true },

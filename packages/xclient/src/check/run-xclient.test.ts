@@ -118,7 +118,7 @@ describe("--print-route", () => {
     expect(err[1]).toMatch(/no Service and no MeshService/)
   })
 
-  it("says what stands between it and the control plane", async () => {
+  it("reports why the control plane cannot be reached", async () => {
     await control.stop()
     let err: readonly string[] = []
     // On a busy machine the time may end before the first try has failed.
@@ -152,7 +152,7 @@ describe("requests", () => {
     expect(out).toHaveLength(2)
   })
 
-  it("that are refused are answered, and fail the check with the reason", async () => {
+  it("that are denied count as answered, and fail the check with the reason", async () => {
     const denied = await mesh.server("v1", {
       answer: (_, response) => response.writeHead(403).end("RBAC: access denied"),
     })
@@ -163,7 +163,7 @@ describe("requests", () => {
     expect(err).toEqual(["3 of 3 requests failed", "  3 × `v1` answered 403: RBAC: access denied"])
   })
 
-  it("to a server that is somebody else fail, grouped by reason", async () => {
+  it("to a server with another identity fail, grouped by reason", async () => {
     const other = await mesh.server("v1", { identity: "spiffe://cluster.local/ns/app/sa/other" })
     control.set("web:80", mesh.routes([{ subset: "v1", endpoints: [other.endpoint] }]))
     const { out, err, code } = xclient({ requests: 2 })
@@ -195,7 +195,7 @@ describe("requests", () => {
     expect(v2.seen[0]).toMatchObject({ url: "/a?b", headers: { "x-version": "2", host: "web" } })
   })
 
-  it("are told of as JSON", async () => {
+  it("are reported as JSON", async () => {
     control.set("web:80", split(3, 1))
     const { out, code } = xclient({ requests: 4, output: "json", expected: parseExpectation("v1=75,v2=25") })
     expect(await code).toBe(0)
@@ -215,7 +215,7 @@ describe("requests", () => {
   })
 })
 
-it("--watch prints a line for each state of the route until it is told to stop", async () => {
+it("--watch prints a line for each state of the route until it is stopped", async () => {
   control.set("web:80", split(100, 0))
   const stop = new AbortController()
   const { out, code } = xclient({ action: "watch" }, stop.signal)

@@ -34,7 +34,7 @@ describe("the target", () => {
     ["ports differ", { host: "web:1", port: 2 }, {}, /say the port once/],
     ["it is no host", { host: "a b" }, {}, /is no host/],
     ["its port is none", { host: "web:99999" }, {}, /is no host/],
-  ])("is refused where %s", (_, words, environment, message) => {
+  ])("is rejected where %s", (_, words, environment, message) => {
     expect(() => targetOf(words, environment, "merlon")).toThrow(message)
   })
 })

@@ -14,7 +14,7 @@ it.each<[string, TransportPlan]>([
   ["the trust domain of the server", mutual("new.example")],
   ["a trust domain that no longer counts as ours", mutual("new.example", "cluster.local")],
   ["the transport", { kind: "plaintext" }],
-])("a change of %s leads to other connections", (_, plan) => {
+])("a change of %s opens other connections", (_, plan) => {
   const before = connectionKey(ENDPOINT, mutual("cluster.local"))
   expect(connectionKey({ ...ENDPOINT }, mutual("cluster.local"))).toBe(before)
   expect(connectionKey(ENDPOINT, plan)).not.toBe(before)

@@ -50,7 +50,7 @@ describe("the transport", () => {
     expect(plan(undefined, undefined, false)).toBe("plaintext")
   })
 
-  it("does not exist where nobody is known who may answer", () => {
+  it("does not exist without an expected identity", () => {
     expect(plan("DUBBO_MUTUAL", "STRICT", true, [])).toMatch(/nobody is known/)
   })
 })

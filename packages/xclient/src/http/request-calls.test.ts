@@ -298,7 +298,7 @@ describe("a request that no application has seen", () => {
     for (let n = 0; n < 4; n++) expect((await get(port, "/", asking)).status).toBe(200)
   })
 
-  it("is sent again where the server refuses the stream", async () => {
+  it("is sent again if the server rejects the stream", async () => {
     const refusing = await web(stream => stream.close(7))
     const server = await web(telling("v1"))
     await toEndpoints(refusing.endpoint, server.endpoint)
@@ -350,7 +350,7 @@ describe("a request that failed", () => {
     expect([server.seen.length, other.seen.length]).toEqual([1, 0])
   })
 
-  it("is sent again with its content if a MeshService says so for every method", async () => {
+  it("is sent again with its content if a MeshService asks for it for every method", async () => {
     const server = await web((stream, headers) => {
       if (server.seen.length === 1) stream.close(2)
       else {
@@ -385,7 +385,7 @@ describe("a request that failed", () => {
     expect(down.seen.length).toBe(2)
   })
 
-  it("is not sent elsewhere if a server without a proxy says so", async () => {
+  it("is not sent elsewhere if a server without a proxy returns it", async () => {
     const answer: RequestListener = (_, response) => {
       response.writeHead(503, { "x-merlon-failure": "not-forwarded" })
       response.end()

@@ -40,7 +40,7 @@ describe("a request that an application may have seen", () => {
     fc.constantFrom(200, 404, 500, 502, 504).map(status => response(status, true)),
   )
 
-  it("is never sent again with a method that is not idempotent, unless a MeshService says so", () => {
+  it("is never sent again with a non-idempotent method, unless a MeshService asks for it", () => {
     fc.assert(
       fc.property(outcomes, fc.constantFrom("POST", "PATCH", "CONNECT", "", "get"), (outcome, method) => {
         expect(isRetryable(outcome, method, rules([...ALL, "404", "500", "502", "504"]))).toBe(false)

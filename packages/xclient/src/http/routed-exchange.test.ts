@@ -127,7 +127,7 @@ describe("a request with a time limit", () => {
     expect(told).toEqual(["sent to a", "responded 200", "aborted at a", "broke off"])
   })
 
-  it("keeps a tunnel for as long as it stands", () => {
+  it("keeps a tunnel for as long as it is open", () => {
     const { told, latest } = play({ timeoutMs: 5_000 })
     latest()?.onResponse({ ...OK, status: 101 })
     vi.advanceTimersByTime(3_600_000)

@@ -287,7 +287,7 @@ describe("a raw connection to the proxy", () => {
   })
 })
 
-describe("is told why there is no answer", () => {
+describe("gets the reason why there is no response", () => {
   const status = (port: number, url: string, ...more: readonly string[]) =>
     curl(port, "-w", "%{http_code}", ...more, url)
 
@@ -297,13 +297,13 @@ describe("is told why there is no answer", () => {
     )
   })
 
-  it("while nobody knows whether it is a host of the mesh, also where others are allowed", async () => {
+  it("while it is unknown whether the host is in the mesh, also if others are allowed", async () => {
     filled = new TestBook({ answersAbsent: false })
     const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
     expect(await status(port, "http://web/")).toMatch(/has not said yet[\s\S]*503$/)
   })
 
-  it("for a server that is somebody else", async () => {
+  it("for a server with another identity", async () => {
     const server = await web({ identity: "spiffe://cluster.local/ns/app/sa/other" })
     expect(await status(await start(), "http://web/")).toMatch(/only `.*web` may answer[\s\S]*503$/)
     expect(server.seen).toEqual([])
@@ -320,7 +320,7 @@ describe("is told why there is no answer", () => {
     expect(stdout).toMatch(/this is a forward proxy[\s\S]*400$/)
   })
 
-  it("and a log is told without the query, where tokens may stand", async () => {
+  it("and is logged without the query, which may contain tokens", async () => {
     const lines: string[] = []
     const log = { ...SILENT, info: (fields: object) => void lines.push(JSON.stringify(fields)) }
     const server = await mesh.server("v1")
@@ -361,7 +361,7 @@ describe("with --allow-external", () => {
     expect(await call()).toBe("outside GET /x200")
   })
 
-  it("is told at once of a server that would rather speak something else", async () => {
+  it("learns at once that the server prefers another protocol", async () => {
     const outside = createServer(socket => {
       socket
         .on("error", () => undefined)

@@ -76,7 +76,7 @@ describe("an update", () => {
   const split = (first: number, second: number, endpoints?: ServiceEndpoint[]) =>
     spec([{ match: [], destinations: [to("v1", first), to("v2", second)] }], endpoints)
 
-  it("of endpoints alone leaves whose turn it is", () => {
+  it("of endpoints only keeps the balancing state", () => {
     const routing = new HostRouting(split(1, 1), new EndpointHealth())
     picks(routing, 1)
     routing.update(split(1, 1, [endpoint("a"), endpoint("b")]))

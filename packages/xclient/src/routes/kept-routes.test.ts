@@ -50,7 +50,7 @@ it("are known after a restart without the control plane, and asked for again whe
 
 const OUTSIDE = ["example.com:443", "192.0.2.1:443", "[2001:db8::1]:443"]
 
-it.each(OUTSIDE)("do not say that nobody of the mesh is at %s", async name => {
+it.each(OUTSIDE)("do not claim that no host of the mesh is at %s", async name => {
   await learn()
   const { book } = new TestBook({ answersAbsent: false })
   await new KeptRoutes(book, folder, log).close()

@@ -20,14 +20,14 @@ describe("a host", () => {
     expect(await book.find("web:80", 5_000)).toBe("absent")
   })
 
-  it("that comes to be is found by whoever waits", async () => {
+  it("that appears is found by a waiting caller", async () => {
     const filled = new TestBook()
     const waiting = filled.book.until("web:80", answer => answer instanceof HostRouting, 5_000)
     await filled.set("web:80", SPEC)
     expect(await waiting).toMatchObject({ inTime: true })
   })
 
-  it("keeps its turns across updates, and is named with its version for the next connection", async () => {
+  it("keeps its balancing state across updates, and is named with its version for the next connection", async () => {
     const filled = new TestBook()
     await filled.set("web:80", SPEC)
     const before = filled.book.ask("web:80")
@@ -62,7 +62,7 @@ describe("an update", () => {
         table: { ...SPEC.table, routes: [{ match: [{ uri: { regex: "(" } }], destinations: [] }] },
       }),
     ],
-  ])("%s is refused, and the last good routes stay", async (_, bytes) => {
+  ])("%s is rejected, and the last good routes stay", async (_, bytes) => {
     const filled = new TestBook()
     await filled.set("web:80", SPEC)
     await expect(filled.setBytes("web:80", bytes)).rejects.toThrow(/the routes of `web:80` cannot be used/)
@@ -70,14 +70,14 @@ describe("an update", () => {
     expect(filled.book.subscription.known().get("web:80")).toBe("1")
   })
 
-  it("for a host nobody asked for changes nothing", async () => {
+  it("for an unrequested host changes nothing", async () => {
     const filled = new TestBook()
     await filled.setBytes("other:80", encodeHostRoutes(SPEC))
     expect(filled.book.subscription.names()).toEqual([])
   })
 })
 
-it("waiting ends when the time is over, or nobody waits any more", async () => {
+it("waiting ends on a timeout, or when the caller leaves", async () => {
   const { book } = new TestBook({ answersAbsent: false })
   expect(await book.find("web:80", 1)).toBe("unknown")
   expect(await book.find("web:80", 60_000, AbortSignal.abort())).toBe("unknown")
@@ -94,7 +94,7 @@ describe("hosts in use", () => {
     expect(book.subscription.names()).toEqual(["c:1", "d:1"])
   })
 
-  it("are those that somebody waits for", async () => {
+  it("are those with waiting callers", async () => {
     const filled = new TestBook({ answersAbsent: false, limit: 1 })
     const waiting = filled.book.find("a:1", 60_000)
     filled.book.ask("b:1")
@@ -109,7 +109,7 @@ describe("hosts in use", () => {
   })
 })
 
-it("hosts that nobody used for a while are not followed any longer", () => {
+it("unused hosts are not followed after a while", () => {
   const filled = new TestBook({ answersAbsent: false })
   const release = filled.book.hold("held:1")
   filled.book.ask("old:1")
@@ -163,7 +163,7 @@ describe("the outbound policy", () => {
     expect(filled.book.policy?.mayDemandMtls(address)).toBe(demands)
   })
 
-  it("with a block that is none is refused, and the last good one stays", async () => {
+  it("with an invalid block is rejected, and the last good one stays", async () => {
     const filled = new TestBook({ followsPolicy: true })
     await filled.setPolicy(ANY)
     await expect(filled.setPolicy({ mode: "ALLOW_ANY", mtls: ["10.0.0.0/99"] })).rejects.toThrow("`10.0.0.0/99`")
