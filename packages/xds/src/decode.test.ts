@@ -67,7 +67,7 @@ it("takes a port of an older control plane for one that allows no further upgrad
   })
 })
 
-describe("refused, with the field named, is", () => {
+describe("rejected, with the field named, is", () => {
   const [port] = WORKLOAD.ports
   test.each<[string, Uint8Array, RegExp]>([
     ["what is no message", Buffer.from([0xff, 0xff, 0xff]), /no ProxyResource/],
@@ -111,7 +111,7 @@ describe("refused, with the field named, is", () => {
   })
 })
 
-it("reads or refuses any bytes, and never fails otherwise", () => {
+it("parses or rejects any bytes, and never fails otherwise", () => {
   const outcome = (bytes: Uint8Array) => {
     try {
       return decodeProxyResource(bytes).kind

@@ -81,7 +81,7 @@ describe("what is said of traffic", () => {
       { routes: [], clusters: { [V1]: { outlierDetection: { baseEjectionMs: 3_600_001 } } } },
     ],
     ["an unknown balancer", { routes: [], clusters: { [V1]: { loadBalancer: "HASH" } } }],
-  ])("is refused with %s", (_, said) => {
+  ])("is rejected with %s", (_, said) => {
     const { routes: json } = fromBinary(HostRoutesSchema, encodeHostRoutes(GOOD))
     const bytes = toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: json, traffic: JSON.stringify(said) }))
     expect(() => decodeHostRoutes(bytes)).toThrow(MalformedResource)
@@ -103,7 +103,7 @@ describe("an endpoint with several addresses", () => {
     expect(decodeHostRoutes(encodedJson(JSON.parse(routes)))).toEqual(GOOD)
   })
 
-  it("is refused where the others are no lists", () => {
+  it("is rejected if the others are not lists", () => {
     const { routes } = fromBinary(HostRoutesSchema, encodeHostRoutes(spec))
     const bytes = toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes, otherAddresses: '{"10.0.0.1":"x"}' }))
     expect(() => decodeHostRoutes(bytes)).toThrow(MalformedResource)
@@ -116,7 +116,7 @@ it("keeps apart what is absent and what is said", () => {
   expect(decodeHostRoutes(encodedJson(plain)).clusters[0]?.tlsMode).toBeUndefined()
 })
 
-describe("refuses", () => {
+describe("rejects", () => {
   const withTable = (change: object) => ({ ...GOOD, table: { ...GOOD.table, ...change } })
   const withCluster = (change: object) => ({ ...GOOD, clusters: [{ ...GOOD.clusters[0], ...change }] })
   it.each<[string, unknown, RegExp]>([

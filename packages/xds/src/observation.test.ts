@@ -92,13 +92,13 @@ describe("the stream of observations", () => {
     await until(() => expect([opened, said.length]).toEqual([2, 2]))
   })
 
-  it("is refused to those who may not speak for the workload, who keep their configuration", async () => {
+  it("is rejected for callers that may not report for the workload, who keep their configuration", async () => {
     const { each } = await rig({ open: () => ({ code: "PERMISSION_DENIED", message: "not yours" }) })
     await until(() => expect(each.logged.map(({ fields }) => fields)).toContainEqual({ why: "not yours" }))
     expect(each.client.connected).toBe(true)
   })
 
-  it("is not there where nobody listens, and nobody misses it", async () => {
+  it("is not offered without a listener, and clients work without it", async () => {
     const { each, closed, server } = await rig()
     await until(() => expect(closed()).toBe(1))
     server.source.set(TYPE, "b", "1")
@@ -140,7 +140,7 @@ describe("observations and inquiries", () => {
     [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, count: -1 }] }), "destinations[0].count"],
     [JSON.stringify({ ...ANSWER, destinations: [{ ...CALLED, lastSeen: 9e15 }] }), "destinations[0].lastSeen"],
     [JSON.stringify({ kind: "decisions", decisions: [{}], leftOut: 0 }), "decisions[0].time"],
-  ])("of another form are refused: %#", (json, message) => {
+  ])("of another form are rejected: %#", (json, message) => {
     expect(() => readObservation(json)).toThrow(message)
   })
 

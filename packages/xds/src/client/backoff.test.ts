@@ -23,7 +23,7 @@ describe("pauses between attempts", () => {
     expect(often(backoff, 1)).toEqual([200])
   })
 
-  it("are long at once for a client that is refused", () => {
+  it("are long at once for a rejected client", () => {
     expect(new Backoff(LIMITS, () => 0).next({ refused: true })).toBe(15_000)
     expect(new Backoff(LIMITS, () => 1).next({ refused: true })).toBe(30_000)
   })

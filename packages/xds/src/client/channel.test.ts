@@ -82,12 +82,12 @@ describe("an address", () => {
     await until(() => expect(each.client.connected).toBe(true))
   })
 
-  it.each(["control", "control:0", "control:70000", "::1:15012", "a b:1"])("%s is refused", async address => {
+  it.each(["control", "control:0", "control:70000", "::1:15012", "a b:1"])("%s is rejected", async address => {
     const { client } = clientRig({ address, bundle: new TestAuthority().bundle })
     await expect(client.signCertificate(new Uint8Array(5))).rejects.toThrow(/must have the form HOST:PORT/)
   })
 
-  it("where nobody is says which were tried", async () => {
+  it("without a server reports the tried addresses", async () => {
     const { client } = clientRig({ address: "localhost:1", bundle: new TestAuthority().bundle })
     await expect(client.signCertificate(new Uint8Array(5))).rejects.toMatchObject({
       code: "UNAVAILABLE",
@@ -97,7 +97,7 @@ describe("an address", () => {
 })
 
 describe("a call", () => {
-  it("that is not answered in time says so, and lets go of the connection", async () => {
+  it("that is not answered in time is reported, and closes the connection", async () => {
     let gone: Promise<unknown> | undefined
     const plane = await raw(({ socket }) => {
       gone = once(socket, "close")

@@ -33,7 +33,7 @@ it("is not offered once the certificate that was seen has ended", () => {
   expect(kept().under(TERMS, 1_000)).toBeUndefined()
 })
 
-it("is forgotten where somebody says so", () => {
+it("is forgotten on request", () => {
   const session = kept()
   session.forget()
   expect(session.under(TERMS, 0)).toBeUndefined()

@@ -84,7 +84,7 @@ describe("a client", () => {
     expect(each.held).toEqual(new Map([["a", "1"]]))
   })
 
-  it("that refuses an update says why and keeps what it had", async () => {
+  it("that rejects an update reports why and keeps the previous one", async () => {
     rig.source.set(TYPE, "a", "1")
     const each = client()
     await until(() => expect(rig.source.heard).toHaveLength(1))
@@ -220,7 +220,7 @@ describe("a client that loses the control plane", () => {
 })
 
 describe("a client that cannot get in", () => {
-  it("says why it is refused, and is let in once its proof is good", async () => {
+  it("reports why it is rejected, and is admitted once its credentials are valid", async () => {
     const each = client({ proof: { token: "bad" } })
     await until(() =>
       expect(each.logged).toContainEqual({

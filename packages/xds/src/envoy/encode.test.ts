@@ -151,7 +151,7 @@ describe("what a MeshService says of traffic", () => {
     })
   })
 
-  it("retries no POST and no gRPC call unless it says so", () => {
+  it("retries no POST and no gRPC call unless asked to", () => {
     const policy = policyOf({ ...RETRIES, nonIdempotent: false })
     expect(policy?.retryOn).toBe("reset,retriable-status-codes")
     const methods = policy?.retriableRequestHeaders.map(({ headerMatchSpecifier: { value } }) =>
@@ -219,7 +219,7 @@ describe("weights", () => {
     expect(weightsOf(1, 0, 7)).toEqual([1, 0, 7])
   })
 
-  it("that add up to more than 32 bits are scaled, and nobody loses the last share", () => {
+  it("that add up to more than 32 bits are scaled, and every destination keeps a share", () => {
     const max = 2_147_483_647
     const scaled = weightsOf(max, max, max, 1, 0) ?? []
     const sum = scaled.reduce((total = 0, weight) => total + (weight ?? 0), 0)
@@ -248,7 +248,7 @@ describe("a cluster calls with TLS", () => {
     expect(transportSocket !== undefined).toBe(tls)
   })
 
-  it("and believes nobody where nobody is behind the Service", () => {
+  it("and trusts no identity if the Service has no workloads", () => {
     const json = jsonOf(ClusterSchema, encoders.cluster({ ...cluster, identities: [] }))
     expect(json).toContain(`"exact": "spiffe://nobody.invalid"`)
   })

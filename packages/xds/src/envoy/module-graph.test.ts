@@ -24,7 +24,7 @@ function reachedFrom(start: string): ReadonlySet<string> {
   return reached
 }
 
-it("loads no encoder of Envoy's resources before somebody asks for one", () => {
+it("loads no encoder of Envoy's resources before the first request for one", () => {
   const reached = reachedFrom("index.ts")
   expect(reached).toContain("route-encoders.ts")
   expect([...reached].filter(file => file.startsWith("envoy/"))).toEqual([])

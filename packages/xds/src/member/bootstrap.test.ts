@@ -57,7 +57,7 @@ it.each([
   expect(read({ ...GOOD, probe }).probe).toMatchObject(expected)
 })
 
-describe("refuses", () => {
+describe("rejects", () => {
   it.each([
     ["a probe of no port", { ...GOOD, probe: { kind: "http" } }, /probe.port: must be a whole number/],
     ["a probe of no kind", { ...GOOD, probe: { kind: "udp" } }, /probe.kind: must be one of http, tcp, command/],

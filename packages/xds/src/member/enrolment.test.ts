@@ -61,7 +61,7 @@ it("asks for credentials where there are none, and has them used", async () => {
   expect(enrolment.signer(newAuthority().bundle)).toBeUndefined()
 })
 
-it("asks again where it is refused, and says that there are none", async () => {
+it("retries after a rejection, and reports that there are no credentials", async () => {
   const { enrolment, used, warnings } = rig({ refusals: 1 })
   await enrolment.start()
   expect(used).toHaveLength(1)

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { FileOutput } from "./line-output.js"
 
-it("loses what the disk does not take, goes on when there is room, and says so", () => {
+it("drops what the disk does not take, continues when there is room, and reports that", () => {
   let room = Number.POSITIVE_INFINITY
   let written = ""
   const output = new FileOutput(text => {

@@ -15,7 +15,7 @@ it("reads what is in UTF-8", () => {
   expect(readUtf8File(file)).toBe("café")
 })
 
-it("refuses what is not, and so does whoever is configured by it", () => {
+it("rejects other bytes, and so does the program that is configured by the file", () => {
   writeFileSync(file, Buffer.from("name: café", "latin1"))
   expect(() => readUtf8File(file)).toThrow(/not in UTF-8/)
   expect(() => readBootstrap(file, {})).toThrow(/not in UTF-8/)

@@ -101,7 +101,7 @@ it("closes connections of a removed root, whichever root they present", async ()
   expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: .*trusted no more/)
 })
 
-it("lets others in with certificates of an authority that somebody shows as another's", async () => {
+it("accepts certificates of an authority that another client presents as forged", async () => {
   const stranger = new TestAuthority()
   const own = old.workload()
   await subscribed({ ...own, chain: own.chain + forged(old, stranger).repeat(2) + stranger.bundle })

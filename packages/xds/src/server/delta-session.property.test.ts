@@ -60,7 +60,7 @@ it("brings the client to exactly what there is, whatever happened before", () =>
   )
 })
 
-it("brings a client that refuses nothing to what there is, without a further change", () => {
+it("brings a client that rejects nothing up to date, without a further change", () => {
   const steps = fc.array(fc.oneof(change, subscribe, unsubscribe, pump, receive("accept"), hang, reconnect), {
     maxLength: 40,
   })

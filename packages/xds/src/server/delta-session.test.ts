@@ -47,7 +47,7 @@ describe("a subscription", () => {
     expect(rig.next()).toBeUndefined()
   })
 
-  it("to a name that does not exist is told so, and later gets it", () => {
+  it("to a missing name gets a removal, and later the resource", () => {
     const rig = deltaRig()
     rig.subscribe("ghost")
     const first = rig.next()
@@ -215,7 +215,7 @@ describe("an answer", () => {
   })
 })
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   it("is reported and not resent until something changes", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
@@ -294,7 +294,7 @@ describe("a client that does not answer", () => {
     expect(rig.session.deadline).toBeUndefined()
   })
 
-  it("and refuses the newest after all has everything in doubt sent with the next change", () => {
+  it("and rejects the newest after all gets everything in doubt with the next change", () => {
     const rig = rigWith("a", "b")
     rig.subscribe("*")
     rig.ack(rig.next())
@@ -353,13 +353,13 @@ describe("a hostile client", () => {
     expect(act(deltaRig({ namesPerType: 100, namesPerStream: 400 }))).toMatchObject({ code })
   })
 
-  it("may ask for a type that nobody knows, and gets nothing", () => {
+  it("may subscribe to an unknown type, and gets nothing", () => {
     const rig = deltaRig()
     expect(rig.ask({ typeUrl: "unknown" })).toBeUndefined()
     expect(said(rig.next())).toEqual([])
   })
 
-  it("is refused a type that is not for it", () => {
+  it("is rejected for a type that is not for it", () => {
     const rig = deltaRig()
     rig.source.refusedTypes.set(TYPE, { code: "PERMISSION_DENIED", message: "not yours" })
     expect(rig.subscribe("*")).toEqual({ code: "PERMISSION_DENIED", message: "not yours" })

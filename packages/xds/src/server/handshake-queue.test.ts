@@ -12,7 +12,7 @@ function stage() {
   return { queue, started, turn: () => turns.shift()?.(), turns }
 }
 
-it("starts a few with each turn, in the order of arrival", () => {
+it("starts a few per tick, in the order of arrival", () => {
   const { queue, started, turn } = stage()
   const all = Array.from({ length: 20 }, (_, index) => `proxy ${index}`)
   for (const each of all) queue.add("10.0.0.1", each)
@@ -24,7 +24,7 @@ it("starts a few with each turn, in the order of arrival", () => {
   expect(started).toEqual(all)
 })
 
-it("lets addresses take turns, however many connections one of them makes", () => {
+it("alternates between addresses, however many connections one of them makes", () => {
   const { queue, started, turn } = stage()
   for (let index = 0; index < 1_000; index++) queue.add("10.0.0.1", "one of many")
   queue.add("10.0.0.2", "other")

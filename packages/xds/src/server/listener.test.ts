@@ -74,7 +74,7 @@ it("never confuses certificates of two connections from the same address and por
   expect(accepted.map(({ certificate }) => certificate?.id.uri)).toEqual([undefined, IDENTITY])
 })
 
-it("takes whoever offers HTTP/2 among others, and nobody else", async () => {
+it("accepts only clients that offer HTTP/2", async () => {
   const { accepted, open } = await rig()
   for (const offered of [["http/1.1"], []]) {
     const refused = open("127.0.0.1", undefined, undefined, offered)

@@ -67,7 +67,7 @@ describe("a caller", () => {
     ["the certificate of a server", each => ({ credentials: each.authority.server() })],
     ["another trust domain", each => ({ credentials: each.authority.workload("spiffe://evil/ns/shop/sa/orders") })],
     ["no proof", () => ({})],
-  ])("with %s is refused, and let in by a good token", async (_, options) => {
+  ])("with %s is rejected, and admitted by a valid token", async (_, options) => {
     const bad = connect(options(rig)).delta()
     bad.send({ node: NODE, typeUrl: TYPE })
     expect(await bad.ended()).toMatch(/^UNAUTHENTICATED: .*(send a service-account token|expired)/)
@@ -75,7 +75,7 @@ describe("a caller", () => {
     expect(rig.source.opened).toMatchObject([{ caller: { proof: "token" } }])
   })
 
-  it("is known by the certificate of a pod that is here, and nobody is asked about its token", async () => {
+  it("is known by the certificate of an existing Pod, without a review of its token", async () => {
     rig.state.tokens = "away"
     const credentials = rig.authority.workload(undefined, undefined, { name: "orders-1", uid: "u1" })
     await subscribed({ token: "good:orders-1", credentials })
@@ -104,7 +104,7 @@ describe("a caller", () => {
   test.each<[string, string, RegExp]>([
     ["that is not good", "bad", /^UNAUTHENTICATED: the service-account token is not valid/],
     ["that is too long", `good:${"x".repeat(20_000)}`, /^UNAUTHENTICATED: the token is too long/],
-  ])("with a token %s is refused", async (_, token, expected) => {
+  ])("with a token %s is rejected", async (_, token, expected) => {
     const stream = connect({ token }).delta()
     stream.send({ node: NODE, typeUrl: TYPE })
     expect(await stream.ended()).toMatch(expected)
@@ -137,7 +137,7 @@ describe("a caller", () => {
     }
   })
 
-  it("is refused where the source says so", async () => {
+  it("is rejected if the source says so", async () => {
     rig.source.refusal = { code: "PERMISSION_DENIED", message: "not your pod" }
     const stream = connect({ token: "good:orders-1" }).delta()
     stream.send({ node: NODE, typeUrl: TYPE })
@@ -169,7 +169,7 @@ describe("a delta stream", () => {
     expect(stream.responses).toHaveLength(2)
   })
 
-  it("sends the newest to a client that does not answer, and says so", async () => {
+  it("sends the newest to a client that does not answer, and reports that", async () => {
     const overdue: string[] = []
     const impatient = await start({
       limits: { ackDeadlineMs: 20 },
@@ -212,7 +212,7 @@ describe("calls", () => {
   const signing = (nodeId = "shop/orders-1", bytes = 3) =>
     create(SignCertificateRequestSchema, { signingRequest: new Uint8Array(bytes), ttlSeconds: 60, nodeId })
 
-  it("sign for whoever is proven", async () => {
+  it("sign for an authenticated caller", async () => {
     const answer = await connect({ token: "good:orders-1" }).unary(signCertificate, signing())
     expect(answer).toMatchObject({ certificateChain: "chain 3 60", trustBundle: rig.authority.bundle })
   })
@@ -226,7 +226,7 @@ describe("calls", () => {
     await expect(connect(options).unary(signCertificate, request)).rejects.toThrow(expected)
   })
 
-  it("tell nobody what failed inside", async () => {
+  it("do not reveal internal errors", async () => {
     const failing = connect({ token: "good:x" }).unary(signCertificate, signing(undefined, 1))
     await expect(failing).rejects.toThrow(/^INTERNAL: the control plane failed on this call/)
     expect(rig.logged).toContainEqual({
@@ -235,7 +235,7 @@ describe("calls", () => {
     })
   })
 
-  it("report keys for whoever is proven", async () => {
+  it("report keys for an authenticated caller", async () => {
     const client = connect({ credentials: rig.authority.workload() })
     await client.unary(report, create(ReportRequestSchema, { nodeId: "shop/orders-1", unknownKeys: ["k"] }))
     expect(rig.reports).toMatchObject([[{ serviceAccount: "orders" }, "shop/orders-1", ["k"]]])
@@ -269,7 +269,7 @@ describe("new credentials", () => {
     expect(await old.ended()).toMatch(/^UNAUTHENTICATED/)
   })
 
-  it("that trust nobody let no certificate in", async () => {
+  it("that trust no root accept no certificate", async () => {
     rig.state.clientTrustBundle = ""
     rig.server.credentialsChanged()
     const stream = connect({ credentials: rig.authority.workload() }).delta()
@@ -340,7 +340,7 @@ describe("a recheck ends the streams of", () => {
 })
 
 describe("a drain", () => {
-  it("sends everybody elsewhere, and is over when they have gone", async () => {
+  it("sends all clients elsewhere, and ends when they have left", async () => {
     const { stream } = await subscribed()
     const drained = rig.server.drain()
     expect(await stream.ended()).toMatch(/^UNAVAILABLE: the control plane is going away/)

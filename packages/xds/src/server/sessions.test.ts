@@ -133,7 +133,7 @@ describe("a session", () => {
     await expect(visit(rig.address, rig.authority.bundle, proof, session)).resolves.toEqual(["anew", "OK"])
   })
 
-  it("is not granted where nobody says so", async () => {
+  it("is not granted by default", async () => {
     const rig = await serverRig()
     closing.push(() => rig.server.close())
     const session = await first(rig, { token: "good:orders-1" })
@@ -141,7 +141,7 @@ describe("a session", () => {
   })
 })
 
-describe("who resumes a session is looked at as everybody, though the keys were the same:", () => {
+describe("a client that resumes a session is checked like any other, though the keys were the same:", () => {
   test.each<[string, (rig: ServerRig, serial: string) => void, string]>([
     ["a certificate that was revoked", (rig, serial) => rig.state.revoked.add(serial), "PERMISSION_DENIED"],
     [
@@ -167,7 +167,7 @@ describe("who resumes a session is looked at as everybody, though the keys were 
       },
       "UNAUTHENTICATED",
     ],
-  ])("%s is refused, and the session is let go", async (_, change, expected) => {
+  ])("%s is rejected, and the session is dropped", async (_, change, expected) => {
     const rig = await serve()
     const credentials = rig.authority.workload()
     const session = await first(rig, shown(credentials))

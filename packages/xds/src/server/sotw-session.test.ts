@@ -133,7 +133,7 @@ describe("answers", () => {
     expect(said(rig.next())).toEqual(["a@3"])
   })
 
-  it("that refuse are reported and not provoked again until something changes", () => {
+  it("that reject are reported and get nothing new until a change", () => {
     const rig = sotwRig()
     rig.source.set(ENDPOINTS, "a", "bad")
     rig.source.set(ENDPOINTS, "b", "1")
@@ -210,7 +210,7 @@ describe("a hostile client", () => {
     expect(act(sotwRig({ namesPerType: 100, namesPerStream: 400 }))).toMatchObject({ code })
   })
 
-  it("is refused a type that is not for it", () => {
+  it("is rejected for a type that is not for it", () => {
     const rig = sotwRig()
     rig.source.refusedTypes.set(CLUSTER, { code: "PERMISSION_DENIED", message: "not yours" })
     expect(rig.ask(CLUSTER, [])).toMatchObject({ code: "PERMISSION_DENIED" })

@@ -49,7 +49,7 @@ test.each([
   expect(reader.read(bytes, 4, 5, () => true)).toBe(fault)
 })
 
-it("tells nothing further to whoever has heard enough", () => {
+it("reports nothing further to a reader that has stopped", () => {
   const bytes = Buffer.concat([prefixed(Buffer.from("one")), prefixed(Buffer.from("two"))])
   const found: string[] = []
   new MessageReader(10).read(bytes, 0, bytes.length, message => {

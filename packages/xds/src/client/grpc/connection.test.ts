@@ -125,7 +125,7 @@ describe("an answer", () => {
     else expect(outcome).toMatch(expected)
   })
 
-  it("that is announced larger than is taken is refused before it comes", async () => {
+  it("that is announced larger than the limit is rejected before it comes", async () => {
     const announced = "\0\x7f\xff\xff\xff"
     expect(await asked(({ say }) => say(head + data(announced)))).toMatch(/^RESOURCE_EXHAUSTED: a message is larger/)
   })
@@ -209,7 +209,7 @@ describe("a control plane that", () => {
     channel.close()
   })
 
-  it("goes away before it has looked at a call says so", async () => {
+  it("goes away before it has processed a call reports that", async () => {
     expect(await asked(({ say }) => say(goawayText(0, 0, "")))).toMatch(/^UNAVAILABLE/)
   })
 

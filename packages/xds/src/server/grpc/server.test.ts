@@ -83,7 +83,7 @@ describe("a call", () => {
     ["with bytes that are no message", SIGN, Buffer.from("\0\0\0\0\x01\xff", "latin1"), { "grpc-status": "3" }],
     ["that is no gRPC", { ...SIGN, "content-type": "text/plain" }, message(0), { ":status": 415 }],
     ["that is none of POST", { ...SIGN, ":method": "PUT" }, message(0), { ":status": 405 }],
-  ])("%s is told so", async (_, headers, content, expected) => {
+  ])("%s gets an error", async (_, headers, content, expected) => {
     const got = await answer(call(headers, content))
     for (const [name, value] of Object.entries(expected)) {
       if (value instanceof RegExp) expect(got[name]).toMatch(value)
