@@ -56,7 +56,7 @@ describe("a line that some server would read as a request", () => {
   })
 })
 
-describe("a line that nobody would", () => {
+describe("a line that no parser would", () => {
   test.each(OTHERS)("%j", text => {
     expect(found(text)).toBe(false)
   })

@@ -235,7 +235,7 @@ describe("many who only hold a place", () => {
     ["never finish their handshake", "\x16\x03\x01"],
   ] as const
 
-  it.each(ways)("and %s leave others their turn", async (_, text) => {
+  it.each(ways)("and %s leave others their slot", async (_, text) => {
     const rig = await rigWith({ ...naming(), limits: { sniffTimeoutMs: 60_000, handshakeTimeoutMs: 60_000 } })
     const crowd = Array.from({ length: 1_000 }, () => plain(rig, text))
     await rig.meters.until(meters => meters.opened === crowd.length)
@@ -252,7 +252,7 @@ describe("many who only hold a place", () => {
 })
 
 describe("a change of mode", () => {
-  it("to STRICT ends plaintext that stands open, and leaves what may still become a handshake", async () => {
+  it("to STRICT ends open plaintext, and keeps what may still become a handshake", async () => {
     const upstream = { host: "127.0.0.1", port: await echoPort() }
     const rig = await rigWith({ port: { protocol: "auto", upstream } })
     const [tunnel, half, silent, mutual] = [
@@ -324,7 +324,7 @@ describe("openssl s_client", { tags: ["needs/openssl"] }, () => {
 test.each([
   ["STRICT", "plaintext", (rig: Rig) => plain(rig, "GET / HTTP/1.1\r\n\r\n")],
   ["DISABLE", "TLS", (rig: Rig) => secure(rig)],
-] as const)("a %s port leaves word of the %s that it refused", async (mode, _, call) => {
+] as const)("a %s port logs the %s that it rejected", async (mode, _, call) => {
   const rig = await rigWith({ mode, ...naming(), port: { protocol: "http" } })
   call(rig)
   await rig.meters.until(({ refused }) => refused.length > 0)

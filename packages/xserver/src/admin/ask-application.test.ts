@@ -66,7 +66,7 @@ describe("a probe in the kubelet's place", () => {
     expect(await ask("grpc", await portOf(server), "")).toBe(503)
   })
 
-  it("tells of nobody there that it is down", async () => {
+  it("reports a missing application as down", async () => {
     const server = createHttp()
     const port = await portOf(server)
     server.close()

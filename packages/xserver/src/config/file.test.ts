@@ -87,7 +87,7 @@ probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
     ["a file that is not there", `${BASE}\npolicyFiles: [none.yaml]`, "cannot read"],
     ["text that is no YAML", "a: [", "Flow sequence"],
     ["something that is no mapping", "- a", "must be a mapping"],
-  ])("with %s is refused in words that help", (_, text, expected) => {
+  ])("with %s is rejected with a helpful message", (_, text, expected) => {
     expect(() => readConfigurationFile(write("bad.yaml", text), 1)).toThrow(expected)
   })
 })
@@ -111,7 +111,7 @@ mesh: { name: dubbo, domain: dubbo.apache.org }`,
     expect(loadState(join(folder, "nowhere"))).toBeUndefined()
   })
 
-  it("is refused where it was tampered with, or written by another version", () => {
+  it("is rejected if it was tampered with, or written by another version", () => {
     const good = JSON.parse(readCheckedFile(state, "last-good.json") ?? "")
     const rewrite = (changes: object) =>
       writeCheckedFile(state, "last-good.json", JSON.stringify({ ...good, ...changes }))

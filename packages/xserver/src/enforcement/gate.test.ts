@@ -20,7 +20,7 @@ if (address === undefined) throw new Error("no address")
 const connection = { peer: undefined, sourceIp: address, destinationIp: address, destinationPort: 1, sni: undefined }
 const request = { method: "GET", scheme: "http", host: "h", target: "/", headers: new Map() }
 
-it("knows by which program it refused, whichever is in force when somebody asks", () => {
+it("remembers which program denied, whichever is in force later", () => {
   const refusing = programOf(closed)
   const gate = new Gate(refusing)
   const http = gate.admit(connection, request)

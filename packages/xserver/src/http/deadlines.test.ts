@@ -43,7 +43,7 @@ describe("deadlines", () => {
     expect(told.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
   })
 
-  it("watches whoever it was told to and nobody else, in whatever order they come and go", async () => {
+  it("watches exactly the registered items, in whatever order they come and go", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(9), fc.boolean()), { maxLength: 60 }), async steps => {
         const deadlines = new Deadlines(LIMITS)

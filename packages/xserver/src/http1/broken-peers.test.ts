@@ -187,14 +187,14 @@ describe("an application", () => {
     expect(answer).not.toMatch(/x-merlon-failure/i)
   })
 
-  it("that closes the connection may have seen the request, and the failure header says so", async () => {
+  it("that closes the connection may have seen the request, and the failure header says that", async () => {
     await start({ raw: socket => socket.on("data", () => socket.destroy()) })
     const answer = await (await rig.client()).send(GET).response()
     expect(answer).toMatch(/^HTTP\/1.1 503 /)
     expect(answer).toMatch(/\r\nx-merlon-failure: reset\r\n/)
   })
 
-  it("that is down is told as 503, and found again when it is up", async () => {
+  it("that is down gives 503, and is found again when it is up", async () => {
     await start({ raw: answering(OK) })
     const address = rig.application.address()
     await rig.stopApplication()
@@ -215,7 +215,7 @@ describe("an application", () => {
     ["HTTP/1.1 200 OK\nContent-Length: 1\n\nx", 502, "protocol"],
     ["HTTP/1.1 101 Switching Protocols\r\n\r\n", 502, "protocol"],
     ["nonsense\r\n\r\n", 502, "protocol"],
-  ])("that answers %j is told as %i", async (text, status, upstreamFailure) => {
+  ])("that answers %j gives %i", async (text, status, upstreamFailure) => {
     await start({ raw: answering(text) })
     const client = await rig.client()
     expect(await client.send(GET).response()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
@@ -223,7 +223,7 @@ describe("an application", () => {
     await eventually(() => rig.upstream.connections === 0)
   })
 
-  it("that hangs up before it answers is told as 503", async () => {
+  it("that hangs up before it answers gives 503", async () => {
     await start({ raw: socket => socket.on("data", () => socket.destroy()) })
     const client = await rig.client()
     expect(await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").response()).toMatch(
@@ -232,7 +232,7 @@ describe("an application", () => {
     expect(rig.meters.records).toMatchObject([{ status: 503, upstreamFailure: "reset" }])
   })
 
-  it("that does not answer in time is told as 504", async () => {
+  it("that does not answer in time gives 504", async () => {
     await start({ raw: socket => socket.resume(), limits: { responseTimeoutMs: 40 } })
     const client = await rig.client()
     expect(await client.send(GET).response()).toMatch(/^HTTP\/1.1 504 /)
@@ -245,7 +245,7 @@ describe("an application", () => {
     ["goes on", "HTTP/1.1 100 Continue\r\n\r\n"],
     ["has hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
     ["has half a head", "HTTP/1.1 200 OK\r\nContent-"],
-  ])("that only says that it %s is told as 504", async (_, text) => {
+  ])("that only says that it %s gives 504", async (_, text) => {
     await start({ raw: answering(text), limits: { responseTimeoutMs: 40 } })
     const client = await rig.client()
     await client.send(GET).until(({ received }) => received.includes("HTTP/1.1 504 "))
@@ -298,7 +298,7 @@ describe("an application", () => {
     ["GET", "204 No Content\r\nContent-Length: 9"],
     ["GET", "304 Not Modified\r\nContent-Length: 9"],
   ])(
-    "that sends content after a head that ends it, to %s with %j, answers nobody else with it",
+    "that sends content after a head that ends it, to %s with %j, answers no other request with it",
     async (method, head) => {
       let first: Socket | undefined
       await start({

@@ -97,7 +97,7 @@ describe("text beyond ASCII", () => {
   )
 })
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   it("says what it must and keeps the connection", async () => {
     await start({ documents: [denyAdmin] })
     const client = await rig.client()
@@ -189,7 +189,7 @@ describe("what a request does not say", () => {
     expect(await client.send(text).response()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   })
 
-  it("is judged where a method is one that nobody knows", async () => {
+  it("is evaluated with an unknown method", async () => {
     await start({
       raw: socket => socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")),
     })
@@ -240,7 +240,7 @@ describe("a token", () => {
   })
 })
 
-describe("the application is told", () => {
+describe("the application receives", () => {
   const certificate = {
     uri: "spiffe://cluster.local/ns/bar/sa/web",
     fingerprint: "ab12",

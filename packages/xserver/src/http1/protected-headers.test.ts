@@ -99,7 +99,7 @@ describe("a forged header", () => {
   it.each([
     ["x-forwarded-proto", "https", "http"],
     ["x-forwarded-client-cert", "*", undefined],
-  ])("%s is judged by what the gate says", async (name, forged, own) => {
+  ])("%s is evaluated by what the proxy sets", async (name, forged, own) => {
     await start({ documents: [allowHeader(name, forged)] })
     expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: ${forged}\r\n\r\n`)).toMatch(/^http\/1.1 403 /)
     if (own === undefined) return

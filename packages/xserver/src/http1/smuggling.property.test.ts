@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => rig.stop())
 
-it("lets through what was judged, and nothing inside it", async () => {
+it("forwards what was evaluated, and nothing inside it", async () => {
   const texts = fc.array(mutated(requestText), { minLength: 1, maxLength: 3 })
   await fc.assert(
     fc.asyncProperty(texts, async ([...parts]) => {

@@ -56,7 +56,7 @@ describe.each([
   })
 })
 
-it("counts the bytes before anybody knows what they are", async () => {
+it("counts the bytes before their protocol is known", async () => {
   const rig = await startRig({ port: { protocol: "auto" }, limits: { unjudgedBytes: 20_000 } })
   cleanups.push(() => rig.stop())
   for (let n = 0; n < 10; n++) {

@@ -170,7 +170,7 @@ it("ends a tunnel that the mode no longer takes, and leaves it alone where the p
   await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
 })
 
-it("switches nobody whom the mode no longer takes when the application agrees", async () => {
+it("upgrades no caller that the mode rejects by then", async () => {
   let application: Socket | undefined
   await start({
     raw: socket =>
@@ -221,10 +221,13 @@ test.each(["h2c", "HTTP/2.0", "TLS/1.0"])("goes on without a switch to %s", asyn
   expect(await asked(protocol)).toMatch(/^get \/ http\/1.1\r\n(?![\s\S]*upgrade)/)
 })
 
-test.each(["spdy/3.1", "tcp", "x", "websocket2", "xwebsocket", "x, h2c"])("refuses a switch to %s", async protocol => {
-  expect(await asked(protocol)).toBe("")
-  expect(rig.meters.records[0]).toMatchObject({ status: 403, judgement: { stage: "protocol", fault: "upgrade" } })
-})
+test.each(["spdy/3.1", "tcp", "x", "websocket2", "xwebsocket", "x, h2c"])(
+  "rejects an upgrade to %s",
+  async protocol => {
+    expect(await asked(protocol)).toBe("")
+    expect(rig.meters.records[0]).toMatchObject({ status: 403, judgement: { stage: "protocol", fault: "upgrade" } })
+  },
+)
 
 test.each([
   ["WebSocket", [], "websocket"],

@@ -187,7 +187,7 @@ const good = fc.constantFrom(
   frame(FRAME.data, END_STREAM, 1, Buffer.from("x")),
 )
 
-it("accepts no request that node:http2 refuses, however frames are made, mutated and cut", async () => {
+it("accepts no request that node:http2 rejects, however frames are made, mutated and cut", async () => {
   const frames = fc.array(fc.oneof({ weight: 3, arbitrary: request }, other, { weight: 2, arbitrary: good }), {
     minLength: 1,
     maxLength: 6,

@@ -40,7 +40,7 @@ it.each(["http/1.1", "h2c"] as const)(
 )
 
 it.each(["http/1.1", "h2c"] as const)(
-  "waits no longer for a caller that opens none, though an application of %s has said more than its head since",
+  "stops waiting for a caller that opens none, after an application of %s has sent content",
   async speaks => {
     let answer: ServerResponse | undefined
     const app: AppListener = (_, response) => {

@@ -44,7 +44,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     })
   })
 
-  it("says what only the gate may say, and lets nobody else say it", async () => {
+  it("sets what only the proxy may set, and removes it from others", async () => {
     const rig = await start(speaks, mirror)
     const forged = {
       "x-forwarded-client-cert": "By=x;URI=spiffe://cluster.local/ns/admin/sa/root",
@@ -193,7 +193,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect((await answerOf(stream)).status).toBe(200)
   })
 
-  it("tells the application when nobody wants the answer any more", async () => {
+  it("cancels at the application when the caller leaves", async () => {
     let told = (): void => undefined
     const aborted = new Promise<void>(resolve => {
       told = resolve

@@ -208,7 +208,7 @@ it("proves the caller's identity with mTLS", async () => {
   expect(String(seen[0]?.get("x-forwarded-client-cert"))).toContain(`URI=${GOOD_ID}`)
 })
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   it("by authorization is PERMISSION_DENIED with the literal words", async () => {
     const deny = authorization("no", {
       action: "DENY",

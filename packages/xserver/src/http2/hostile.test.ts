@@ -113,7 +113,7 @@ it("ends a flood of CONTINUATION frames before it fills the memory", async () =>
   await isWell(stage)
 })
 
-it("ends a flood of PING frames whose answers nobody reads", async () => {
+it("ends a flood of PING frames whose replies are not read", async () => {
   const stage = await start()
   const client = stage.dial()
   client.socket.pause()
@@ -131,7 +131,7 @@ it("ends a flood of PING frames whose answers nobody reads", async () => {
   await isWell(stage)
 })
 
-it("refuses header lists beyond the limits", async () => {
+it("rejects header lists beyond the limits", async () => {
   const stage = await start({ limits: { headerBytes: 8_192, headerLines: 50 } })
   const many = stage.dial()
 
@@ -145,7 +145,7 @@ it("refuses header lists beyond the limits", async () => {
   await isWell(stage)
 })
 
-it("refuses streams beyond the limit", async () => {
+it("rejects streams beyond the limit", async () => {
   const stage = await start({ limits: { streams: 10 } })
   const client = stage.dial()
   await client.frame(sent => sent.type === FRAME.settings)

@@ -21,7 +21,7 @@ async function start(speaks: Speaks, app: AppListener, options: RigOptions = {})
   return rig
 }
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   const deny = authorization("no-admin", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/admin*"] } }] }] })
 
   it("is literal, and says nothing of the policy", async () => {

@@ -121,7 +121,7 @@ describe("an application that offers it is asked for a tunnel", () => {
     await gone
   })
 
-  it("and may refuse it with an answer of its own", async () => {
+  it("and may reject it with its own response", async () => {
     await start(true)
     expect((await upgrade("/closed")).status).toBe(403)
     const stream = (await session()).request(connect("/closed"))
@@ -130,7 +130,7 @@ describe("an application that offers it is asked for a tunnel", () => {
     expect(String((await once(stream, "data"))[0])).toBe("not here")
   })
 
-  it("but not where a policy refuses the request, or nothing names the protocol", async () => {
+  it("but not if a policy denies the request, or the protocol is not configured", async () => {
     await start(true)
     expect((await upgrade("/admin")).status).toBe(403)
     const stream = (await session()).request({ ...connect("/chat"), ":protocol": "connect-udp" })

@@ -119,7 +119,7 @@ test.each(EMPTY)("who asks over HTTP/1.1 need not wait for the end of the answer
   await client.until(({ received }) => (received.match(/HTTP\/1.1 [23]/g) ?? []).length === 2)
 })
 
-test("an end that follows in a frame of its own is no fault of the application", async () => {
+test("an end in a separate frame is no error of the application", async () => {
   const { rig, frames } = await start([[":status", "204"]], 1, stream => frame(FRAME.data, END_STREAM, stream))
   const client = new RawClient(rig.port)
   cleanups.push(() => client.socket.destroy())

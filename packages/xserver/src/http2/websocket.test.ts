@@ -75,7 +75,7 @@ it("is judged like the upgrade it is", async () => {
   expect(seen).toEqual([])
 })
 
-it("is refused where the protocol is none that may be switched to", async () => {
+it("is rejected if the protocol is not allowed", async () => {
   const stream = (await ready()).request(asked("/chat", "connect-udp"))
   const [headers] = await once(stream, "response")
   expect(headers[":status"]).toBe(403)
@@ -178,7 +178,7 @@ describe("what a client sends ahead", () => {
   })
 })
 
-it("is refused where the protocol is HTTP again, and the application hears nothing of it", async () => {
+it("is rejected if the protocol is HTTP again, and does not reach the application", async () => {
   let requests = 0
   rig.app.on("request", () => requests++)
   for (const protocol of ["h2c", "HTTP/1.1", "TLS/1.3"]) {

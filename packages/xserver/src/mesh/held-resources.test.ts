@@ -124,11 +124,11 @@ describe("what the control plane sent", () => {
     ["without a workload", held(trust), /no workload/],
     ["without trust", held(workload()), /no trust/],
     ["with a policy that cannot be read", held(workload(), trust, policy("a", { action: "MAYBE" })), /cannot be read/],
-  ])("is refused %s", (_, value, message) => {
+  ])("is rejected %s", (_, value, message) => {
     expect(() => value.configuration(credentials, bootstrap)).toThrow(message)
   })
 
-  it("is refused where a resource is no message of ours", () => {
+  it("is rejected if a resource is not a message of ours", () => {
     const garbage = { name: "policy/x", version: "1", value: Buffer.from("garbage") }
     expect(() => held(garbage)).toThrow(/`policy\/x` cannot be read/)
   })

@@ -83,7 +83,7 @@ it.each([
   ["of another version", '{"version":3}'],
   ["without resources", '{"version":2}'],
   ["with a resource that is none", '{"version":2,"revision":1,"resources":[{"name":"a","value":"AAAA"}]}'],
-])("refuses a state %s", (_, text) => {
+])("rejects a state %s", (_, text) => {
   writeCheckedFile(folder, "mesh-state.json", text)
   expect(() => keptState(folder)).toThrow()
 })

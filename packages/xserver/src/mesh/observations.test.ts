@@ -68,7 +68,7 @@ describe("counts", () => {
     expect(second.said[1]).toMatchObject({ sequence: 2, calls: [call(1, 7)] })
   })
 
-  it("are sent again on the same stream where nobody says that they were taken", async () => {
+  it("are sent again on the same stream without an acknowledgement", async () => {
     const { seen, connect, tick } = stage()
     seen.push([call(1)])
     const { said } = connect()
@@ -77,7 +77,7 @@ describe("counts", () => {
     expect(said[1]).toEqual(said[0])
   })
 
-  it("are kept while nobody listens, the oldest of too many let go and told", async () => {
+  it("are kept without a listener; the oldest beyond the limit are dropped and counted", async () => {
     const { seen, connect, tick } = stage()
     seen.push(Array.from({ length: 5_000 }, (_, port) => call(port)))
     await tick()
@@ -91,7 +91,7 @@ describe("counts", () => {
 })
 
 describe("decisions", () => {
-  it("are told while somebody follows, and no longer than the stream lasts", async () => {
+  it("are sent while a client follows, and no longer than the stream lasts", async () => {
     const { connect, listener } = stage()
     const stream = connect()
     stream.asked({ kind: "follow", on: true })

@@ -54,7 +54,7 @@ describe("a call", () => {
     })
   })
 
-  it("is told once, and counted anew from then on", () => {
+  it("is reported once, and counted anew from then on", () => {
     const counter = new CallCounter("foo/httpbin-1")
     counter.count(record(), 10)
     counter.take()

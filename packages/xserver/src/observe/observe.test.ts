@@ -98,7 +98,7 @@ describe("the access log", () => {
     ).toEqual(["allow GET /a 200", "DENY  GET /a".trimEnd()])
   })
 
-  it("loses lines rather than memory where nobody reads them", () => {
+  it("drops lines instead of filling memory if they are not read", () => {
     const log = new AccessLog(requestLine("json"), { writableLength: 5 * 1024 * 1024, write: () => false })
     log.write(record(open))
     expect(log.dropped).toBe(1)
@@ -111,7 +111,7 @@ describe("the access log", () => {
 })
 
 describe("the last decisions", () => {
-  it("explain a refusal by its id, with the headers that rules ask about and no others", () => {
+  it("explain a denial by its id, with only the headers that rules read", () => {
     const decisions = new Decisions()
     decisions.add(record(refusing, { "x-tier": ["iron"], authorization: ["Bearer secret"] }), refusing)
     const found = decisions.find("abc")

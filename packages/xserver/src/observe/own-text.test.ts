@@ -32,7 +32,7 @@ it("keeps nothing of what it was cut from", () => {
   expect(kept).toHaveLength(400)
 })
 
-it("ends where nobody would read on", () => {
+it("ends at a readable length", () => {
   expect(shortText("a".repeat(MAX_TEXT))).toBe("a".repeat(MAX_TEXT))
   expect(shortText("a".repeat(MAX_TEXT + 1))).toBe(`${"a".repeat(MAX_TEXT)}…`)
 })

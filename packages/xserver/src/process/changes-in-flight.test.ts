@@ -199,7 +199,7 @@ const OPENINGS: readonly (readonly [string, string, Opening, PolicyDocument, str
 ]
 
 describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
-  it("ends with a policy that refuses it, and is counted and logged", async () => {
+  it("ends with a policy that denies it, and is counted and logged", async () => {
     const opened = await open(false)
     await apply({ policies: [deny] })
     await opened.gone
@@ -271,7 +271,7 @@ it.each<[string, Opening, RegExp]>([
     /^HTTP\/1.1 403 Forbidden[\s\S]*x-merlon-decision: [\s\S]*RBAC/,
   ],
   ["HTTP/2", secure => stream(secure, "/open/wait"), /^403 RBAC/],
-])("a request over %s that has no answer yet gets the refusal", async (_, open, expected) => {
+])("a request over %s that has no response yet gets the denial", async (_, open, expected) => {
   const opened = await open(false)
   await apply({ policies: [denyPath] })
   await opened.says("RBAC")

@@ -66,7 +66,7 @@ it("sees a change that comes while it reads", async () => {
   await expect.poll(() => came.at(-1)).toBe("later")
 })
 
-it("sees that a file was mended for which a change was refused", async () => {
+it("notices the repair of a file whose change was rejected", async () => {
   write("config.yaml", config())
   await start()
   write("b.yaml", "{")

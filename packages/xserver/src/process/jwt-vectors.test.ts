@@ -120,7 +120,7 @@ test.each<[string, string, string]>([
   ["no token at all", "abc", SECTIONS],
   ["alg none without signature", `${none}.`, SECTIONS],
   ["alg none with a signature", `${none}.AAAA`, "Jwt header [alg] is not supported"],
-])("%s is refused", async (_, token, body) => {
+])("%s is rejected", async (_, token, body) => {
   expect(await ask("/get", bearer(token))).toEqual({ status: 401, body })
 })
 
@@ -142,7 +142,7 @@ it("audiences are compared without scheme and trailing slash, and a mismatch is 
   })
 })
 
-it("without keys every token is refused and no token passes", async () => {
+it("without keys every token is rejected and requests without one pass", async () => {
   const { jwks: _, ...keyless } = { issuer: ISSUER, jwks, jwksUri: "https://issuer.example/keys" }
   const policy: PolicyDocument = { ...rules({}), kind: "RequestAuthentication", spec: { jwtRules: [keyless] } }
   await path.apply(configuration(3, [policy]))

@@ -148,7 +148,7 @@ describe("an HTTP/2 connection", () => {
     await once(session, "close")
   })
 
-  it("that is idle is told to go away, and closed", async () => {
+  it("that is idle gets a GOAWAY, and is closed", async () => {
     const session = dial()
     expect(await status(session)).toBe(200)
     const told = once(session, "goaway")

@@ -78,14 +78,14 @@ it("applies a configuration although a worker dies of it, and its successor begi
   await untilBothEnforce(2)
 })
 
-it("goes back to what was in force everywhere where one worker refuses", async () => {
+it("restores the previous configuration everywhere if one worker rejects", async () => {
   await start()
   const [stubborn = 0] = await processes()
   await expect(pool.apply(configuration(2, "refuses", String(stubborn)))).rejects.toThrow("refused")
   expect(await revisions()).toEqual([1, 1])
 })
 
-it("refuses what all workers die of, and goes on with what was in force", async () => {
+it("rejects a configuration that kills all workers, and restores the previous one", async () => {
   await start()
   await expect(pool.apply(configuration(2, "dies"))).rejects.toThrow("the worker has ended")
   await untilBothEnforce(1)

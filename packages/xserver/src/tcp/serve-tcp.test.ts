@@ -91,7 +91,7 @@ describe.each(["in clear", "under mTLS"])("a tunnel %s", how => {
     expect(rig.connections.size).toBe(0)
   })
 
-  it("does not read what nobody takes", async () => {
+  it("does not read what the peer does not take", async () => {
     let application: Socket | undefined
     const { rig, app } = await start(socket => {
       application = socket.pause()
@@ -108,7 +108,7 @@ describe.each(["in clear", "under mTLS"])("a tunnel %s", how => {
     expect((await everything(application)).length).toBe(size)
   })
 
-  it("is refused by a policy without a byte, and without the application hearing of it", async () => {
+  it("is denied by a policy without a byte, and without reaching the application", async () => {
     let asked = 0
     const deny = authorization("no", { action: "DENY", rules: [{ to: [{ operation: { ports: ["8080"] } }] }] })
     const { rig } = await start(() => asked++, { policies: [deny] })
@@ -170,7 +170,7 @@ it("asks for the server name of TLS that only the application can read", async (
   expect(await Promise.all(answers)).toEqual([expect.stringMatching(/^app-tls:/), "closed"])
 })
 
-it("ends what the policies in force refuse, though nothing was said yet", async () => {
+it("ends connections that the current policies deny, though nothing was sent yet", async () => {
   const { rig } = await start(socket => socket.write("ready"), { mode: "DISABLE" })
   const socket = dial(rig)
   expect(String((await once(socket, "data"))[0])).toBe("ready")
@@ -211,7 +211,7 @@ it("ends a tunnel in which nothing moves", async () => {
   expect(rig.meters.limits).toEqual(["tunnelIdleTimeoutMs"])
 })
 
-it("waits for its tunnels when the process goes, until it is told to end them", async () => {
+it("waits for its tunnels at shutdown, until it has to end them", async () => {
   const { rig } = await start(echo)
   const socket = dial(rig)
   socket.write("x")

@@ -133,13 +133,13 @@ describe.each(["in clear", "under mTLS"])("an application on an undeclared port,
       await server.stop()
     })
 
-    it.each(ATTACKS)("gets no request that nobody judged: %s", async (_, steps) => {
+    it.each(ATTACKS)("gets no unevaluated request: %s", async (_, steps) => {
       await play(rig, how, steps, false)
       await server.settled()
       expect(server.unjudged()).toEqual([])
     })
 
-    it("gets no request that nobody judged, whatever is sent in whatever pieces", { timeout: 300_000 }, async () => {
+    it("gets no unevaluated request, whatever is sent in whatever pieces", { timeout: 300_000 }, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), fc.boolean(), async (steps, end) => {
           await play(rig, how, steps, end)
@@ -150,7 +150,7 @@ describe.each(["in clear", "under mTLS"])("an application on an undeclared port,
       )
     })
 
-    it("gets requests all the same, also after a silence", async () => {
+    it("still gets requests, also after a silence", async () => {
       const before = server.count()
       const whole = "GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
       expect(await play(rig, how, [whole], false, "200 OK")).toContain("200 OK")
@@ -209,7 +209,7 @@ describe("an undeclared port", () => {
     expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", fault: "http-answer" })
   })
 
-  it("waits for no byte longer than the limit, and says so", async () => {
+  it("waits for no byte longer than the limit, and reports that", async () => {
     const rig = await start(greeting)
     const socket = await open(rig, "in clear")
     socket.write("GE")

@@ -24,7 +24,7 @@ function spanOf(text: string): object {
   )
 }
 
-it("tells no more of a text than somebody would read", () => {
+it("truncates long texts", () => {
   const values = JSON.stringify(spanOf("x".repeat(60_000))).match(/"stringValue":"[^"]*"/g) ?? []
   expect(values.length).toBeGreaterThan(3)
   for (const value of values) expect(value.length).toBeLessThan(MAX_TEXT + 30)

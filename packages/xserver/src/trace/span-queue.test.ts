@@ -84,7 +84,7 @@ it("loses what a collector does not want, and goes on", async () => {
   expect([queue.exported, queue.dropped]).toEqual([1, 1])
 })
 
-it("sends what is left when it ends, and waits for nobody who does not take it", async () => {
+it("sends what is left at shutdown, and does not wait for a dead collector", async () => {
   for (let i = 0; i < BATCH + 5; i++) queue.add(() => i)
   await queue.close()
   expect(queue.exported).toBe(BATCH + 5)
