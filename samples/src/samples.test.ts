@@ -80,7 +80,7 @@ it("the issuer publishes its keys where discovery says", async () => {
   expect(await (await fetch(discovered.jwks_uri)).json()).toEqual({ keys: [] })
 })
 
-describe("a sample is told", () => {
+describe("a sample reports", () => {
   it("where to listen, by flag before environment", () => {
     expect(settingsOf([], {})).toEqual({ host: "0.0.0.0", port: 8080, version: "v1" })
     expect(settingsOf(["--port", "1"], { PORT: "2", HOST: "::1", VERSION: "v2" })).toEqual({

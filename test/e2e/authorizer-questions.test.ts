@@ -123,7 +123,7 @@ describe("Envoy's question", () => {
     expect(await verdict(clientOf(await start()), attributes)).toBe(403)
   })
 
-  it("names no caller that nobody said to believe", async () => {
+  it("names no caller without a trusted source", async () => {
     const asked = { ...http({ path: "/cart" }), ...from("192.0.2.1", CART) }
     expect(await verdict(clientOf(await start()), asked)).toBe(403)
     expect(await verdict(clientOf(await start({ ...LOOPBACK, peer: "attribute" })), asked)).toBe("allow")
@@ -133,7 +133,7 @@ describe("Envoy's question", () => {
     expect(await verdict(clientOf(await start(believed)), forged)).toBe("allow")
   })
 
-  it("has no address that nobody said to believe", async () => {
+  it("has no address without a trusted source", async () => {
     const asked = { ...http({ path: "/office" }), ...from("192.0.2.1") }
     expect(await verdict(clientOf(await start()), asked)).toBe(403)
     const believing = clientOf(await start({ ...LOOPBACK, address: "attribute" }))
@@ -148,7 +148,7 @@ describe("Envoy's question", () => {
     expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", fault: "unknown-gateway" })
   })
 
-  it("is denied or refused in whatever bytes it comes", async () => {
+  it("is denied or rejected in whatever bytes it comes", async () => {
     const client = clientOf(await start())
     const whole = toBinary(CheckRequestSchema, fromJson(CheckRequestSchema, { attributes: http({ path: "/private" }) }))
     const mutated = fc

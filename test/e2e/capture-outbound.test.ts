@@ -177,7 +177,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
 
       it("passes UDP", () => expectAnswers(({ node }) => [[{ host: node, kind: "udp" }, "node"]]))
 
-      it("still refuses connections to the proxy's port and to undeclared ones", () =>
+      it("still rejects connections to the proxy's port and to undeclared ones", () =>
         expectAnswers(({ pod }) => [9999, 15_001].map(port => [{ host: pod, port }, "ECONNREFUSED"] as const), "node"))
     })
 

@@ -65,7 +65,7 @@ for (const [program, tags] of RULE_PROGRAMS) {
     }
 
     // First: a stranger that was allowed once belongs to an established flow.
-    it("reaches a Pod that refuses it as a reply, and from inside", async () => {
+    it("reaches a Pod that drops UDP as a reply, and from inside", async () => {
       network.capture(program, "--udp", "refuse")
       await expectArriving(["reply"], ["reply", "stranger"])
     })

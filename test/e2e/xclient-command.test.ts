@@ -100,7 +100,7 @@ describe("a check", () => {
     [["--print-route", "--watch"], /cannot be used with/],
     [[], /tell me whom to call/],
     [["--listen", "0.0.0.0:0"], /--allow-remote/],
-  ])("%j is refused with what to write instead", async (args, message) => {
+  ])("%j is rejected with what to write instead", async (args, message) => {
     const { code, stderr } = await xclient(args)
     expect(code).toBe(1)
     expect(stderr).toMatch(message)

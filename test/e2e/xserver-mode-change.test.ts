@@ -115,7 +115,7 @@ it("holds for every request under load, in both directions", async () => {
   expect(plainCalls.slice(0, before).every(({ status }) => status === 200)).toBe(true)
 })
 
-it("a certificate that is revoked ends what stands open and gets no further", async () => {
+it("a revoked certificate loses its open connections and opens no more", async () => {
   expect((await call(true)).status).toBe(200)
   xserver.configure({ more: { revocations: { identities: [GOOD_ID] } } })
   await xserver.enforced()

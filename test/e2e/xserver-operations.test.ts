@@ -32,8 +32,8 @@ const onlyReports = document("AuthorizationPolicy", "reports", {
   rules: [{ to: [{ operation: { paths: ["/reports/*"] } }] }],
 })
 
-describe("a refusal", () => {
-  it("carries an id that leads to its explanation, and tells the caller nothing else", async () => {
+describe("a denial", () => {
+  it("carries an id for its explanation, and tells the caller nothing else", async () => {
     const xserver = await start([onlyReports])
     const response = await fetch(`${xserver.url}/secret`)
     expect([response.status, await response.text()]).toEqual([403, "RBAC: access denied"])
@@ -67,7 +67,7 @@ describe("a refusal", () => {
 })
 
 describe("the access log", () => {
-  it.each(["1", "2"])("is missed by nobody but its reader, with %s workers", async workers => {
+  it.each(["1", "2"])("affects only its reader, with %s workers", async workers => {
     const xserver = await start([], { args: ["--workers", workers] })
     const children = childrenOf(xserver.pid)
     xserver.stopReading()

@@ -77,7 +77,7 @@ describe("with a collector", () => {
     await eventually("the access log has the trace", async () => xserver?.stdout.includes(TRACE) === true)
   })
 
-  it("records a refusal with the policy that refused, and a failure as one", async () => {
+  it("records a denial with the policy that denied, and a failure as one", async () => {
     await start("--traces", collector.url, "--trace-ratio", "1")
     expect((await fetch(`${xserver?.url}/closed`)).status).toBe(403)
     await call("/status/500")
@@ -138,7 +138,7 @@ describe("with a collector", () => {
   })
 })
 
-it("looks at nothing and changes nothing where nobody collects", async () => {
+it("reads and changes nothing without a collector", async () => {
   const process = await start()
   const seen = await call("/anything", { traceparent: "broken", tracestate: "as it=is" })
   expect([seen.traceparent, seen.tracestate]).toEqual(["broken", "as it=is"])

@@ -42,6 +42,6 @@ it("takes what is for one machine alone", () => {
 it.each([
   ["one program of another machine", [file("usr/bin/node", program(0x3e))], "`usr/bin/node` is built for amd64"],
   ["no program at all", [licence], "there is no program for arm64"],
-] as const)("refuses %s", (_, files, message) => {
+] as const)("rejects %s", (_, files, message) => {
   expect(() => builtFor("arm64", [...files])).toThrow(message)
 })

@@ -29,7 +29,7 @@ describe("a kube-apiserver that was away (needs KUBEBUILDER_ASSETS)", {
     await kubernetes?.stop()
   })
 
-  it("has forgotten where watches stood, and says so as our client reads it", async () => {
+  it("has lost its watch history, and reports it as our client expects", async () => {
     const watch = mesh.api.client.watch(CONFIG_MAPS, "1", { signal: new AbortController().signal })
     await expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 410 })
   })

@@ -24,7 +24,7 @@ describe("a new version", () => {
     expect(() => checkVersion(text, "0.1.0")).toThrow("is no version")
   })
 
-  it("stands in a manifest, also of our packages it needs, and changes nothing else", () => {
+  it("is set in a manifest and its dependencies on our packages, and nowhere else", () => {
     const before = { name: "@merlon/x", version: "0.1.0", dependencies: { "@merlon/y": "0.1.0", yaml: "2.9.1" } }
     expect(JSON.parse(withVersion(JSON.stringify(before), "0.2.0"))).toEqual({
       name: "@merlon/x",
@@ -33,7 +33,7 @@ describe("a new version", () => {
     })
   })
 
-  it("stands in the lock for our own packages alone", () => {
+  it("is set in the lock file for our own packages only", () => {
     const lock = {
       version: "0.1.0",
       packages: {
@@ -69,7 +69,7 @@ describe("the changelog", () => {
     ["# Changelog\n", "no section"],
     ["# Changelog\n\n## Unreleased\n\n## 0.1.0 - x\n\n- old\n", "nothing stands under"],
     ["# Changelog\n\n## Unreleased\n\n- new\n\n## 0.2.0 - x\n", "already"],
-  ])("is refused where it says nothing new, or said it before", (text, message) => {
+  ])("is rejected if it is not newer", (text, message) => {
     expect(() => releasedChangelog(text, "0.2.0", "2026-02-03")).toThrow(message)
   })
 })

@@ -72,7 +72,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
   )
 
   it.each(["+1h", "-1h", "+1y", "-1y"])(
-    "of the control plane, by %s: proxies go on as they are, and all is well again when it is right",
+    "of the control plane, by %s: proxies continue, and the mesh recovers",
     async offset => {
       clocks.control.set(offset)
       await taken(`http://127.0.0.1:${mesh.control.healthPort}/healthz/live`, offset)

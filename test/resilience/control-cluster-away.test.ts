@@ -50,7 +50,7 @@ describe("while the API server is away", () => {
       .toBe("True")
   }
 
-  it("because it stands still, proxies are served, and what changes afterwards arrives", async () => {
+  it("because it hangs, proxies are served, and later changes arrive", async () => {
     mesh.cluster.signal("SIGSTOP")
     await servesMeanwhile("/secret")
     mesh.cluster.signal("SIGCONT")

@@ -88,20 +88,20 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     return declared
   }
 
-  it("one that has keys of its own is told whose to take", async () => {
+  it("one with its own keys is told which to use", async () => {
     const stranger = machine(3)
     const program = stranger.launch()
     expect(await program.exit()).toBe(1)
     expect(program.stderr).toContain("the servers on this etcd have other keys: copy the folder `pki`")
   })
 
-  it("an etcd and another cluster at once are refused", async () => {
+  it("an etcd and another cluster at once are rejected", async () => {
     const program = new Program(["serve", "--etcd", "http://127.0.0.1:1", "--kubeconfig", first.kubeconfig])
     expect(await program.exit()).toBe(1)
     expect(program.stderr).toContain("`--kubeconfig` names another one; give one of them")
   })
 
-  it("admission is asked at the shared address, so that it outlives whoever registered it", async () => {
+  it("admission uses the shared address, so that it survives a replica", async () => {
     const registered = JSON.stringify(await api.client.list(VALIDATING_WEBHOOKS))
     expect(registered).toContain(`"https://${BALANCER}:${ports.webhook}/`)
     expect(registered).not.toContain(block)
@@ -136,7 +136,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     }
   })
 
-  it("whichever is killed under load, nothing is lost and nobody is refused wrongly", async () => {
+  it("whichever is killed under load, nothing is lost and no request is wrongly denied", async () => {
     await api.put(deny("closed", "/closed", "web"))
     await api.becomes("AuthorizationPolicy", "closed", "foo", "Enforced", "True")
     const load = new Load(api, workload)

@@ -75,7 +75,7 @@ describe("restarting the control plane", () => {
     again.close()
   })
 
-  it("has proxies resume their TLS sessions, until somebody is revoked", async () => {
+  it("proxies resume their TLS sessions, until one is revoked", async () => {
     const isResumed = async (): Promise<boolean> => {
       const socket = dial(httpbin, session)
       await once(socket, "secureConnect")

@@ -44,7 +44,7 @@ ctl status -o json | grep '"restarts"' | sort | uniq
 const folder = mkdtempSync(join(tmpdir(), "full-disk-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it("serves and reads on, refuses writes in words, and goes on when there is room (needs mount namespaces)", {
+it("serves and reads, rejects writes with a reason, and recovers (needs mount namespaces)", {
   tags: ["needs/mount-namespaces", "needs/bash", "needs/curl"],
   timeout: 600_000,
 }, async () => {

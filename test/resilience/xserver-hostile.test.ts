@@ -114,7 +114,7 @@ it("a peer that sends and never reads does not fill our memory", async () => {
   await gone(greedy)
 })
 
-it("garbage is refused and leaves nothing", async () => {
+it("garbage is rejected and leaves nothing", async () => {
   const garbage = [
     "\0\0\0\0",
     "GET / HTTP/9.9\r\n\r\n",

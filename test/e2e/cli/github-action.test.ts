@@ -112,7 +112,7 @@ it("passes the same change where only narrowing fails, and replaces its comment"
   expect(comments.at(-1)?.body).toContain("newly allowed")
 })
 
-it("passes and says so where nothing changes", async () => {
+it("passes and reports it if nothing changes", async () => {
   const { failed, outputs, summary } = await run({ "fail-on": "any" })
   expect([failed, outputs.result]).toEqual([undefined, "0"])
   expect(summary).toContain("nothing changes")

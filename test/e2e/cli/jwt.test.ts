@@ -57,7 +57,7 @@ describe("merlonctl jwt", () => {
     return ran.out.trim()
   }
 
-  it("makes a key that nobody else can read, and replaces none", async () => {
+  it("creates a key that only the user can read, and replaces none", async () => {
     const made = await ctl(["jwt", "keygen", "--alg", "ES256", "--out", folder])
     expect(made.code).toBe(0)
     expect(statSync(file("private.jwk.json")).mode & 0o777).toBe(0o600)

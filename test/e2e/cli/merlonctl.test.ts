@@ -69,7 +69,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     }
   })
 
-  it("takes turns with kubectl: what either dropped from the file is gone", async () => {
+  it("alternates with kubectl: fields that either dropped from the file are gone", async () => {
     await kubectl("apply -n two -f -", peer("STRICT", SELECTED))
     expect((await ctl("apply -n two -f -", peer("STRICT", SELECTED))).out).toContain("unchanged")
     await kubectl("apply -n two -f -", peer("DISABLE", SELECTED))
@@ -208,7 +208,7 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(ours.err).toContain("`Enforced` is True of what was stored before: yes")
   })
 
-  it("refuses a namespace that the document contradicts", async () => {
+  it("rejects a namespace that the document contradicts", async () => {
     const ran = await ctl("apply -n one -f -", configMap("x").replace("name: c", "name: c, namespace: two"))
     expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("leave one of them out") })
   })

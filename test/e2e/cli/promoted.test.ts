@@ -61,7 +61,7 @@ describe("promote", () => {
     expect((await mesh.api.get(AP, "no-admin", "foo"))?.spec).toMatchObject({ enforcement: "Enforce" })
   })
 
-  it("says so where nothing changes, and where there is no such policy", async () => {
+  it("reports that nothing changes, or that there is no such policy", async () => {
     await mesh.api.put(shadow("no-admin-again", "/admin/*"))
     const texts = [
       await typed(["promote", "ap", "no-admin-again", "-n", "foo", "--yes"]),
@@ -98,7 +98,7 @@ describe("describe workload, with rights in one namespace alone", () => {
     await mesh.workload("other", { namespace: "bar" })
   })
 
-  it("a viewer is told all but who can call it, and why that is missing", async () => {
+  it("a viewer sees everything but who can call it, and why that is missing", async () => {
     const viewer = await user("viewer", "view")
     const { code, out } = await merlonctl(["describe", "workload", "web", "-n", "foo", "-o", "json"], viewer)
     expect(code).toBe(0)
@@ -121,7 +121,7 @@ describe("describe workload, with rights in one namespace alone", () => {
     expect(text).not.toContain("(proved)")
   })
 
-  it("an editor is told that too, with the policies that they cannot read", async () => {
+  it("an editor sees that too, with the policies that they cannot read", async () => {
     const editor = await user("editor", "edit")
     await vi.waitFor(async () => {
       const { out } = await merlonctl(["describe", "workload", "web", "-n", "foo", "-o", "json"], editor)
@@ -129,7 +129,7 @@ describe("describe workload, with rights in one namespace alone", () => {
     }, WAIT)
   })
 
-  it("nobody is told of a workload of another namespace", async () => {
+  it("no user sees a workload of another namespace", async () => {
     const viewer = await user("viewer", "view")
     const { code, out, err } = await merlonctl(["describe", "workload", "other", "-n", "bar"], viewer)
     expect({ code, out }).toEqual({ code: 1, out: "" })

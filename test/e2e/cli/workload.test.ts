@@ -91,7 +91,7 @@ describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () =
     expect(await ctl("workload list -n two")).toMatchObject({ code: 0, out: "" })
   })
 
-  it("can be said again: labels follow, the token is new, what cannot change is refused", async () => {
+  it("can be repeated: labels follow, the token is new, immutable fields are rejected", async () => {
     const before = readFileSync(join(out, "token"), "utf8")
     const again = await ctl(
       `workload add bin-1 -n one --labels app=bin --port 8080/http --port 9090 --service-account bin --out ${out}`,

@@ -134,7 +134,7 @@ spec:
   - {name: app, image: app, ports: [{containerPort: 8080, name: http}, {containerPort: 9090}], readinessProbe: {httpGet: {port: http, path: /ready}}}
 `
 
-    it("refuses a relative jwksUri with field and reason, and stores nothing", async () => {
+    it("rejects a relative jwksUri with field and reason, and stores nothing", async () => {
       const { code, err } = await k("apply -f -", requestAuthentication("/keys"))
       expect(code).toBe(1)
       expect(err).toContain("spec.jwtRules[0].jwksUri")
@@ -143,7 +143,7 @@ spec:
       expect((await k("apply -f -", requestAuthentication("https://issuer.example/keys"))).code).toBe(0)
     })
 
-    it("refuses what only the webhook knows, with every fault at once", async () => {
+    it("rejects what only the webhook checks, with every error at once", async () => {
       const spec = '{action: DENY, ruls: [], rules: [{when: [{key: "request.hedders[x]", values: [a]}]}]}'
       const { code, err } = await k("create --validate=false -f -", authorizationPolicy(spec))
       expect(code).toBe(1)
@@ -211,7 +211,7 @@ spec:
       expect((await containers(out.trim().slice(4), "foo")).names).toContain(xserver)
     })
 
-    it("refuses a pod whose port is xserver's", async () => {
+    it("rejects a pod whose port is xserver's", async () => {
       const { code, err } = await k("create -f -", pod("clash", "foo").replace("9090", "15080"))
       expect(code).toBe(1)
       expect(err).toMatch(/no xserver can be injected: the ports 15080 are xserver's own/)

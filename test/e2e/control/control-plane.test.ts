@@ -231,7 +231,7 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
     }, WAIT)
   })
 
-  it("finds what it takes for another's word refused by the server as expected", async () => {
+  it("the server rejects what the control plane expects it to reject", async () => {
     const patch = [{ op: "test", path: "/metadata/uid", value: "another" }]
     const at = { namespace: "foo", subresource: "status", type: "json" } as const
     const type = policyTypes(names).AuthorizationPolicy

@@ -262,7 +262,7 @@ it("brings a declared workload its policies, and its word on them back", async (
   expect(proxies.proxies.has("foo/one")).toBe(false)
 })
 
-it("keeps what a proxy refused, and that it did", async () => {
+it("keeps a configuration that a proxy rejected, and the rejection", async () => {
   const token = await declare("two")
   const name = "policy/AuthorizationPolicy/foo/deny-two"
   const { held } = connect("foo/two", token, async ({ resources }) => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.close())
 
-it("goes through while they are at it, and so does one over a statement that only refuses more", async () => {
+it("is stored meanwhile, and so is one that only denies more", async () => {
   let over = false
   let written = 0
   // Each tenant writes one policy after the other, all tenants at once, so that a proof is always pending. Rejected

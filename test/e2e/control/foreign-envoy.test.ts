@@ -141,7 +141,7 @@ describe("Envoy (needs `ENVOY`)", { tags: ["needs/envoy"] }, () => {
     expect(rejected()).toEqual([])
   })
 
-  it("calls with its certificate under DUBBO_MUTUAL, and nobody who runs under another identity", async () => {
+  it("calls with its certificate under DUBBO_MUTUAL, and rejects servers with another identity", async () => {
     await serve("v1", control.credentialsOf("app", "web"))
     await serve("v2", control.credentialsOf("app", "intruder"))
     await route(100, 0, "DUBBO_MUTUAL")

@@ -91,7 +91,7 @@ describe.each([
     expect(await admin.get(MUTATING_WEBHOOKS, `${mesh}-injector`)).toBeDefined()
   })
 
-  it("leaves kinds of a newer control plane alone, and says so", async () => {
+  it("leaves kinds of a newer control plane alone, and reports that", async () => {
     const name = `peerauthentications.${names.securityGroup}`
     const annotations = { [`${domain}/crd-version`]: String(CRD_VERSION + 1) }
     await admin.patch(CUSTOM_RESOURCE_DEFINITIONS, name, { metadata: { annotations } })

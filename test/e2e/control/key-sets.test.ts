@@ -87,7 +87,7 @@ describe("key sets", () => {
     expect(await ask(first, "rotating")).toBe(200)
   })
 
-  it("are found where an issuer says so itself", async () => {
+  it("are found through the issuer's discovery document", async () => {
     const key = await makeKey("found")
     const found = await startIssuer((request, response) => {
       if (request.url === "/.well-known/openid-configuration") {

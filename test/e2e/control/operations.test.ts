@@ -95,7 +95,7 @@ describe("a control plane that runs", () => {
     await expect.poll(() => spans, WAIT).toContain("fetch keys")
   })
 
-  it("ends with 0 when it is told to, and lets its proxies go at once", async () => {
+  it("exits with 0 on a signal, and releases its proxies at once", async () => {
     const proxy = await mesh.bareProxy("last")
     mesh.control.program.signal("SIGTERM")
     expect(await mesh.control.program.exit()).toBe(0)
@@ -136,7 +136,7 @@ describe("a control plane that cannot start", () => {
       /^merlond: cannot keep anything in `\S*wrong\.yaml`: .*; choose another place with `--data`$/,
     ],
     ["a bundle for issuers that is not there", ["--jwks-ca", "missing", "--embedded"], /^merlond: .*missing/],
-  ])("says so in one sentence: %s", async (_, args, sentence) => {
+  ])("fails with one sentence: %s", async (_, args, sentence) => {
     writeFileSync(join(folder, "unknown.yaml"), "meshprot: 15012\n")
     writeFileSync(join(folder, "wrong.yaml"), "meshPort: http\n")
     const files = args.map(arg => (/^(unknown|wrong|missing)/.test(arg) ? join(folder, arg) : arg))
@@ -151,7 +151,7 @@ describe("a control plane that cannot start", () => {
   })
 
   it.each(["--mesh-port", "--webhook-port", "--health-port", "--api-port"])(
-    "says so in one sentence: %s names a port that is taken",
+    "fails with one sentence: %s names a port that is taken",
     async flag => {
       const taken = createServer()
       await new Promise<void>(resolve => taken.listen(0, "127.0.0.1", resolve))
@@ -165,7 +165,7 @@ describe("a control plane that cannot start", () => {
     },
   )
 
-  it("says so in one sentence: the data folder belongs to another that runs", async () => {
+  it("fails with one sentence: the data folder belongs to another that runs", async () => {
     const data = join(folder, "shared")
     const ports = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(flag => [flag, "0"])
     const args = [...SERVE, "--data", data, "--log-level", "fatal", ...ports]

@@ -66,7 +66,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
     expect(limited.metadata).toMatchObject({ remainingItemCount: 2 })
   })
 
-  it("says of an id that nobody has that nobody has it", async () => {
+  it("reports an id that no replica has", async () => {
     await vi.waitFor(async () => {
       const { status, body } = await ask[replica].get("/decisions/nobody")
       expect(status).toBe(404)
@@ -108,7 +108,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
 })
 
 describe("the port of replicas", () => {
-  it("answers nobody without a certificate, or with one of another authority", async () => {
+  it("answers no caller without a certificate, or with one of another authority", async () => {
     const address = await addressOf("second")
     await expect(fromOutside(address, {})).rejects.toThrow()
     await expect(fromOutside(address, stranger())).rejects.toThrow()
@@ -130,7 +130,7 @@ describe("the port of replicas", () => {
     await twin.close()
   })
 
-  it("is not asked by a replica where somebody else answers there", async () => {
+  it("is not asked by a replica if another server answers there", async () => {
     await mesh.api.client.patch(LEASES, "merlon-replica-second", leaseAt(`${here.address}:15080`), ROOT)
     await expect
       .poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT)
@@ -207,7 +207,7 @@ describe("a replica", () => {
       .toBeGreaterThanOrEqual(2)
   })
 
-  it("that is told to end takes its name away", async () => {
+  it("that shuts down removes its name", async () => {
     second.program.signal("SIGTERM")
     await second.program.exit()
     const { items } = await mesh.api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })

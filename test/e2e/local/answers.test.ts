@@ -68,7 +68,7 @@ it("keeps them when the control plane is killed, and counts none twice", async (
   await vi.waitFor(() => expect(calls()).toMatchObject([{ count: 4 }]), POLL)
 })
 
-it("explains a refusal by the id that its caller got, and tells of it in every table", async () => {
+it("explains a denial by the id that its caller got, and shows it in every table", async () => {
   const policy = join(folder, "policy.yaml")
   writeFileSync(
     policy,
@@ -162,7 +162,7 @@ it("suggests policies from recorded calls, and names the calls a change affects"
   expect(Object.keys(status.proofs).sort()).toEqual(["addsNothing", "asSeen", "keeps"])
 })
 
-it("warns whoever insists on mutual TLS of the callers that it has seen in plaintext", async () => {
+it("warns about observed plaintext callers before STRICT", async () => {
   const strict = write("strict", `kind: PeerAuthentication, spec: { mtls: { mode: STRICT } }`)
   const { code, stderr } = await mesh.run("apply", "-f", strict)
   expect(code).toBe(0)
@@ -218,7 +218,7 @@ it("follows decisions as they are made, and those alone that are meant", async (
   expect(following.output()).not.toContain("GET /status/200")
 })
 
-it("answers nobody without the right, and viewers of a namespace about that namespace alone", () => {
+it("answers only with permission, and viewers of a namespace only about it", () => {
   const kubectl = (...args: readonly string[]): string =>
     execFileSync("kubectl", ["--kubeconfig", `${mesh.data}/kubeconfig`, ...args], { encoding: "utf8", stdio: "pipe" })
   expect(() => raw("/namespaces/foo/calls", "--as", "jane")).toThrow(/forbidden/i)
@@ -238,7 +238,7 @@ it("bounds what hostile callers make it keep", async () => {
   expect(calls().length).toBeLessThan(100)
 })
 
-it("lets everybody in again when its policy is taken away", async () => {
+it("allows every caller again when its policy is deleted", async () => {
   expect(await mesh.run("delete", "authorizationpolicy", "readers", "-n", "foo")).toMatchObject({ code: 0 })
   await expect.poll(async () => (await call("/headers")).status, POLL).toBe(200)
 })

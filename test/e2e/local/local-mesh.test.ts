@@ -88,7 +88,7 @@ it("is well, and tells so", async () => {
   expect(processes.map(({ running }: { running: boolean }) => running)).toEqual(new Array(9).fill(true))
 })
 
-it("answers callers from outside, in turns where there are several", async () => {
+it("answers callers from outside, in turn if there are several", async () => {
   expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
   const greetings = []
   for (let count = 0; count < 2; count++) {
@@ -135,7 +135,7 @@ it("runs once on its data", async () => {
   }
 })
 
-it("lets another mesh stand beside it, on other ports, and says which", async () => {
+it("runs beside another mesh, on other ports, and prints them", async () => {
   // As if the other one had run on these ports before.
   writeRecord(second.data, {
     ...mesh.record,
@@ -191,13 +191,13 @@ it("leaves no process behind when its supervisor is killed, and comes back with 
   expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
 })
 
-it("joins nobody to a control plane that does not lead yet and has not written its root", async () => {
+it("joins no workload to a control plane that does not lead yet and has no root", async () => {
   // That was the start above: it was over only when what had been taken away was there again.
   expect(await mesh.run("get", "configmap", "merlon-ca-root-cert", "-n", "merlon-system")).toMatchObject({ code: 0 })
   expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
 })
 
-it("comes back when everything is killed, enforcing from the first request, and stops at Ctrl-C", async () => {
+it("recovers when everything is killed, enforces from the first request, and stops at Ctrl-C", async () => {
   const { record } = mesh
   // Its supervisor holds still meanwhile: without it the others would end by themselves, some before they are killed.
   process.kill(record.supervisor.pid, "SIGSTOP")

@@ -164,7 +164,7 @@ describe("curl", { tags: ["needs/curl"] }, () => {
     await expectDenied(await as("web-v1", "curl", "-sS", ...status, "http://httpbin.foo:8000/headers"))
   })
 
-  it("finds a Service of its own namespace by its short name", async () => {
+  it("finds a Service of its namespace by its short name", async () => {
     expect((await as("consumer", "curl", "-sS", "http://web/")).stdout).toMatch(/^hello from web v[12]\n$/)
   })
 

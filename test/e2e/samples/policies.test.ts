@@ -133,7 +133,7 @@ it("splits web into equal shares over mutual TLS", () => {
   ])
 })
 
-it("publishes the public half of the key that everybody knows, and nothing more", () => {
+it("publishes only the public half of the well-known key", () => {
   const jwks = JSON.parse(readFileSync("samples/keys/jwks.json", "utf8"))
   expect(text("request-authentication-inline.yaml")).toContain(JSON.stringify(jwks))
   expect(fetched.ok && fetched.keySet.exposed).toEqual([])

@@ -9,6 +9,6 @@ import { walkPage } from "../support/page.js"
 afterAll(() => kubectl("delete", "namespace", "foo", "app", "merlon-system", "--ignore-not-found"))
 
 it.skipIf(inject("image") !== imagesOfThisTree().image)(
-  "takes a reader from an empty cluster to an enforced policy and back (where the images have the names on the page)",
+  "takes a reader from an empty cluster to an enforced policy and back",
   () => walkPage(),
 )

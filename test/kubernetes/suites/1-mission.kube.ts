@@ -38,7 +38,7 @@ describe("injection by the label of a namespace", () => {
 })
 
 describe("a RequestAuthentication", () => {
-  it("refuses bad tokens and, with an AuthorizationPolicy, who has none or the wrong claim", async () => {
+  it("rejects bad tokens and, with an AuthorizationPolicy, requests without a token or claim", async () => {
     await apply(sample("policies/request-authentication-inline.yaml"))
     await kubectl("wait", "requestauthentication/jwt", "-n", "foo", ...ENFORCED)
     expect(await status(`${HTTPBIN}/get`)).toBe(200)
@@ -54,7 +54,7 @@ describe("a RequestAuthentication", () => {
     expect(await status(`${HTTPBIN}/get`, token("--claim", "groups=dev"))).toBe(403)
   })
 
-  it("lets everybody in again when both are deleted", async () => {
+  it("allows every caller again when both are deleted", async () => {
     await kubectl("delete", "requestauthentication/jwt", "authorizationpolicy/require-jwt", "-n", "foo")
     await eventually(`${HTTPBIN}/get`, 200)
   })
@@ -68,7 +68,7 @@ describe("a policy that names a Service instead of labels", () => {
     spec: { targetRefs: [{ kind, name }] },
   })
 
-  it("closes the workloads behind it, and nobody when there is no such Service", async () => {
+  it("protects the workloads behind it, and none when there is no such Service", async () => {
     await apply(naming("Service", "httpbin"))
     await kubectl("wait", "ap/closed", "-n", "foo", "--for=condition=Ready", "--timeout=150s")
     expect(await status(`${HTTPBIN}/get`)).toBe(403)
@@ -81,14 +81,14 @@ describe("a policy that names a Service instead of labels", () => {
     await kubectl("delete", "ap/closed", "-n", "foo")
   })
 
-  it("is refused with a word for kinds that lead to no workload", async () => {
+  it("is rejected for kinds that select no workload", async () => {
     const { code, err } = await tryKubectl(["apply", "-f", "-"], JSON.stringify(naming("Gateway", "public")))
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("a target must be a Service") })
   })
 })
 
 describe("a PeerAuthentication", () => {
-  it("of a namespace wins over the mesh's, and STRICT answers nobody without a certificate", async () => {
+  it("of a namespace overrides the mesh's, and STRICT requires a certificate", async () => {
     await apply(sample("policies/peer-permissive.yaml"))
     await kubectl("wait", "peerauthentication/default", "-n", "merlon-system", ...ENFORCED)
     expect(await status(`${HTTPBIN}/get`)).toBe(200)
@@ -146,7 +146,7 @@ describe("a MeshService", () => {
 })
 
 describe("a document that is wrong", () => {
-  it("is refused by name, and nothing is stored", async () => {
+  it("is rejected by name, and nothing is stored", async () => {
     const wrong = sample("policies/peer-strict.yaml").replace("STRICT", "STRICKT")
     const { code, err } = await tryKubectl(["apply", "-f", "-"], wrong)
     expect(code).toBe(1)
@@ -242,7 +242,7 @@ describe.skipIf(OLD_KUBECTL === undefined)("a kubectl that is three years old", 
     expect(await old(["delete", "pa", "default", "-n", "foo"])).toMatchObject({ code: 0 })
   })
 
-  it("is told by name what is wrong, and calls from inside a Pod", async () => {
+  it("reports what is wrong by name, and calls from inside a Pod", async () => {
     const wrong = sample("policies/peer-strict.yaml").replace("STRICT", "STRICKT")
     expect(await old(["apply", "-f", "-"], wrong)).toMatchObject({ code: 1, err: expect.stringContaining("mtls.mode") })
     expect(await old(["apply", "-f", "-"], sample("policies/web-split.yaml"))).toMatchObject({ code: 0 })

@@ -91,7 +91,7 @@ describe("in a namespace of the mesh", () => {
     await kubectl("wait", "job/once", "-n", SPACE, "--for=condition=Complete", "--timeout=150s")
   })
 
-  it("StatefulSets, DaemonSets and Deployments serve behind their xserver, with probes of every kind", async () => {
+  it("StatefulSets, DaemonSets and Deployments serve with probes of every kind", async () => {
     const get = { httpGet: { path: "/status/200", port: "http" }, periodSeconds: 1 }
     const probed = answering({
       readinessProbe: get,
@@ -130,7 +130,7 @@ describe("in a namespace of the mesh", () => {
     expect(await kubectl(...called)).toMatch(/ 2 100%$/m)
   })
 
-  it("nobody reaches an application past its xserver, at a declared port or another", async () => {
+  it("no caller reaches an application past its xserver, at a declared port or another", async () => {
     const address = await podAddress(SPACE, "app=deployed")
     for (const port of [8080, 15_080, 9999])
       expect(await status(`http://${address}:${port}/get`), `port ${port}`).toBe(0)
@@ -167,7 +167,7 @@ describe("in a namespace of the mesh", () => {
     await kubectl("wait", "pa/default", "-n", SPACE, "--for=condition=Ready", "--timeout=150s")
   })
 
-  it("ports that nobody declares pass where the Pod says so, and then no policy on it is Ready", async () => {
+  it("undeclared ports pass if the Pod asks for it, and then no policy on it is Ready", async () => {
     const metadata = { labels: { app: "lax" }, annotations: { "inbound.merlon.dev/undeclared": "pass" } }
     await apply(pod("lax", SPACE, { containers: [answering({ ports: [{ containerPort: 8081 }] })] }, metadata))
     await waitReady("lax", SPACE)
@@ -202,7 +202,7 @@ describe("IPv4 and IPv6", () => {
     return [...atPod, ...atService].map(([host, port]) => `http://${host.includes(":") ? `[${host}]` : host}:${port}`)
   }
 
-  it("lead to the same proxy, which enforces the same policies", async () => {
+  it("point to the same proxy, which enforces the same policies", async () => {
     const dual = { ipFamilyPolicy: "RequireDualStack" }
     const deny = {
       apiVersion: "security.merlon.dev/v1alpha3",

@@ -91,7 +91,7 @@ describe("an outage", () => {
     await relax()
   })
 
-  it.skipIf(inject("kubelet") === "")("of the kubelet: policies are enforced all the same", async () => {
+  it.skipIf(inject("kubelet") === "")("of the kubelet: policies are still enforced", async () => {
     const pid = inject("kubelet")
     const containers = ["get", "pod", "-n", "foo", "-l", "app=httpbin", "-o", `jsonpath=${CONTAINERS}`]
     const before = await kubectl(...containers)

@@ -120,7 +120,7 @@ describe("the chart", () => {
     expect(await helm("lint", "deploy/helm/merlon", "-n", "merlon-system")).toContain("0 chart(s) failed")
   })
 
-  it("refuses another namespace, and values that are not known", async () => {
+  it("rejects another namespace, and unknown values", async () => {
     const elsewhere = await command(inject("helm"), [...TEMPLATE, "default"])
     expect(elsewhere.err).toContain("install into the namespace `merlon-system`")
     const unknown = await command(inject("helm"), [

@@ -45,7 +45,7 @@ describe("the API of answers", () => {
     expect(JSON.parse(await kubectl("get", "--raw", `${BASE}/namespaces/app/proxies`)).kind).toBe("ProxyList")
   })
 
-  it("is shown in columns of its own, wide and of all namespaces", async () => {
+  it("is shown in its own columns, wide and of all namespaces", async () => {
     const calls = () => kubectl("get", `calls.${GROUP}`, ...APP)
     await expect
       .poll(calls, PATIENTLY)
@@ -90,7 +90,7 @@ describe("who asks", () => {
     expect(await as("edith", "get", `decisions.${GROUP}`, ...APP)).toMatchObject({ code: 0 })
   })
 
-  it("sees nothing of other namespaces, nor of all of them, nor as nobody", async () => {
+  it("sees nothing of other namespaces, nor of all of them, nor anonymously", async () => {
     for (const where of [["-n", "foo"], ["-A"]]) {
       const { code, err } = await as("edith", "get", `calls.${GROUP}`, ...where)
       expect({ code, err }).toEqual({
@@ -102,7 +102,7 @@ describe("who asks", () => {
     expect(raw).toMatchObject({ code: 1, err: expect.stringContaining("forbidden") })
   })
 
-  it("asks what would be where it may edit, and is refused where it may view", async () => {
+  it("asks hypothetical questions if it may edit, and is rejected if it may only view", async () => {
     // `create -f` alone would first look for a custom kind, which takes the right to list all of them.
     const asked = (user: string) =>
       tryKubectl(
@@ -148,7 +148,7 @@ describe("merlonctl on that cluster", () => {
     expect(out).toMatch(/ of \d+ are connected and up to date/)
   })
 
-  it("shows decisions, and explains a refusal by the id that its caller got", async () => {
+  it("shows decisions, and explains a denial by the id that its caller got", async () => {
     const refusals = async () => {
       await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", REFUSED)
       return merlonctl("decisions", ...APP, "--verdict", "deny", "-o", "json")

@@ -39,7 +39,7 @@ describe("the deletion of a policy that a statement needs", () => {
     ["by its name", ["ap/only-consumer"]],
     ["with all of its kind", ["ap", "--all"]],
     ["by a label", ["ap", "-l", "!nothing"]],
-  ])("is refused with the request that would get in: %s", async (_, what) => {
+  ])("is rejected with the request that would get in: %s", async (_, what) => {
     const { code, err } = await tryKubectl(["delete", ...what, ...APP])
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("nobody outside the namespace writes") })
     expect(err).toMatch(/merlonctl|xclient|POST|PUT|DELETE/)
@@ -87,7 +87,7 @@ describe("while no control plane runs", () => {
     })
   })
 
-  it("no policy is deleted unseen, and people are told why", async () => {
+  it("no policy is deleted unchecked, and users see why", async () => {
     const { code, err } = await tryKubectl(["delete", "ap/only-consumer", "-n", "held"])
     expect({ code, err }).toEqual({
       code: 1,

@@ -100,7 +100,7 @@ function answered(host: string): Promise<string> {
 }
 const SOON = { timeout: 60_000 }
 
-it("rejects destinations outside the cluster in a namespace with REGISTRY_ONLY, as long as it has the label", async () => {
+it("rejects destinations outside the cluster in a namespace labelled REGISTRY_ONLY", async () => {
   const outside = await apiServerAddress()
   const policy = (value: string) => kubectl("label", "namespace", SPACE, `merlon-outbound-policy${value}`)
   await policy("=REGISTRY_ONLY")
@@ -161,7 +161,7 @@ describe("as before, a captured Pod", () => {
     expect(await run(script)).toBe("7 0 1")
   })
 
-  it("calls an address outside the cluster over TLS of its own", async () => {
+  it("calls an address outside the cluster over the program's own TLS", async () => {
     const script = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
       fetch("https://" + process.argv[1] + "/healthz").then(answer => console.log(answer.status))`
     expect(await run(script, await apiServerAddress())).toMatch(/^(200|401|403)$/)
@@ -201,7 +201,7 @@ it("gives a Pod of a confined namespace that asks for it a proxy to call by", as
   await kubectl("delete", "namespace", "capture-confined", "--wait=false")
 })
 
-it("rejects destinations outside the cluster in a mesh with REGISTRY_ONLY, unless a namespace says otherwise", async () => {
+it("rejects destinations outside the cluster in a mesh with REGISTRY_ONLY", async () => {
   await install("--set", "outboundPolicy=REGISTRY_ONLY")
   const outside = await apiServerAddress()
   await expect.poll(() => answered(outside), SOON).toMatch(/^502 .*REGISTRY_ONLY/)

@@ -322,7 +322,7 @@ for url in sys.argv[1:]:
     })
   })
 
-  it("a WebSocket is opened by every name and address, and by nobody without permission", async () => {
+  it("a WebSocket is opened by every name and address, and only with permission", async () => {
     const script = NODE_EACH(`url => new Promise((resolve, reject) => {
       const socket = new (require("${MODULES}/ws"))(url)
       socket.on("open", () => socket.send("text")).on("error", reject)
@@ -335,7 +335,7 @@ for url in sys.argv[1:]:
     expect((await run("stranger", NODE, "-e", script, ...urls.slice(0, 1))).out).toContain("403")
   })
 
-  it("a protocol in which the server speaks first passes by every name and address, and not without permission", async () => {
+  it("a server-first protocol works by every name and address, and only with permission", async () => {
     const script = `
 import smtplib, sys
 for host in sys.argv[1:]:

@@ -82,7 +82,7 @@ export function authorization(mission: () => Mission): void {
         expect(await call(ISSUER, ["group1"])).toEqual(DENIED)
       })
 
-      it("is not accepted where there is none, and closes nobody", async () => {
+      it("is not accepted without one, and blocks no caller", async () => {
         await mission().apply(naming("htpbin"))
         const accepted = async () => {
           const { status } = await mission().get(KIND, "require-jwt", "foo")

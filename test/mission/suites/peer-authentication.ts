@@ -91,7 +91,7 @@ export function peerAuthentication(mission: () => Mission): void {
       expect(await plaintext()).toEqual({ foo: 200, app: 200 })
     })
 
-    it("the way in is what callers are led by, not what protects: the proxy itself refuses", async () => {
+    it("the proxy itself rejects, not only the ingress port", async () => {
       await setGlobal("STRICT")
       const { address, xserver } = placeOf(mission(), "httpbin-1")
       expect(await mission().curl(`http://${address}:${xserver}/headers`)).toEqual({ status: 0, body: "" })

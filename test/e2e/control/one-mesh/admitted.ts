@@ -56,7 +56,7 @@ export function admitted(started: () => Mesh): void {
       expect(await mesh.api.get("RequestAuthentication", "relative", "foo")).toBeUndefined()
     })
 
-    it("keeps the last good version when a change of it is refused", async () => {
+    it("keeps the last good version when a change of it is rejected", async () => {
       const rule = (jwksUri: string) => ({ jwtRules: [{ issuer: "https://issuer.example", jwksUri }] })
       const good = manifest("RequestAuthentication", "kept", rule("https://issuer.example/keys"))
       expect((await mesh.api.kubectl("apply -f -", good)).code).toBe(0)

@@ -18,7 +18,7 @@ export function slowProxies(started: () => Mesh): void {
       mesh = started()
     })
 
-    it("a proxy that never acknowledges is named, and delays nobody", async () => {
+    it("a proxy that never acknowledges is named, and delays no other", async () => {
       const mute = await mesh.bareProxy("mute-0", { namespace: "mute" })
       const others = [
         await mesh.bareProxy("mute-1", { namespace: "mute" }),

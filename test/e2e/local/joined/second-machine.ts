@@ -125,7 +125,7 @@ export function secondMachine(mesh: Merlonctl): void {
     expect(existsSync(join(folder, "remote", "token"))).toBe(false)
   })
 
-  it("is taken once: the same word lets nobody else in", async () => {
+  it("is accepted once: the same invitation admits no other machine", async () => {
     const again = await run("join", invitation, "--out", join(folder, "thief"))
     expect([again.code, again.text]).toEqual([1, expect.stringContaining("has been used")])
     expect(existsSync(join(folder, "thief", "state"))).toBe(false)
