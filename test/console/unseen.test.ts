@@ -52,6 +52,20 @@ it("follows decisions no more while nobody looks, and then tells what was decide
   await page.getByText("/unseen/after").waitFor()
   const paths = await page.locator(".row > :nth-child(6)").allTextContents()
   expect(paths).toEqual(["after", "three", "two", "one", "before"].map(name => `/unseen/${name}`))
+
+  // Paused before the first answer, it still shows what was decided before.
+  let paused = (): void => undefined
+  const isPaused = new Promise<void>(resolve => {
+    paused = resolve
+  })
+  await page.route(/decisions\?limit/, async route => {
+    await isPaused
+    await route.continue()
+  })
+  await page.reload()
+  await page.getByRole("button", { name: "Pause", pressed: false }).click()
+  paused()
+  await page.getByText("/unseen/after").waitFor()
 })
 
 it("asks nothing again and again while nobody looks, and at once when somebody does", async () => {

@@ -99,6 +99,15 @@ describe("the recorder", () => {
     expect(client.writes).toEqual([])
   })
 
+  it("records nothing for a create that is rejected because the policy exists", async () => {
+    policies.set("AuthorizationPolicy", policy("/a"))
+    const recorder = recorderOf()
+    recorder.admitted(question(policy("/a")))
+    policies.set("AuthorizationPolicy", { ...policy("/a"), status: { conditions: [] } })
+    await recorder.stop()
+    expect(client.writes).toEqual([])
+  })
+
   it("names no user for a change that was stored long after it was admitted", async () => {
     const recorder = recorderOf()
     recorder.admitted(question(policy("/a")))

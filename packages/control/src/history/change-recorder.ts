@@ -113,6 +113,10 @@ export class ChangeRecorder {
     const matching = [...this.#admitted].filter(one => one.key === policy.key && one.content === content)
     const [first] = matching
     if (first === undefined) return
+    // Only a status or a label was written. API servers admit a create before they find that the policy exists, so this is
+    // not what stored it.
+    const isSame = before !== undefined && before.deleted === undefined && content !== undefined
+    if (isSame && contentDigest(before.object, names) === content) return
     for (const one of matching) this.#admitted.delete(one)
     const users = new Set(matching.map(({ user }) => user))
     const { kind, namespace, name, object } = policy

@@ -10,7 +10,9 @@ export function Failure({ error }: { readonly error: Error }): ReactNode {
   return (
     <div role="alert">
       <p>{isUnserved(error) ? "The control plane does not serve this query." : <Worded text={messageOf(error)} />}</p>
-      <p className="hint">{adviceFor(error)}</p>
+      <p className="hint">
+        <Worded text={adviceFor(error)} />
+      </p>
     </div>
   )
 }

@@ -3,6 +3,7 @@
 
 import type { ReactNode } from "react"
 import { count } from "./time.js"
+import { Worded } from "./worded.js"
 
 interface MoreProps {
   readonly shown: number
@@ -15,7 +16,7 @@ export function More({ shown, of, hint = "use the search" }: MoreProps): ReactNo
   if (of <= shown) return null
   return (
     <p className="hint">
-      {count(of - shown)} more: {hint}
+      {count(of - shown)} more: <Worded text={hint} />
     </p>
   )
 }

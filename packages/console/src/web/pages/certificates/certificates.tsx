@@ -11,6 +11,7 @@ import { Card, PageHead } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
+import { Badge } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { Ago, count } from "../../ui/time.js"
 import { KeySets } from "./key-sets.js"
@@ -47,7 +48,7 @@ function Expiries({ proxies }: { readonly proxies: readonly Answer<ProxyReport>[
     )
     .sort((a, b) => (a.until < b.until ? -1 : 1))
   const unknown = proxies.length - known.length
-  if (proxies.length === 0) return <Empty title="No proxy is connected" />
+  if (proxies.length === 0) return <Empty title="No proxy is connected">Certificates appear with the first one.</Empty>
   return (
     <>
       <table>
@@ -59,7 +60,7 @@ function Expiries({ proxies }: { readonly proxies: readonly Answer<ProxyReport>[
                 <Link href={`/workloads/${keyOf(proxy)}`}>{keyOf(proxy)}</Link>
               </th>
               <td>
-                <Ago at={until} />
+                <Ago at={until} /> {Date.parse(until) < Date.now() && <Badge tone="bad">expired</Badge>}
               </td>
             </tr>
           ))}

@@ -37,17 +37,19 @@ const GATHER_MS = 250
 const AGAIN_MS = 2_000
 const NOTHING: Known = { decisions: [], leftOut: 0, error: undefined, live: false, query: "" }
 
+/** `paused` begins when the first answer is shown: until then there is nothing to hold. */
 export function useLiveDecisions(query: string, paused: boolean, namespace?: string): LiveDecisions {
   const { names } = useSession()
   const queries = useQueryClient()
   const [state, setState] = useState(NOTHING)
   const hidden = useHidden()
+  const asked = `${namespace ?? ""} ${query}`
+  const isHeld = paused && state.query === asked
   useEffect(() => {
     // Nobody looks; what is decided meanwhile is asked for when somebody does.
-    if (paused || hidden) return
+    if (isHeld || hidden) return
     const ended = new AbortController()
     const base = answersPath(names, "decisions", namespace)
-    const asked = `${namespace ?? ""} ${query}`
     let waiting: Answer<Decision>[] = []
     let missed = 0
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -105,7 +107,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
       ended.abort()
       clearTimeout(timer)
     }
-  }, [names, query, paused, hidden, queries, namespace])
+  }, [names, query, asked, isHeld, hidden, queries, namespace])
   return state
 }
 

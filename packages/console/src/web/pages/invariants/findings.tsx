@@ -11,6 +11,7 @@ import { Card } from "../../ui/card.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
+import { Worded } from "../../ui/worded.js"
 
 const EVERYTHING = {}
 const MOST = 30
@@ -22,7 +23,9 @@ export function Findings(): ReactNode {
   return (
     <Card title="Findings" note="dead rules, contradictions, traps">
       {mayAsk === false && (
-        <p className="hint">The analysis needs the right to create `analyses`, which the role `edit` has.</p>
+        <p className="hint">
+          The analysis needs the right to create <code>analyses</code>, which the role <code>edit</code> has.
+        </p>
       )}
       {mayAsk === true && (
         <Loaded query={analysis}>
@@ -42,7 +45,9 @@ function Found({ complete, findings }: Analysis): ReactNode {
   return (
     <>
       {!complete && (
-        <p className="warning">The analysis ran out of time. `merlonctl analyze` runs it without a limit.</p>
+        <p className="warning">
+          The analysis ran out of time. <code>merlonctl analyze</code> runs it without a limit.
+        </p>
       )}
       {complete && findings.length === 0 && (
         <p role="status">
@@ -69,8 +74,12 @@ function Told({ of: { code, severity, kind, namespace, name, path, why, fix } }:
         {kind} {namespace}/{name}
       </Link>{" "}
       <span className="mono">{path}</span>
-      <p>{why}</p>
-      <p className="hint">{fix}</p>
+      <p>
+        <Worded text={why} />
+      </p>
+      <p className="hint">
+        <Worded text={fix} />
+      </p>
     </>
   )
 }

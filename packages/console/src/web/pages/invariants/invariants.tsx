@@ -34,11 +34,18 @@ export function Invariants(): ReactNode {
             Add an invariant
           </Link>
         )}
+        {mayWrite === false && (
+          <p className="hint">
+            Adding invariants needs the role <code>admin</code>.
+          </p>
+        )}
       </PageHead>
       {kind !== undefined && (
         <Card title="Verdicts" flush>
           <Loaded query={kind.query}>
-            {all => <Verdicts invariants={all.filter(one => isIn(namespace, keyOf(one)))} />}
+            {all => (
+              <Verdicts invariants={all.filter(one => isIn(namespace, keyOf(one)))} mayWrite={mayWrite === true} />
+            )}
           </Loaded>
         </Card>
       )}
@@ -47,11 +54,17 @@ export function Invariants(): ReactNode {
   )
 }
 
-function Verdicts({ invariants }: { readonly invariants: readonly Policy[] }): ReactNode {
+interface VerdictsProps {
+  readonly invariants: readonly Policy[]
+  readonly mayWrite: boolean
+}
+
+function Verdicts({ invariants, mayWrite }: VerdictsProps): ReactNode {
   if (invariants.length === 0) {
     return (
       <Empty title="No invariants yet">
-        <Link href={NEW}>Add one</Link>, and Merlon rejects any change that would break it.
+        {mayWrite ? <Link href={NEW}>Add one</Link> : "Once there is one"}, and Merlon rejects any change that would
+        break it.
       </Empty>
     )
   }

@@ -105,7 +105,10 @@ interface NamespaceReadinessProps {
 function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): ReactNode {
   const mayWrite = useMayWrite(kindNamed("PeerAuthentication"), namespace)
   const isStrict = workloads.every(({ spec }) => spec.state === "strict")
-  const refused = workloads.reduce((sum, { spec }) => sum + spec.plaintext.length, 0)
+  const blocked = workloads.flatMap(({ metadata, spec }) =>
+    spec.plaintext.map(call => ({ ...call, to: metadata.name })),
+  )
+  const unsure = workloads.filter(({ spec }) => spec.state === "unknown").length
   return (
     <Card title={namespace} flush>
       <table>
@@ -134,16 +137,32 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
       </table>
       <More shown={MOST} of={workloads.length} />
       {mayWrite && !isStrict && (
-        <p className="switch">
-          {refused > 0 && (
-            <Mark tone="warn">
-              {count(refused)} plaintext {refused === 1 ? "caller" : "callers"} would be blocked.
-            </Mark>
-          )}{" "}
+        <div className="switch">
+          <div>
+            {blocked.length > 0 && (
+              <Mark tone="warn">
+                {count(blocked.length)} plaintext {blocked.length === 1 ? "caller" : "callers"} would be blocked:
+              </Mark>
+            )}
+            <ul className="plain">
+              {blocked.slice(0, MOST).map(({ from, address, port, to }) => (
+                <li key={`${from} ${address} ${port} ${to}`}>
+                  {from}, which calls {to}
+                </li>
+              ))}
+            </ul>
+            <More shown={MOST} of={blocked.length} hint="see the table" />
+            {unsure > 0 && (
+              <p className="hint">
+                {count(unsure)} {unsure === 1 ? "workload was" : "workloads were"} not observed for the whole window:
+                callers not seen yet may be blocked too.
+              </p>
+            )}
+          </div>
           <Link className="button" href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
             Require mTLS in {namespace}
           </Link>
-        </p>
+        </div>
       )}
     </Card>
   )

@@ -58,7 +58,9 @@ export function TryIt(): ReactNode {
     <>
       <PageHead title="Playground" sub="Dry run: evaluated against current policies; nothing is sent." />
       {mayAsk === false && (
-        <p role="status">Evaluating requests needs the right to create `explanations`, which the role `edit` has.</p>
+        <p role="status">
+          Evaluating requests needs the right to create <code>explanations</code>, which the role <code>edit</code> has.
+        </p>
       )}
       <form className="try card" onSubmit={submit} ref={form}>
         <label className="wide">
@@ -103,7 +105,7 @@ export function TryIt(): ReactNode {
           JWT claims (JSON)
           <textarea name="claims" rows={3} />
         </label>
-        <button type="submit" className="primary">
+        <button type="submit" className="primary" disabled={mayAsk === false}>
           Evaluate
         </button>
       </form>

@@ -19,6 +19,7 @@ test.each([
   ["what can shop/cart reach", "/access?as=td%2Fns%2Fshop%2Fsa%2Fcart"],
   ["what can td/ns/x/sa/y reach?", "/access?as=td%2Fns%2Fx%2Fsa%2Fy"],
   ["why was 4c2f… denied", "/traffic?id=4c2f"],
+  ["who gained access since yesterday?", "/changes?since=24h"],
   ["4C2F9A01", "/traffic?id=4c2f9a01"],
 ])("%s opens %s", (text, href) => {
   expect(entriesFor(text, known)[0]?.href).toBe(href)

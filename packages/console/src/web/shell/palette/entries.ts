@@ -43,6 +43,7 @@ export function entriesFor(text: string, known: Known): readonly Entry[] {
 const CALLERS = /\bwho (?:can|may) (?:reach|call)\s+(\S+?)\??$/i
 const REACH = /\bwhat (?:can|may)\s+(\S+)\s+(?:reach|call)\??$/i
 const WHY = /\bwhy (?:was|is)\s+([0-9a-f]{4,})[….]*\s+(?:denied|allowed)\??$/i
+const SINCE = /\b(?:gained|lost) access|\b(?:who|what) changed\b/i
 const ID = /^[0-9a-f]{6,}$/
 
 function questionsIn(text: string, { workloads, identities }: Known): readonly Entry[] {
@@ -51,6 +52,10 @@ function questionsIn(text: string, { workloads, identities }: Known): readonly E
   const caller = REACH.exec(asked)?.[1]
   const id = WHY.exec(asked)?.[1]
   const answers: Entry[] = []
+  if (SINCE.test(asked)) {
+    const label = "Who gained or lost access in the last 24 hours?"
+    answers.push({ group: "Questions", label, href: "/changes?since=24h" })
+  }
   if (workload !== undefined) {
     const names = workloads.filter(key => key === workload || key.startsWith(`${workload}-`))
     const [name = workload] = names
