@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the API a page may ask for: our own kinds and answers, and what is needed to show them. The rest is refused here,
-// whatever the person may do elsewhere: through `proxy` or `exec` somebody's workload would speak with the console's origin.
+// The API paths that a page may request: our own kinds and answers, and what is needed to show them. The rest is
+// rejected here, whatever the user's permissions are: through `proxy` or `exec`, a workload would respond with the
+// console's origin.
 
 export interface PathNames {
   /** Of the three security kinds and invariants. */

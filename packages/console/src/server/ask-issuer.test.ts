@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Issuers that answer something else than an issuer would: whoever signs in is told, and nobody waits for ever.
+// Issuers that respond in the wrong way: the user who signs in gets an error, and no request waits forever.
 
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server } from "node:net"

@@ -25,7 +25,8 @@ export async function askIssuer({ url: address, form, ca }: Asked): Promise<Read
     throw new Error("the issuer does not answer; try again when it does")
   })
   const value = jsonIn(await textOf(answer))
-  // RFC 6749, 5.2: `error` is one of a few words. A redirect is no answer: it could lead code and secret to somebody else.
+  // RFC 6749, 5.2: `error` is one of a few words. A redirect is not followed: it could send code and secret to another
+  // host.
   const why = typeof value.error === "string" ? ` (${value.error.slice(0, 100)})` : ""
   if (answer.statusCode !== 200) throw new Error(`the issuer answered ${answer.statusCode}${why}`)
   return value
@@ -63,7 +64,7 @@ function sent(url: URL, form: URLSearchParams | undefined, ca: string | undefine
       url.protocol === "https:"
         ? ask(url, { ...TLS_FLOOR, ...options, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }, resolve)
         : askInTheClear(url, options, resolve)
-    // `close` comes alone after an answer that Node tells nobody of, such as a switch of protocols.
+    // `close` is the only event after a response that Node does not report, such as a protocol upgrade.
     request.on("close", () => reject(new Error("no answer")))
     request.on("error", reject).end(body)
   })

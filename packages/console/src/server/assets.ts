@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built page, held in memory with its types, compressed once, when somebody asks for it. Names of everything but the page itself carry a digest of
-// their content, so browsers may keep them for good.
+// The built page, held in memory with its types and compressed once, on the first request. Names of everything but the
+// page itself contain a digest of their content, so browsers may cache them forever.
 
 import { extname } from "node:path"
 import { brotliCompressSync, constants } from "node:zlib"
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export const PAGE = "index.html"
 
-/** To compress all of it is a good part of what a start costs, and most processes end before anybody has looked at the page. */
+/** Compressing everything is a good part of the start-up time, and most processes end before the page is opened. */
 class BuiltFile implements Asset {
   #brotli: Buffer | undefined
 

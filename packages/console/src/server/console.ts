@@ -36,7 +36,10 @@ export interface Console {
 }
 
 const COOKIE = "merlon-console"
-/** Of whoever is at an issuer. Lax, since the way back begins there; beside the page, since all of it is one folder. */
+/**
+ * For a user who is signing in at an issuer. Lax, since the redirect back comes from there; in the page's folder, since
+ * all of it is there.
+ */
 const WAY_IN_COOKIE = "merlon-console-way-in"
 const WAY_IN = "/oidc-start"
 const WAY_BACK = "/oidc-callback"
@@ -58,7 +61,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   limitConnections(server)
   server.on("request", (request, response) => {
     handler.handle(request, response).catch(error => {
-      // Whoever leaves in the middle of their own request has not made us fail, and writes nothing into our log.
+      // A client that leaves in the middle of its own request is not an error of ours and is not logged.
       if (request.errored !== null) return void response.destroy()
       options.onError(error)
       sendFailure(response, 500, "InternalError", "the console failed; its log says how")
@@ -197,7 +200,7 @@ class Handler {
     response.end(isSmall ? asset.brotli : asset.plain)
   }
 
-  /** What a page knows before anybody has signed in. */
+  /** What a page knows before a user has signed in. */
   #about() {
     const { names, version, signIn: how } = this.#options
     return {

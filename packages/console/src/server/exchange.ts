@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the console reaches the Kubernetes API: one request, with the rights of whoever signed in. What connects is given by
-// the program that serves the console.
+// How the console calls the Kubernetes API: one request, with the permissions of the signed-in user. The program that
+// serves the console provides the connection.
 
 import type { Readable } from "node:stream"
 
@@ -18,7 +18,7 @@ export interface ApiAnswer {
   readonly contentType: string
   /** The values of `Warning`, as the API wrote them. */
   readonly warnings: readonly string[]
-  /** May have no end; whoever has it reads or destroys it. */
+  /** May have no end; the receiver reads or destroys it. */
   readonly body: Readable
 }
 

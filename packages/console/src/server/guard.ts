@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a request comes from where the console's own page would send it. A name that leads to our address does not make a
-// page ours (rebinding), and another origin's page does not speak for whoever has signed in (forged requests).
+// Whether a request comes from the console's own page. A name that resolves to our address does not make a page ours
+// (rebinding), and a page of another origin does not act for the signed-in user (forged requests).
 
 import type { IncomingHttpHeaders } from "node:http"
 

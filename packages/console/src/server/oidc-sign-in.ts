@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in at an issuer, in three steps that one browser takes: away to it, back with a code, and the page that asks for
-// its session. What binds them is a cookie: whoever else has the address of any step has nothing (RFC 9700, 4.7). A browser
-// sends the cookie to every port of the host (RFC 6265 section 8.5), so it works only together with a secret that the page keeps
-// for its own origin. Neither code nor token is ever in the page.
-// INVARIANT: nothing is kept here of who has not proven who they are. All of it is in the cookie, sealed: strangers can
-// begin as often as they like, and push nobody out.
+// Signing in at an issuer, in three steps of one browser: the redirect to the issuer, the return with a code, and the
+// page that asks for its session. A cookie binds them: another client with the address of any step can do nothing with
+// it (RFC 9700, 4.7). A browser sends the cookie to every port of the host (RFC 6265 section 8.5), so it works only
+// together with a secret that the page keeps for its own origin. Neither code nor token is ever in the page. INVARIANT:
+// nothing is stored here for users who have not authenticated. All of it is in the sealed cookie: strangers can begin
+// as often as they like, and displace no other user.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IdToken, OidcIssuer } from "./oidc-issuer.js"
@@ -43,7 +43,7 @@ export class OidcSignIn {
   readonly #enter: (token: IdToken) => Promise<SignedIn>
   readonly #now: () => number
   readonly #sealed = new SealedCookie()
-  /** By state, until their time is over: those taken, which somebody with rights has done, and those being taken. */
+  /** By state, until they expire: those used by a user with permissions, and those in use. */
   readonly #taken = new Map<string, number>()
 
   constructor(issuer: OidcIssuer, enter: (token: IdToken) => Promise<SignedIn>, now: () => number = Date.now) {

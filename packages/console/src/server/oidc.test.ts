@@ -156,7 +156,7 @@ describe("signing in at an issuer", () => {
     expect(away.headers.get("set-cookie")).toMatch(
       /^merlon-console-way-in=[\w-]+; HttpOnly; SameSite=Lax; Max-Age=600$/,
     )
-    // Nor does whoever keeps it learn what binds the three steps.
+    // Nor does the holder of the cookie learn what binds the three steps.
     const said = Buffer.from(away.headers.get("set-cookie")?.split(/[=;]/)[1] ?? "", "base64url").toString("latin1")
     expect(said).not.toContain(new URL(locationOf(away)).searchParams.get("state"))
     const below = await go(startAddress("https://mesh.example.com/tools/mesh/"))

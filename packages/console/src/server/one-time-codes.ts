@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes that sign in once and soon: who may read the key makes one, the console takes it one time. They stand in a link's
-// fragment, which no server and no log sees; a link that somebody finds later is worth nothing.
+// Codes that sign in once and soon: a process that may read the key makes one, the console accepts it one time. They
+// are in a link's fragment, which no server and no log sees; a link that is found later is worth nothing.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that the browser keeps for us: nobody but this process reads or changes it, so that what strangers begin takes no
-// memory here. Each has a key of its own, since strangers may ask for more of them than one key of AES-GCM is good for.
+// A value that the browser keeps for us: only this process can read or change it, so that requests of strangers take no
+// memory here. Each has its own key, since strangers may ask for more of them than one AES-GCM key is good for.
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto"
 

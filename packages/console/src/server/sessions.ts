@@ -72,8 +72,9 @@ export class Sessions {
   }
 
   /**
-   * Of whoever has most, the one unused for longest: nobody pushes others out by signing in often. All service accounts of a
-   * namespace count as one, since whoever may make them would otherwise be as many as they like.
+   * Ends the longest unused session of the user with the most, so that no user displaces others by signing in often.
+   * All service accounts of a namespace count as one, since a user who may create them could otherwise be as many as
+   * they like.
    */
   #makeRoom(): void {
     const byOwner = new Map<string, string[]>()

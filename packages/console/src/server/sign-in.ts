@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a person shows to a session with that person's rights: a token of the cluster, which the API itself is asked
-// about, or a one-time code made by whoever holds the credentials already.
+// From a person's credential to a session with that person's permissions: a token of the cluster, which the API itself
+// reviews, or a one-time code made by a process that holds the credentials already.
 
 import type { ApiExchange } from "./exchange.js"
 import { readJson } from "./exchange.js"
@@ -12,7 +12,7 @@ export interface SignIn {
   readonly oidc?: OidcOptions
   /** The API as the bearer of this token; absent where no tokens are taken. */
   readonly withToken?: (token: string) => ApiExchange
-  /** The API as the owner of this program's own credentials, for whoever brings a code. */
+  /** The API as the owner of this program's own credentials, for users with a code. */
   readonly withCode?: { readonly codes: OneTimeCodes; readonly api: () => ApiExchange }
 }
 
@@ -42,7 +42,7 @@ export async function signIn(how: SignIn, shown: unknown): Promise<SignedIn> {
   return enter(apiFor(how, shown), expiryIn(shown))
 }
 
-/** As whoever the API says that this is. */
+/** Signs in the user that the API names. */
 export async function enter(api: ApiExchange, until?: number): Promise<SignedIn> {
   try {
     return { ...(await whoAmI(api)), api, ...(until === undefined ? {} : { until }) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenID Connect issuer over a real socket: discovery, the page where somebody signs in (everybody may, at once), codes
+// An OpenID Connect issuer over a real socket: discovery, the sign-in page (which accepts every user at once), codes
 // that are bound to their client, their redirect and their challenge and work once, and ID tokens with real signatures.
 
 import { createHash, generateKeyPairSync, randomUUID, sign, verify } from "node:crypto"
@@ -94,7 +94,7 @@ export class Issuer {
     response.writeHead(302, { location: back.href }).end()
   }
 
-  /** Once, and only to whoever asked for it. */
+  /** Once, and only to the client that asked for it. */
   #granted(form: URLSearchParams): URLSearchParams | undefined {
     const query = this.#codes.get(form.get("code") ?? "")?.query
     this.#codes.delete(form.get("code") ?? "")

@@ -95,7 +95,7 @@ export interface TrafficMinute {
   readonly refused: number
 }
 
-/** Beside the calls, of the last hour and as far back as whoever answers remembers. */
+/** Beside the calls: notes on the last hour, as far back as the server remembers. */
 export interface TrafficNote {
   readonly traffic?: readonly TrafficMinute[]
 }

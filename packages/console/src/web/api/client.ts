@@ -94,7 +94,7 @@ export async function openSession(): Promise<About> {
   }
 }
 
-/** What somebody shows; after an issuer it is a cookie that no script reads, together with this page's secret. */
+/** The user's credential; after an issuer it is a cookie that no script reads, together with this page's secret. */
 type Shown = { readonly token: string } | { readonly code: string } | { readonly oidc: string }
 
 /** Storage belongs to one origin, port included; cookies belong to all ports of a host. */

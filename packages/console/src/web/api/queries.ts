@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages ask for, kept and asked again while somebody looks.
+// What pages query, cached and refreshed while the page is visible.
 
 import { type Query, type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"
@@ -17,7 +17,7 @@ const MOST_ASKED = 5
 const ANSWERS_VERSION = "v1alpha1"
 /** The most that is shown of anything; lists say where there is more. */
 const MOST = 5_000
-/** Lists longer than this are asked for less often: they cost both sides more, and nobody reads them all at once. */
+/** Longer lists are refreshed less often: they cost both sides more, and people do not read them all at once. */
 const MANY = 200
 
 export interface KindPolicies {
@@ -98,7 +98,7 @@ export function useAnswers<T, N = unknown>(
   })
 }
 
-/** As long as nobody says otherwise (`merlond serve --trust-domain`). */
+/** The default (`merlond serve --trust-domain`). */
 const DEFAULT_TRUST_DOMAIN = "cluster.local"
 
 /** Of the mesh's identities, as a workload bears it; undefined until that is known. */

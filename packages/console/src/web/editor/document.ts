@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One policy's text as a value, with its faults and where in the text each field stands.
+// One policy's text as a value, with its errors and the position of each field in the text.
 
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
 import type { Policy } from "../api/objects.js"
@@ -17,7 +17,7 @@ export interface PolicyText {
   /** Absent where it cannot be read as one. */
   readonly value: Policy | undefined
   readonly faults: readonly Fault[]
-  /** Faults of fields, at their lines. */
+  /** Errors of fields, at their lines. */
   readonly placed: (causes: readonly { readonly field: string; readonly message: string }[]) => readonly Fault[]
 }
 

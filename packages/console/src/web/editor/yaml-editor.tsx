@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CodeMirror for YAML, in the page's colours, with completion from the kind's schema and faults where they are.
+// CodeMirror for YAML, in the page's colours, with completion from the kind's schema and errors at their positions.
 
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete"
 import { yaml } from "@codemirror/lang-yaml"
@@ -18,7 +18,7 @@ import { type OpenApi, schemaOf } from "./schema.js"
 import { THEME } from "./theme.js"
 
 interface YamlEditorProps {
-  /** What it begins with; another one is put in the place of what stands there, whoever wrote that. */
+  /** The initial text; a new one replaces the current text, also if the user has edited it. */
   readonly given: { readonly text: string }
   readonly readOnly: boolean
   readonly faults: readonly Fault[]

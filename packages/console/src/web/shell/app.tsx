@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages for a person who is signed in, and the sign-in form for everybody else.
+// The pages for a signed-in user, and the sign-in form for all others.
 
 import { useQuery } from "@tanstack/react-query"
 import { type ReactNode, useRef } from "react"

@@ -26,7 +26,7 @@ export function noteAnswer(part: Part): void {
 
 export function noteFailure(part: Part, error: unknown): void {
   if (!(error instanceof ApiError)) return
-  // What is refused is answered; who is not signed in has asked the console's server alone.
+  // A rejection is a response too; a request without a session reached only the console's server.
   if (error.status < 500) {
     noteAnswer(error.status === 401 ? "server" : part)
     return

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether nobody can see the page. What asks again and again does not ask then: questions of react-query know it by
-// themselves, streams by this.
+// Whether the page is hidden. Repeated queries pause then: react-query does so by itself, streams use this.
 
 import { useSyncExternalStore } from "react"
 

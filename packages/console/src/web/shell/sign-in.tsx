@@ -12,7 +12,7 @@ import "../ui/card.css"
 interface SignInProps {
   readonly about: About | undefined
   readonly failure: Error | null
-  /** Whether somebody was signed in here until now. */
+  /** Whether a user was signed in here until now. */
   readonly ended: boolean
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A field that shows what the address says, but never to whoever is writing into it.
+// A field that follows the address, except while the user types into it.
 
 import { type RefObject, useEffect, useRef } from "react"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often an edge is called, from counts that were told one after the other while somebody looks.
+// How often an edge is called, from successive counts while the page is visible.
 
 import type { Edge } from "./edges.js"
 

@@ -15,7 +15,7 @@ import { fitted, TEMPLATES } from "./templates.js"
 export default function NewPolicy(): ReactNode {
   const trustDomain = useTrustDomain()
   const pods = usePods()
-  // The text must not change while somebody edits it.
+  // The text must not change while the user edits it.
   if (trustDomain === undefined || pods.isPending) return <Skeleton />
   return <Beginning trustDomain={trustDomain} pods={pods.data ?? []} />
 }

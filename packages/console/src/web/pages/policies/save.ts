@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores a policy, or dry-runs that: creates it, or replaces what was read, so that a concurrent change of somebody else is
-// noticed. A status that the control plane writes is no such change.
+// Stores a policy, or dry-runs that: creates it, or replaces the version that was read, so that a concurrent change by
+// another user is noticed. A status that the control plane writes is no such change.
 
 import { ApiError, api, apiWithWarnings, type Names } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"

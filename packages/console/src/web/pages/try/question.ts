@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the form asks, read off the address, so that a question can be sent to somebody.
+// The question of the form, read from the address, so that it can be shared as a link.
 
 export interface Asked {
   readonly workload: string

@@ -127,7 +127,7 @@ export function TryIt(): ReactNode {
   )
 }
 
-/** In place: whoever is in a field stays there. */
+/** In place, so that the focus stays in its field. */
 function fill(form: HTMLFormElement | null, search: URLSearchParams): void {
   for (const field of FIELDS) {
     const place = form?.elements.namedItem(field)
