@@ -262,6 +262,32 @@ describe("https", { tags: ["needs/openssl"] }, () => {
     expect(issuer.asked).toEqual([])
   })
 
+  it("trusts the rule's own authorities in place of all others", async () => {
+    const issuer = await issuerThat(json(jwks("a")), { key, cert })
+    const other = privateAuthority().ca
+    const fetched = (own: string, bundle: string) =>
+      fetchJwks({ issuer: undefined, jwksUri: issuer.url, timeoutMs: 60_000, caBundle: own }, never, {
+        clock: systemClock,
+        allowLoopback: true,
+        caBundle: bundle,
+      })
+    expect(await fetched(ca, other)).toMatchObject({ ok: true })
+    expect(issuer.asked).toHaveLength(1)
+    expect(await errorOf(fetched(other, ca))).toContain("the server's authority is not trusted")
+    expect(issuer.asked).toHaveLength(1)
+  })
+
+  it("fetches nothing without TLS where the rule has authorities of its own", async () => {
+    const plain = await issuerThat(json(jwks("a")))
+    const issuer = await issuerThat(() => undefined, { key, cert })
+    issuer.answer = json(JSON.stringify({ issuer: issuer.url, jwks_uri: `${plain.url}/keys` }))
+    const source = { issuer: issuer.url, jwksUri: undefined, timeoutMs: 60_000, caBundle: ca }
+    expect(await errorOf(fetchJwks(source, never, { clock: systemClock, allowLoopback: true }))).toContain(
+      "the keys are not at an https URL",
+    )
+    expect(plain.asked).toEqual([])
+  })
+
   it("checks the name", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })
     const lookup: LookupFunction = (_, __, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }])

@@ -12,6 +12,8 @@ export interface KeySetSource {
   readonly issuer: string | undefined
   readonly jwksUri: string | undefined
   readonly timeoutMs: number
+  /** PEM of the only authorities whose certificates the issuer's server may have; undefined for those of the control plane. */
+  readonly caBundle?: string | undefined
 }
 
 export type FetchedKeySet =
@@ -41,7 +43,11 @@ export async function fetchJwks(
     deadline.abort(new Error(`timed out after ${source.timeoutMs / 1_000} s`)),
   )
   try {
-    return await attempt(source, deadline.signal, options)
+    const { caBundle: onlyAuthorities } = source
+    return await attempt(source, deadline.signal, {
+      ...options,
+      ...(onlyAuthorities !== undefined && { onlyAuthorities }),
+    })
   } finally {
     cancel()
     signal.removeEventListener("abort", abort)
@@ -49,7 +55,7 @@ export async function fetchJwks(
 }
 
 async function attempt(
-  { issuer, jwksUri }: KeySetSource,
+  { issuer, jwksUri, caBundle }: KeySetSource,
   signal: AbortSignal,
   options: GuardedGetOptions,
 ): Promise<FetchedKeySet> {
@@ -59,6 +65,10 @@ async function attempt(
     const discovered = await discover(issuer, signal, options)
     if (!discovered.ok) return discovered
     location = discovered.jwksUri
+  }
+  // Fail closed: keys of an issuer with authorities of its own come over TLS, also where its document names another URL.
+  if (caBundle !== undefined && !location.startsWith("https:")) {
+    return { ok: false, error: "the keys are not at an https URL, and the rule has a `caBundle`" }
   }
   const answer = await guardedGet(location, signal, options)
   if (!answer.ok) return answer

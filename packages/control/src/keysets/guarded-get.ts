@@ -17,6 +17,8 @@ const MAX_HEADERS = 16 * 1024
 export interface GuardedGetOptions extends AddressRules {
   /** PEM of further authorities to trust, besides the system's. */
   readonly caBundle?: string
+  /** PEM of authorities that alone are trusted, in place of all others. */
+  readonly onlyAuthorities?: string
   readonly lookup?: LookupFunction
 }
 
@@ -132,13 +134,14 @@ class ForbiddenAddress extends Error {
 }
 
 function guardedConnector(options: GuardedGetOptions, opened: Socket[]): buildConnector.connector {
-  const { caBundle, lookup = systemLookup } = options
+  const { lookup = systemLookup } = options
+  const ca = authorities(options)
   const connect = buildConnector({
     lookup: guardedLookup(lookup, options),
     maxCachedSessions: 0,
     timeout: 0,
     ...TLS_FLOOR,
-    ...(caBundle === undefined ? {} : { ca: [...systemRoots(), caBundle] }),
+    ...(ca !== undefined && { ca }),
   })
   return (asked, callback) => {
     const host = asked.hostname.replace(/^\[|\]$/g, "")
@@ -174,6 +177,11 @@ function guardedLookup(lookup: LookupFunction, rules: AddressRules): LookupFunct
       else callback(null, first.address, first.family)
     })
   }
+}
+
+function authorities({ onlyAuthorities, caBundle }: GuardedGetOptions): string[] | undefined {
+  if (onlyAuthorities !== undefined) return [onlyAuthorities]
+  return caBundle === undefined ? undefined : [...systemRoots(), caBundle]
 }
 
 function systemRoots(): readonly string[] {

@@ -76,7 +76,8 @@ export class FetchedKeySets implements KeySets {
       if (rule.jwks !== undefined) continue
       const id = keySetId(rule)
       const timeoutMs = Math.max(needed.get(id)?.timeoutMs ?? 0, timeoutOf(rule))
-      needed.set(id, { issuer: rule.issuer, jwksUri: rule.jwksUri, timeoutMs })
+      const { issuer, jwksUri, caBundle } = rule
+      needed.set(id, { issuer, jwksUri, timeoutMs, caBundle })
       const named = byNamespace.get(namespace)
       if (named === undefined) byNamespace.set(namespace, [id])
       else named.push(id)

@@ -8,8 +8,9 @@ import { type Field, isObject } from "./field.js"
 
 /** Control and format characters, halves of surrogate pairs, what was lost, and the two separators that JSON allows and lines do not. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
-/** In a text that is itself a document (an inline key set) lines may break. */
+/** In a text that is itself a document lines may break. */
 const HIDDEN_IN_TEXT = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
+const DOCUMENTS: readonly unknown[] = ["jwks", "caBundle"]
 const LOST = "\ufffd"
 
 export function checkCharacters(field: Field): void {
@@ -19,7 +20,7 @@ export function checkCharacters(field: Field): void {
 /** The way is one list for all of it: a document has a hundred thousand places, and hardly any is ever named. */
 function walk(value: unknown, way: (string | number)[], found: (at: Path, character: string) => void): void {
   if (typeof value === "string") {
-    const match = (way.at(-1) === "jwks" ? HIDDEN_IN_TEXT : HIDDEN).exec(value)
+    const match = (DOCUMENTS.includes(way.at(-1)) ? HIDDEN_IN_TEXT : HIDDEN).exec(value)
     if (match !== null) found([...way], match[0])
     return
   }

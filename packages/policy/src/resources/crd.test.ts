@@ -101,6 +101,11 @@ describe("the CEL rules and validate() reject alike", () => {
       { jwtRules: [{ issuer: "a", jwks_uri: "https://a", jwksUri: "https://a" }] },
       "only one of jwks or jwksUri can be set",
     ],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", jwks: "x", caBundle: "y" }] },
+      "caBundle is for keys that are fetched, and jwks has the keys",
+    ],
     ["RequestAuthentication", { jwtRules: [{}] }, "issuer or jwksUri must be non-empty string"],
     [
       "RequestAuthentication",

@@ -160,11 +160,14 @@ describe("keys", () => {
     expect(run(program(rule), bearing(await stranger.sign())).unknownKeys).toEqual([])
   })
 
-  it("have an id by issuer and URI", () => {
-    const ids = [fetched, { issuer: ISSUER }, { jwksUri: "https://issuer.example.com/keys" }, { issuer: "a" }].map(
-      keySetId,
-    )
-    expect(new Set(ids).size).toBe(4)
+  it("have an id by issuer, URI and authorities", () => {
+    const jwksUri = "https://issuer.example.com/keys"
+    const authorities = [
+      { ...fetched, caBundle: "a" },
+      { ...fetched, caBundle: "b" },
+    ]
+    const ids = [fetched, { issuer: ISSUER }, { jwksUri }, { issuer: "a" }, ...authorities].map(keySetId)
+    expect(new Set(ids).size).toBe(6)
     expect(keySetId({ ...fetched })).toBe(keySetId(fetched))
   })
 })

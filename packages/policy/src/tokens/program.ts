@@ -4,6 +4,7 @@
 // key set means compiling again. A policy in shadow mode is judged together with the enforced ones in a separate program,
 // which shows the result of enforcing it.
 
+import { createHash } from "node:crypto"
 import type { RequestAuthentication } from "../resources/document.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { byAge } from "../selection/workload.js"
@@ -31,9 +32,13 @@ export interface TokenProgram extends TokenRules {
 /** The keys last fetched for a rule; undefined where there never were any. */
 export type KeySetLookup = (rule: JwtRule) => KeySet | undefined
 
-/** Names the key set of a rule that does not bring its own: the same for the same issuer and URI. */
-export function keySetId({ issuer, jwksUri }: Pick<JwtRule, "issuer" | "jwksUri">): string {
-  return JSON.stringify([issuer ?? "", jwksUri ?? ""])
+/**
+ * Names the key set of a rule that does not bring its own: the same for the same issuer, URI and authorities. Who trusts other
+ * authorities may get other keys, which must not become those of another policy.
+ */
+export function keySetId({ issuer, jwksUri, caBundle }: Pick<JwtRule, "issuer" | "jwksUri" | "caBundle">): string {
+  const authorities = caBundle === undefined ? [] : [createHash("sha256").update(caBundle).digest("base64url")]
+  return JSON.stringify([issuer ?? "", jwksUri ?? "", ...authorities])
 }
 
 /** Every issuer that a rule names. */

@@ -14,6 +14,19 @@ const secret = privateKey.export({ format: "jwk" })
 const { d: _, ...open } = secret
 const issuer = "https://issuer.example"
 const jwksUri = "https://issuer.example/keys"
+/** An authority's certificate, made for this test. */
+const certificate = [
+  "-----BEGIN CERTIFICATE-----",
+  "MIIBcTCCARegAwIBAgIUdRM9/KxS9nBCCjfI4nncq1WfNWwwCgYIKoZIzj0EAwIw",
+  "DTELMAkGA1UEAwwCY2EwIBcNMjYxMTE4MTc1NjU3WhgPMjEyNjEwMjUxNzU2NTda",
+  "MA0xCzAJBgNVBAMMAmNhMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEtQLDSHpX",
+  "8rHQ+lQ4qy9oUniX2gMncJUgTsA/hpm53fE9OGsQ7R39xa045q5JONSCUJtWLcVx",
+  "I3HsTMIBm0dSSaNTMFEwHQYDVR0OBBYEFFCqc89kDcmDmo/izP4DNnlfy8sgMB8G",
+  "A1UdIwQYMBaAFFCqc89kDcmDmo/izP4DNnlfy8sgMA8GA1UdEwEB/wQFMAMBAf8w",
+  "CgYIKoZIzj0EAwIDSAAwRQIhANflw5HUdnDei9ZjD/TmUBNt1PJGE+LZTLmctDOq",
+  "/drzAiA15yXnuAsiHtPU9cNf4D+t2+IXT9PvI4cWEHI/Y34Nug==",
+  "-----END CERTIFICATE-----",
+].join("\n")
 
 describe("a RequestAuthentication is rejected", () => {
   const refusals: readonly Refusal[] = [
@@ -203,6 +216,37 @@ describe("a RequestAuthentication is rejected", () => {
       `${RULE}.outputClaimToHeaders[0].header`,
       "belongs to HTTP itself",
     ],
+    ...(
+      [
+        ["that is no PEM", "issuer", "is not a list of PEM certificates"],
+        ["with text between certificates", `${certificate}\n# the old one\n${certificate}`, "is not a list of PEM"],
+        [
+          "with a private key",
+          certificate.replaceAll("CERTIFICATE", "PRIVATE KEY"),
+          "something other than certificates",
+        ],
+        ["with a broken certificate", `${certificate}\n${certificate.replace("MII", "MIJ")}`, "certificate 2 of"],
+      ] as const
+    ).map(
+      ([what, caBundle, message]): Refusal => [
+        `a caBundle ${what}`,
+        rule({ issuer, caBundle }),
+        `${RULE}.caBundle`,
+        message,
+      ],
+    ),
+    [
+      "a caBundle beside jwks",
+      rule({ issuer, caBundle: certificate, jwks: keys(open) }),
+      `${RULE}.caBundle`,
+      "`jwks` has the keys",
+    ],
+    [
+      "a caBundle for a URL without TLS",
+      rule({ issuer, caBundle: certificate, jwksUri: "http://issuer.example/keys" }),
+      `${RULE}.caBundle`,
+      "no effect",
+    ],
     ["a timeout of zero", rule({ issuer, timeout: "0s" }), `${RULE}.timeout`, "duration must be greater than 1ms"],
     ["a negative timeout", rule({ issuer, timeout: "-5s" }), `${RULE}.timeout`, "duration must be greater than 1ms"],
     [
@@ -274,6 +318,7 @@ describe("a RequestAuthentication is accepted", () => {
         issuer,
         jwksUri,
         audiences: ["a"],
+        caBundle: `${certificate}\n${certificate}\n`,
         fromHeaders: [{ name: "x-a", prefix: "Bearer " }, { name: "x.b" }],
         fromParams: ["t"],
         fromCookies: ["c"],

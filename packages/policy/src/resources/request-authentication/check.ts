@@ -7,6 +7,7 @@ import { shown } from "../fault.js"
 import type { Field } from "../field.js"
 import { isWritableHeader } from "../header-name.js"
 import { checkScope } from "../targets.js"
+import { checkCaBundle } from "./ca-bundle.js"
 import { MAX_JWKS } from "./definition.js"
 import { checkInlineKeys } from "./inline-keys.js"
 
@@ -24,6 +25,7 @@ function checkRule(rule: Field): void {
   checkKeyOrigin(rule, uris, jwks)
   for (const uri of uris) checkUri(uri)
   if (jwks.text !== undefined && jwks.text.length <= MAX_JWKS) checkInlineKeys(jwks, jwks.text)
+  checkCaBundle(rule, [...uris, rule.field("issuer")])
   checkTimeout(rule.field("timeout"))
   checkOutputHeader(rule.field("outputPayloadToHeader"))
   for (const output of rule.field("outputClaimToHeaders").items) checkOutputHeader(output.field("header"))

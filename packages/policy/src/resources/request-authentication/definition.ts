@@ -8,6 +8,7 @@ import { choice, closed, flag, list, optional, type TypeOf, text } from "../sche
 
 /** As much as is read of a key set that is fetched. */
 export const MAX_JWKS = 262_144
+export const MAX_CA_BUNDLE = 65_536
 /** Names that are written to requests are kept to what every server reads the same way. */
 const OUTPUT_NAME = "^[-_A-Za-z0-9]+$"
 
@@ -104,6 +105,15 @@ const jwtRule = closed(
         "x-fix": "write the key set as text, for example `jwks: '{\"keys\":[...]}'`",
       }),
     ),
+    caBundle: optional(
+      text({
+        description:
+          "PEM certificates of the authorities of the issuer's server. Keys are fetched only from a server with a certificate of one of them. Absent, the authorities that the control plane trusts count.",
+        minLength: 1,
+        maxLength: MAX_CA_BUNDLE,
+        "x-fix": "write the certificates as PEM, `-----BEGIN CERTIFICATE-----` and so on",
+      }),
+    ),
     fromHeaders: optional(
       list(fromHeader, {
         description:
@@ -188,6 +198,10 @@ const jwtRule = closed(
       {
         rule: "(has(self.jwks) ? 1 : 0) + (has(self.jwksUri) ? 1 : 0) + (has(self.jwks_uri) ? 1 : 0) <= 1",
         message: "only one of jwks or jwksUri can be set",
+      },
+      {
+        rule: "!has(self.caBundle) || !has(self.jwks)",
+        message: "caBundle is for keys that are fetched, and jwks has the keys",
       },
       {
         rule: "has(self.issuer) || has(self.jwks) || has(self.jwksUri) || has(self.jwks_uri)",
