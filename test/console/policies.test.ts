@@ -5,6 +5,7 @@
 
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
+import { findings } from "./support/axe.js"
 import { address, apply, asOwner, complaints, kubectl, SELDOM, tokenOf, withToken } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev"
@@ -83,7 +84,8 @@ it("applies what is right, shows how proxies come to enforce it, and keeps it in
     history.getByRole("listitem").filter({ hasText: `admin ${word} AuthorizationPolicy app/from-console` })
   await change("created").getByText("newly denied").first().waitFor()
   await change("deleted").getByText("newly allowed").first().waitFor()
-  await change("created").getByRole("button", { name: "Compare from before admin created" }).click()
+  expect(await findings(page)).toEqual([])
+  await change("created").getByRole("button", { name: "Compare from here, before admin created" }).click()
   await page.getByLabel("From", { exact: true }).waitFor()
   const compared = page.getByRole("region", { name: "Net difference" })
   await compared.getByText(/\(proved\)\.|^Not decided/).waitFor()

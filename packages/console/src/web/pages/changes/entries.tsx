@@ -92,7 +92,7 @@ function Told({ of: entry, isCurrent }: { readonly of: HistoryEntry; readonly is
         <button
           type="button"
           className="quiet"
-          aria-label={`Compare from before ${user ?? "one of several users"} ${word} ${policy}`}
+          aria-label={`Compare from here, before ${user ?? "one of several users"} ${word} ${policy}`}
           onClick={compare}
         >
           Compare from here
