@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proofs cost, by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a mesh
-// of ten thousand workloads. Milliseconds of CPU, everything included: compiling both sets, searching, replaying. Rules
-// mix identities, path prefixes and templates, claims and addresses. Growth is the cost against that of the size before.
-// Last, what the program takes for two revisions of a large repository.
+// What proofs cost, by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a
+// mesh of ten thousand workloads. In milliseconds of CPU, everything included: compiling both sets, searching,
+// replaying. Rules mix identities, path prefixes and templates, claims and addresses. Growth is the cost relative to
+// the previous size. The last part measures the program on two revisions of a large repository.
 
 import { type AuthorizationPolicy, compareSets, diffSets, meshConfig, type RequestAuthentication } from "@merlon/policy"
 import { policy, workload } from "../packages/policy/src/authorization/testing/requests.js"

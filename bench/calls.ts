@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting a call by its shape costs the request path: calls that were seen before, and calls that are new each time,
-// as a hostile caller sends them. `--json` prints one object. A share needs what a whole request costs: `npm run bench:proxy`.
+// What counting a call by its shape costs the request path: for known calls, and for calls that are new each time, as a
+// hostile caller sends them. `--json` prints one object. For the share of a whole request, see `npm run bench:proxy`.
 
 import { CALLS, callOf, countingNanoseconds, NEW_EACH_TIME } from "./proxy/counting.js"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU time, not wall time: machines are shared and noisy. The median over rounds is what one unlucky round cannot move.
+// CPU time, not wall time: machines are shared and noisy. Uses the median over rounds, which one unlucky round cannot
+// change.
 
 import { existsSync } from "node:fs"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request costs on its way from a caller through its proxy and the server's proxy to the application, over mTLS between the
-// two: CPU of both proxies, latency that they add to a direct call, and memory, beside pairs of other proxies in the same run.
+// What a request costs from a caller through its proxy and the server's proxy to the application, over mTLS between the
+// proxies: CPU of both proxies, added latency, and memory, next to pairs of other proxies in the same run.
 
 import { rmSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl diff` between two revisions of a repository with ten thousand policies in as many files, one of them changed.
-// As its user waits for it: the whole process, with CPU time of its own and the most memory it had.
+// `merlonctl diff` between two revisions of a repository with ten thousand policies in as many files, one of them
+// changed. Measures the whole process as its user sees it, with its CPU time and peak memory.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What other processes have used so far, as Linux counts it: CPU time and resident memory. Elsewhere: not a number.
+// CPU time and resident memory of other processes, as Linux counts them. NaN on other systems.
 
 import { readFileSync } from "node:fs"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many connections in one process: each answers what comes with so many bytes. Says when all are connected, and each time
-// that all were told something.
+// Many connections in one process: each answers every message with a given number of bytes. Reports when all are
+// connected, and each time that all have received a message.
 
 import { once } from "node:events"
 import { connect } from "node:tls"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server and the clients without anything but TLS are told, and how much they say to each other.
+// The orders for the bare TLS server and its clients, and how much they send to each other.
 
 export interface BareServerOrder {
   readonly chain: string

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutual TLS and nothing else: on a signal it writes so many bytes to each connection, and it reads what comes.
+// Mutual TLS and nothing else: on a signal it writes a given number of bytes to each connection, and it reads what
+// comes.
 
 import { createServer, type TLSSocket } from "node:tls"
 import { TLS_FLOOR } from "@merlon/wire/tls"

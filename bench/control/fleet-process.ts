@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many proxies in one process: each a TLS connection with a stream, a token and a certificate of its own, through the client
-// that xserver uses. As xserver does, each has its key signed first and keeps the certificate; the key alone is the same for
-// all, because making keys is the proxies' cost. An update is in force at once, so what is measured is the control plane's share.
+// Many proxies in one process: each a TLS connection with a stream, a token and a certificate of its own, through the
+// client that xserver uses. As xserver does, each has its key signed first and keeps the certificate. They share one
+// key, because generating keys is a cost of proxies. An update is in force at once, so the bench measures the share of
+// the control plane.
 
 import { makeSigningRequest } from "@merlon/identity"
 import { PROXY_RESOURCE } from "@merlon/xds"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Node itself asks for the same traffic, so that a goal can be judged: a server with nothing in it but TLS, as many
-// connections from as many other processes, the bytes of a push written to each and those of an acknowledgement read from each.
+// What Node itself needs for the same traffic, as a lower bound for the goals: a server with nothing but TLS, as many
+// connections from as many other processes, the bytes of a push written to each and those of an acknowledgement read
+// from each.
 
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"

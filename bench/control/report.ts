@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures beside their goals, and how they grow from size to size. There is no peer to run here: what is compared is
-// ours with what we promise.
+// The figures beside their goals, and how they grow from size to size. There is no other program to compare with here:
+// our figures are compared with our goals.
 
 import { ratio, table } from "../measure.js"
 import type { FloorFigures } from "./floor.js"

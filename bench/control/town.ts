@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh consists of: namespaces with service accounts, a Service and a policy each, and N declared Pods spread
+// The contents of the mesh: namespaces with service accounts, a Service and a policy each, and N declared Pods spread
 // over them, each with a token bound to it.
 
 import { type Api, eachOf } from "./api.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures of a pair are to be, so that a run says for itself where we stand.
+// The goals for the figures of a pair, so that a run reports whether they are met.
 
 import type { Goal } from "../proxy/goals.js"
 import { type Row, toPeer } from "../proxy/rounds.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair of proxies on one site, each proxy on one thread; and the application called without any.
+// A pair of proxies on one site, each proxy on one thread; and the application called directly.
 
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import type { Material } from "../proxy/material.js"

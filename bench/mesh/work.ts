@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pair of proxies is to do with each request, and how it is called.
+// What a pair of proxies has to do with each request, and how it is called.
 
 import { CallerProcess, CONNECTIONS, HTTP2_LOAD, requestsOf } from "../proxy/call.js"
 import type { Material } from "../proxy/material.js"

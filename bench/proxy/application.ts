@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the application that stands behind the proxies, and answers where it listens.
+// Starts the application behind the proxies, and returns its address.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load on one port, in stretches: h2load for HTTP/2 in clear, callers of our own for everything else.
+// Load on one port, in rounds: h2load for cleartext HTTP/2, our own callers for everything else.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures are to be, so that a run says for itself where we stand.
+// The goals for the figures, so that a run reports whether they are met.
 
 import { NEWEST_NODES, nameOn, RECOMMENDED_NODE } from "./peers.js"
 import type { Readiness } from "./ready.js"

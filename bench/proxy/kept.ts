@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state on disk of a proxy that a control plane has told of the benchmark's workload and policies, so that none is needed.
+// The state on disk of a proxy that knows the benchmark's workload and policies, so that no control plane is needed.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates, keys, tokens and policies that every proxy of the benchmark is given alike.
+// Certificates, keys, tokens and policies that all proxies of the benchmark share.
 
 import { generateKeyPairSync } from "node:crypto"
 import { mkdtempSync, writeFileSync } from "node:fs"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that a program on `node:tls` does for a mutual handshake: it takes the connection and answers by itself. What
-// is below it is OpenSSL's and Node's; what is above it is a proxy's own. Run without a loader, so of types alone.
+// The minimum that a program on `node:tls` does for a mutual handshake: it accepts the connection and responds. Costs
+// below it are OpenSSL's and Node's; costs above it are the proxy's own. Runs without a loader, so it uses only
+// erasable types.
 
 import { readFileSync } from "node:fs"
 import { createServer } from "node:tls"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How callers take orders: as processes of their own, so that what they cost is not counted. Each order is a line of JSON,
-// and so is each answer.
+// How callers take orders: as separate processes, so that their cost is not counted. Each order is a line of JSON, and
+// so is each reply.
 
 import { createInterface } from "node:readline"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of HTTP/2 as a caller and an application need that are to cost less than any proxy between them: what there is to
-// say after one read goes out in one write. Peers of a benchmark behave, so nothing is checked but what would spoil a figure.
+// The part of HTTP/2 that a caller and an application need which must cost less than any proxy between them: everything
+// after one read goes out in one write. Peers of a benchmark behave, so only errors that would distort a figure are
+// checked.
 
 import type { Socket } from "node:net"
 import {

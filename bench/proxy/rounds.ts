@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxies that are to be compared take turns in short stretches, so that what else the machine does meets them alike.
-// Figures are medians over the rounds; a ratio is the median of each round's own.
+// Proxies are compared in short alternating rounds, so that other load on the machine affects them alike. Figures are
+// medians over the rounds; a ratio is the median of the ratios of each round.
 
 import type { ChildProcess } from "node:child_process"
 import { messageOf } from "@merlon/xds/runtime"

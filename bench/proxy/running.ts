@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that run while they are measured: where they are found, when they listen, what they have used.
+// Programs that run while they are measured: where to find them, when they listen, what they have used.
 
 import { type ChildProcess, execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"

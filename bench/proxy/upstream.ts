@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The application behind every proxy of the benchmark, as cheap as it can be: reads heads, answers by path, keeps alive.
-// On another port it answers gRPC calls and requests without content over HTTP/2 in clear. Prints both. Listens on the host that is
-// given, loopback by default.
+// The application behind every proxy of the benchmark, as cheap as possible: reads heads, responds by path, keeps
+// connections alive. On another port it serves gRPC calls and requests without content over cleartext HTTP/2. Prints
+// both ports. Listens on the given host, loopback by default.
 
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/wire"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy is to do with each request.
+// What a proxy has to do with each request.
 
 /** `grpc` is a call over HTTP/2 in clear, to an application that speaks the same. */
 export type Work = "plain" | "jwt" | "mtls" | "mtls-jwt" | "h2" | "mtls-h2" | "grpc"

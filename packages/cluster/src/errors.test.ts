@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of what can go wrong is complete and reads like the rest: every code that is thrown is in it, every one in it
-// is thrown, and each says what to do.
+// The error table is complete: every thrown code is in it, every code in it is thrown, and each has a fix.
 
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What hostile or broken clients send costs them an answer and the server nothing: oversized and endless bodies,
-// nonsense on the wire, slow readers, too many watches, forged and foreign credentials.
+// Hostile or broken clients get an error and do not affect the server: oversized and endless bodies, garbage on the
+// wire, slow readers, too many watches, forged and foreign credentials.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { request } from "node:https"

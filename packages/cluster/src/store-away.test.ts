@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What callers hear while the store is away: that nothing was done and when to come again, as clients of Kubernetes understand it.
+// What callers get while the store is unavailable: an error that says nothing was done and when to retry, as clients of
+// Kubernetes understand it.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

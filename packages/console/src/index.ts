@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The web console: a server that keeps people's sessions and passes their requests to the API with their own rights, and
-// the page it serves.
+// The web console: a server that keeps the sessions of users and forwards their requests to the API with their own
+// permissions, and the page it serves.
 
 export type { Assets } from "./server/assets.js"
 export { builtPage } from "./server/built-page.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proxies see and what they are asked, over a real connection: both ways, for proven callers alone, and never at the
-// cost of their configuration.
+// Observations of proxies and questions to them, over a real connection: in both directions, for authenticated callers
+// only, and never at the cost of their configuration.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import { afterEach, describe, expect, it, test, vi } from "vitest"

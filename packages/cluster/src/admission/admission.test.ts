@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The chain as a whole, with webhooks on real connections: the order in which they are asked, what they may change and
-// refuse, and that one which cannot be asked refuses unless it says otherwise.
+// The whole chain, with webhooks on real connections: the order of calls, what they may change and reject, and that one
+// that does not respond rejects the request unless its policy says otherwise.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a webhook may answer. Whatever is not a verdict on the question that was asked is a failure, which the webhook's
-// own policy may ignore; a patch that cannot be read never is.
+// Valid responses of a webhook. Anything that is not a verdict on the request is a failure, which the webhook's own
+// policy may ignore; a patch that cannot be parsed is never ignored.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:https"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which requests a webhook sees. What it does not see it cannot refuse, so every part of a match is held on its own.
+// Which requests a webhook sees. It cannot reject a request that it does not see, so every part of a match is tested
+// separately.
 
 import { describe, expect, it } from "vitest"
 import type { JsonObject } from "../value.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a webhook is told: exactly the request, under the names that AdmissionReview has for it.
+// What a webhook receives: exactly the request, in the fields of AdmissionReview.
 
 import { expect, it } from "vitest"
 import type { JsonObject } from "../value.js"

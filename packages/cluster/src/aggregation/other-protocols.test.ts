@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An API server behind this one that answers something else than one would: who asks is told, and others are found all the same.
+// An API server behind this one that responds in the wrong way: the client gets an error, and discovery still lists the
+// others.
 
 import { once } from "node:events"
 import { join } from "node:path"

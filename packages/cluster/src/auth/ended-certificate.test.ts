@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A certificate is looked at by OpenSSL in its handshake. A connection may last longer than it, and who comes back with a session
-// of an earlier one shakes hands without it.
+// OpenSSL checks a certificate in its handshake. A connection may outlive the certificate, and a client that resumes a
+// session does a handshake without it.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, createServer, get, type Server } from "node:https"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ID tokens are believed, and whom they mean: asked of a real API server, with an issuer over real TLS.
+// Which ID tokens are trusted, and which user each gives: asked of a real API server, with an issuer over real TLS.
 
 import { createHmac } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"

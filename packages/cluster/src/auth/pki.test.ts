@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cluster's own credentials: made once and kept, renewed when they end or no longer fit, held against OpenSSL.
+// The cluster's own credentials: created once and kept, renewed when they expire or do not fit any more, compared with
+// OpenSSL.
 // @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"

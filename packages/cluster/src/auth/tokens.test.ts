@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which tokens are believed: those this cluster signed, for the audience at hand, while they last and while what they
-// are bound to is there.
+// Which tokens are trusted: those that this cluster signed, for the right audience, until they expire and while the
+// object they are bound to exists.
 
 import { createPublicKey, generateKeyPairSync } from "node:crypto"
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from "jose"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller whose share of unread bytes is used up: what it may still be told.
+// A caller whose share of unread bytes is used up: which responses it still gets.
 
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of shares: what one user, all users and the system may take, and who pays when too much waits.
+// The arithmetic of shares: what one user, all users and the system may take, and which connection is closed at the
+// limit.
 
 import { EventEmitter } from "node:events"
 import type { Socket } from "node:net"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One behavioural suite over all stores: what is written, and what is read of it now and of the past.
+// One behavioural suite over all stores: writes, and reads of the current and of past revisions.
 
 import { describe, expect, it } from "vitest"
 import { CompactedError, FutureRevisionError, type StoreEvent } from "./store.js"

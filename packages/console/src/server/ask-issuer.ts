@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request to an issuer and its answer as JSON: https alone but on this machine, with an authority of its own where it
-// has one, within its time and size, and led nowhere else.
+// Sends one request to an issuer and returns the JSON response: over https unless it is on this machine, with the
+// configured authority if there is one, with limits on time and size, and without following redirects.
 
 import { request as askInTheClear, type IncomingMessage } from "node:http"
 import { request as ask } from "node:https"

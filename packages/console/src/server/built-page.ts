@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page as `npm run build` left it. In a bundle this file is another one that holds the contents.
+// The page as `npm run build` wrote it. A bundle replaces this file with one that contains the page.
 
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { fileURLToPath } from "node:url"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console's server: the page and its files, `session` to sign in and out, and `api/` which leads to the Kubernetes API.
-// Everything is found below whatever path a proxy in front took away; the page asks with relative addresses.
+// The console's server: the page and its files, `session` to sign in and out, and `api/`, which forwards to the
+// Kubernetes API. Works below any path prefix that a proxy in front strips; the page uses relative addresses.
 
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenID Connect issuer as a client sees it: where people sign in there, and what their code is exchanged for. The ID token
-// is the cluster's bearer token: its signature is checked by the API server with each request, and what is checked here is
-// that it was made for this sign-in (OpenID Connect Core 1.0, 3.1.3.7).
+// An OpenID Connect issuer as a client sees it: where users sign in, and the exchange of their code. The ID token is
+// the cluster's bearer token: the API server checks its signature with each request, and this file checks that it was
+// issued for this sign-in (OpenID Connect Core 1.0, 3.1.3.7).
 
 import { askIssuer, jsonIn, secure } from "./ask-issuer.js"
 

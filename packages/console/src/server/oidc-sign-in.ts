@@ -2,9 +2,9 @@
 // Signing in at an issuer, in three steps of one browser: the redirect to the issuer, the return with a code, and the
 // page that asks for its session. A cookie binds them: another client with the address of any step can do nothing with
 // it (RFC 9700, 4.7). A browser sends the cookie to every port of the host (RFC 6265 section 8.5), so it works only
-// together with a secret that the page keeps for its own origin. Neither code nor token is ever in the page. INVARIANT:
-// nothing is stored here for users who have not authenticated. All of it is in the sealed cookie: strangers can begin
-// as often as they like, and displace no other user.
+// together with a secret that the page keeps for its own origin. Neither code nor token is ever in the page.
+// INVARIANT: nothing is stored here for users who have not authenticated. All of it is in the sealed cookie: strangers
+// can begin as often as they like, and displace no other user.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IdToken, OidcIssuer } from "./oidc-issuer.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes one request of the page to the API with its session's rights, and the answer back as it comes: lists, and watches
-// that have no end. Of the answer's headers only the type and the warnings pass.
+// Forwards one request of the page to the API with the permissions of its session, and streams the response back:
+// lists, and watches without an end. Only the type and the warnings of the response headers pass.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { pipeline } from "node:stream/promises"

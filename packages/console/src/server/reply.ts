@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every answer of the console carries, and the small answers of its own. The policy allows the page's own files and
+// The headers of every response of the console, and its own small responses. The policy allows the page's own files and
 // nothing else: no inline script, no other host, no frame around it.
 
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has signed in. A session has two halves: a cookie that no script reads, and a key that only the page's own origin
-// holds. Cookies do not know ports: whatever else is served on the same host is sent the first half, and has no use for it.
+// Signed-in users. A session has two halves: a cookie that no script reads, and a key that only the page's own origin
+// holds. Cookies ignore ports: another server on the same host receives the first half, and cannot use it alone.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { ApiExchange } from "./exchange.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of probes, of callers, and of namespaces that insist.
+// Injection of probes and of calling containers, and namespaces that require injection.
 
 import { describe, expect, it } from "vitest"
 import { injectPod } from "./inject-pod.js"

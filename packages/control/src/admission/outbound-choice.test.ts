@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of calls out of an injected Pod, by its annotations and by the mesh's setting.
+// How calls out of an injected Pod are handled, by its annotations and by the mesh's setting.
 
 import { describe, expect, it, test } from "vitest"
 import { admissionHandlers } from "./handlers.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane knows of what each proxy enforces.
+// What the control plane knows about the policies that each proxy enforces.
 import { PROXY_RESOURCE } from "@merlon/xds"
 import { describe, expect, it, test } from "vitest"
 import { caller, node, setUp } from "./testing/distribution-stage.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns what we write: our role while there is one, and afterwards still that one.
+// The owner of what we write: our role while it exists, and the same role afterwards.
 
 import { expect, it } from "vitest"
 import type { KubernetesClient } from "./client.js"

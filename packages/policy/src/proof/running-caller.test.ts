@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a witness names, where several callers would show the same.
+// Which caller a witness names if several would do.
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node's parser is what most applications behind us are made of. We may refuse more than it does; we never accept what
-// it refuses, and where both accept, both see the same messages. Two things are ours to know better: methods that Node
-// has no name for, and tabs around a response's length, which no client of ours gets to see.
+// Most applications behind us use Node's parser. We may reject more than it does; we never accept what it rejects, and
+// if both accept, both see the same messages. There are two exceptions: methods that Node does not know, and tabs
+// around a response's length, which no client of ours sees.
 import { METHODS } from "node:http"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads that come again on a connection are given again, and others never in their place.
+// Repeated heads on a connection are reused, and never in place of a different one.
 
 import fc from "fast-check"
 import { expect, it } from "vitest"

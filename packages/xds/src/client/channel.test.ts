@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a client speaks to, by which ways it gets there, and what it does where that goes away.
+// Which server a client connects to, over which path, and what it does if the server goes away.
 
 import { once } from "node:events"
 import { createServer, connect as relayTo } from "node:net"

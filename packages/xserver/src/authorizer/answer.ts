@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gateway is told to change in a request that is allowed: claims that become headers, tokens and forged headers that must
-// not reach the application. Pure.
+// The changes that a gateway makes to an allowed request: claims that become headers, tokens and forged headers that
+// must not reach the application. Pure.
 
 import type { Judgement } from "@merlon/policy/authorization"
 import type { LocalReply } from "@merlon/wire/http"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom an authorizer answers, and which of a gateway's statements it believes. A gateway passes on headers that its callers wrote,
-// so each statement is ignored until an operator says that the gateway makes it.
+// Which gateways an authorizer answers, and which of a gateway's statements it trusts. A gateway forwards headers that
+// its callers wrote, so each statement is ignored until an operator declares that the gateway makes it.
 
 import { CidrIndex, type IpAddress, parseCidr, parseIp, parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of an authorizer's port: HTTP/1.1 and HTTP/2 carry questions, and nothing else is taken.
+// The handlers of an authorizer's port: it accepts questions over HTTP/1.1 and HTTP/2, and nothing else.
 
 import { serveHttp1 } from "../http1/serve.js"
 import { serveHttp2 } from "../http2/serve.js"

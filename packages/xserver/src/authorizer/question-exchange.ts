@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question of a gateway and its answer. The policies decide on the request that the gateway describes, as they would decide on
-// the request itself; nothing is forwarded. Whatever cannot be understood is denied.
+// One question of a gateway and its answer. The policies decide on the request that the gateway describes as they would
+// on the request itself; nothing is forwarded. A question that cannot be understood is denied.
 
 import { type BorrowedBytes, copyOf, FieldList, Http2Field } from "@merlon/wire"
 import {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gateway asks, in any of its protocols, as the request and the connection that the policies decide on. Pure. A question
-// that lacks something, or says something in two ways, has no answer but a denial.
+// Converts a gateway's question, in any of its protocols, to the request and the connection that the policies decide
+// on. Pure. An incomplete or contradictory question is denied.
 
 import type { Connection, HttpRequest } from "@merlon/policy/authorization"
 import type { HeaderLines, IpAddress } from "@merlon/policy/request"

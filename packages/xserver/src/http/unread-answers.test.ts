@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks and asks and reads no answer: what waits for it stands in the kernel and in one bounded queue, whatever it was
-// answered, and once it reads it gets all of it.
+// A client that sends requests and reads no response: pending output is in the kernel and in one bounded queue,
+// whatever the response is, and once the client reads it gets all of it.
 
 import { connect, type Socket } from "node:net"
 import { afterEach, expect, test } from "vitest"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a judgement does to a request: refusals to the letter, edits, and the headers under which only the gate speaks.
+// What a decision does to a request: rejections byte for byte, edits, and the headers that only the proxy sets.
 import { generateKeyPairSync } from "node:crypto"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { SignJWT } from "jose"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads that come again are given again; what is written of them is what would have been written of a new one.
+// Repeated heads are reused, and written exactly as a new one would be.
 
 import { connectionLine, framingFor, parseResponseHead, ResponseHeads, responseHeadText } from "@merlon/wire"
 import fc from "fast-check"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// End to end: whatever a client sends, a Node application behind the gate sees the requests that were judged and let
-// through, in that order, and no others.
+// End to end: whatever a client sends, a Node application behind the proxy sees the requests that were evaluated and
+// allowed, in that order, and no others.
 import { METHODS } from "node:http"
 import { mutated, requestText } from "@merlon/wire/testing"
 import fc from "fast-check"

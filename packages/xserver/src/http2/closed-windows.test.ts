@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who lets nothing come at first may open all windows at once by SETTINGS instead of one by one (RFC 9113 section 6.9.2), and
-// then has to be given what there is; or never opens one, and then has to be let go of.
+// A client with closed windows may open all of them at once by SETTINGS instead of one by one (RFC 9113 section 6.9.2),
+// and then gets the pending content. If it never opens one, its connection is closed.
 
 import type { ServerResponse } from "node:http"
 import { afterEach, expect, it } from "vitest"

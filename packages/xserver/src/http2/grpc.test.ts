@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gRPC through the gate with the client and the server of @grpc/grpc-js: unary calls, streams, deadlines, metadata, and
-// refusals as a gRPC client expects them.
+// gRPC through the proxy with the client and the server of @grpc/grpc-js: unary calls, streams, deadlines, metadata,
+// and rejections as a gRPC client expects them.
 
 import { setTimeout as sleep } from "node:timers/promises"
 import {

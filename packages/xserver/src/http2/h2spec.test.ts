@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// h2spec (github.com/summerwind/h2spec) against the gate, strict mode included, in clear text and under TLS. Skipped where the program is
-// missing.
+// h2spec (github.com/summerwind/h2spec) against the proxy, strict mode included, in clear text and under TLS. Skipped
+// if the program is missing.
 
 import { execFile } from "node:child_process"
 import { connect, createServer } from "node:tls"

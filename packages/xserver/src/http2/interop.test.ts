@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of others through the gate: h2load, nghttp, grpcurl (which is grpc-go) and Envoy. Each is skipped where its
+// Third-party clients through the proxy: h2load, nghttp, grpcurl (which is grpc-go) and Envoy. Each is skipped if its
 // program is missing.
 
 import { execFile, spawn } from "node:child_process"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One caller does its worst, and another is served throughout: whatever there is only so much of is shared by callers.
+// One caller is as hostile as it can be, and another is served throughout: all limited resources are shared among
+// callers.
 import { once } from "node:events"
 import { createServer as createHttp, type RequestListener } from "node:http"
 import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2 } from "node:http2"

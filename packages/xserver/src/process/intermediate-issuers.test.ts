@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callers whose certificates were signed below a root, as operators have it who plug in an authority of their own. What stands
-// open when another root goes leads to its own as before, by the certificates that were shown in the handshake.
+// Callers whose certificates were signed by an intermediate authority, as with an operator's own CA. When another root
+// is removed, open connections still lead to their root, by the certificates presented in the handshake.
 
 import { once } from "node:events"
 import { createServer as createHttp } from "node:http"

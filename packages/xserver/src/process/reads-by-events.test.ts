@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Node that keeps to itself where a socket's `onread` is: xserver says so once, and serves all the same.
+// A Node version that hides a socket's `onread`: xserver logs it once, and still serves.
 
 import { once } from "node:events"
 import { createServer } from "node:http"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines that people paste into a shell. Who writes a policy chooses paths, headers and prefixes in them.
+// Lines that users paste into a shell. The author of a policy chooses paths, headers and prefixes in them.
 
 import { execFileSync } from "node:child_process"
 import { meshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a command could answer about less than it was given: what can be read is read, and where something is
-// skipped the command exits with 4 and claims no proof.
+// Every way in which a command could answer about less than its input: it reads what can be read, and if it skips
+// something it exits with 4 and claims no proof.
 
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"

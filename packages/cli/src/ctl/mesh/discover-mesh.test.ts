@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mesh is meant, by what the cluster serves and what flags say; and commands against such a cluster, whose mesh has
-// settings of its own.
+// Which mesh is meant, by what the cluster serves and what flags say; and commands against a cluster whose mesh has
+// other settings.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was seen, as people read it. `npx vitest run -u` writes the files anew.
+// Tables of observed traffic. `npx vitest run -u` rewrites the files.
 
 import { expect, it } from "vitest"
 import type { Fields } from "../foreign.js"

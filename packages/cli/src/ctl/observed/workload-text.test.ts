@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload as people and programs read of it. `npx vitest run -u` writes the files anew.
+// The description of a workload as text and JSON. `npx vitest run -u` rewrites the files.
 
 import type { MeshService } from "@merlon/policy/resources"
 import { expect, it } from "vitest"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that does not take a write, and one that takes it and says that it did not.
+// A disk that rejects a write, and one that writes it and reports an error.
 
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the answers API tells: what was seen, and what is proved. docs/reference/answers-api.md has the same in words.
+// The types of the answers API: observed traffic and proved answers. docs/reference/answers-api.md describes the same.
 
 import type { CallShape } from "@merlon/policy/ledger"
 import type { ApiObject } from "./objects.js"

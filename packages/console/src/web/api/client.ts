@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the console's server. The page's half of a session is kept by this origin alone; without the cookie, which no
+// Requests to the console's server. Only this origin keeps the page's half of a session; without the cookie, which no
 // script reads, it is worth nothing.
 
 const PAGE_KEY = "merlon-page"

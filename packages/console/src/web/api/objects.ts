@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the API's objects the page reads. They come from the API server, which has checked their form; what is optional
-// there is optional here.
+// The fields of API objects that the page reads. The API server has checked their form; fields that are optional there
+// are optional here.
 
 export interface Condition {
   readonly type: string

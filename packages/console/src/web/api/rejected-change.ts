@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells a change that was rejected, as by an invariant, from a person who lacks a right. Both are 403, but only admission
-// names its webhook, and the text behind that name is what people need.
+// Tells a rejected change, for example by an invariant, from a missing permission. Both are 403, but only admission
+// names its webhook, and the text after that name is what users need.
 
 import { ApiError } from "./client.js"
 

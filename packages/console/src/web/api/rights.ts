@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the person may do, asked of the cluster beforehand: a button that would fail is not shown.
+// The user's permissions, queried in advance: a button that would fail is not shown.
 
 import { useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"

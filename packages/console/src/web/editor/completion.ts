@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be written where the cursor stands: the fields of the map it is in, or the values of the field.
+// Completions at the cursor: the fields of the surrounding map, or the values of the field.
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete"
 import { type Schema, schemaAt } from "./schema.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind's schema, as the API publishes it, and what stands at a path in it.
+// A kind's schema, as the API publishes it, and the part of it at a path.
 
 export interface Schema {
   readonly type?: string

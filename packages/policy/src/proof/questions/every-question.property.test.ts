@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever is proved of sets with token rules of every kind, no request contradicts: not one with several tokens, nor one
-// that forges what token rules write or remove.
+// No request contradicts a proof about sets with token rules of every kind: not one with several tokens, nor one that
+// forges headers that token rules write or remove.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"

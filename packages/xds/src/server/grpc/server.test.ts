@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client of another make may do that grpc-js never would, on a real port.
+// What clients other than grpc-js may send, on a real port.
 
 import { once } from "node:events"
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2"
