@@ -47,11 +47,15 @@ export const SHOP_VIEWS: readonly View[] = [
       await page.getByRole("button", { name: "calls of shop/payment to shop/payment-1" }).getByText("none").waitFor()
     },
   },
-  { name: "policies", place: "/policies?ns=shop", shows: ["shop/payment-callers", "Ready"] },
   {
     name: "policy",
     place: "/policies/new?template=deny-path&namespace=shop",
     shows: ["Effect of this change", "newly denied (403)", "Nothing else changes (proved)."],
+  },
+  {
+    name: "changes",
+    place: "/changes?ns=shop",
+    shows: ["admin created", "Net difference", "newly denied (403)", "Nothing else changes (proved)."],
   },
   { name: "invariants", place: "/invariants", shows: ["only-payment-reaches-ledger"] },
   {
