@@ -70,6 +70,8 @@ export default defineConfig(({ mode }) => {
             setupFiles: ["test/console/support/each-file.ts"],
             server: asBuilt,
             isolate: false,
+            // Each poll takes three processes: the worker, Vitest's main process and the browser.
+            expect: { poll: { timeout: 90_000, interval: 200 } },
             globalSetup: "test/console/support/set-up.ts",
             testTimeout: 300_000,
             hookTimeout: 300_000,

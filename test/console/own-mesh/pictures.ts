@@ -19,12 +19,14 @@ const named = (name: string): View => {
 }
 const SOME = [named("overview"), named("map")]
 
-/** What is below the heading of a panel is gone, and its place is left. */
-const EMPTIED = (panel: string): string => `(() => {
+const styled = (isOn: boolean): string => `for (const sheet of document.styleSheets) sheet.disabled = ${!isOn}`
+
+/** Hides what is below the heading of a panel and leaves its place, or shows it again. */
+const emptied = (panel: string, isOn: boolean): string => `(() => {
   for (const part of document.querySelectorAll("section")) {
     const name = part.getAttribute("aria-label") ?? document.getElementById(part.getAttribute("aria-labelledby"))?.textContent
     if (name !== ${JSON.stringify(panel)}) continue
-    for (const child of part.children) if (child.tagName !== "H2") child.style.visibility = "hidden"
+    for (const child of part.children) if (child.tagName !== "H2") child.style.visibility = "${isOn ? "hidden" : ""}"
   }
 })()`
 
@@ -52,9 +54,9 @@ export function pictures(mesh: Merlonctl): void {
     it("a page without its stylesheet", async () => {
       for (const view of SOME) {
         await see(page, view)
-        await page.evaluate<void>(`for (const sheet of document.styleSheets) sheet.disabled = true`)
+        await page.evaluate<void>(styled(false))
         expect(await differing(view), view.name).not.toEqual([])
-        await page.reload()
+        await page.evaluate<void>(styled(true))
       }
     })
 
@@ -76,9 +78,9 @@ export function pictures(mesh: Merlonctl): void {
     ])("an empty panel of %s: %s", async (name, panel) => {
       await see(page, named(name))
       await page.getByRole("region", { name: panel, exact: true }).waitFor()
-      await page.evaluate<void>(EMPTIED(panel))
+      await page.evaluate<void>(emptied(panel, true))
       expect(await differing(named(name))).toContainEqual(expect.stringContaining(panel))
-      await page.reload()
+      await page.evaluate<void>(emptied(panel, false))
     })
   })
 }
