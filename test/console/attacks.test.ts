@@ -212,6 +212,8 @@ describe("text that would be markup", () => {
     [`/map?since=${encoded}`, "Map"],
     [`/map?ns=${encoded}&text=${encoded}`, "Map"],
     [`/mtls?ns=${encoded}`, "mTLS"],
+    [`/changes?since=${encoded}&until=${encoded}&text=${encoded}`, "Changes"],
+    ["/changes?ns=hostile", "Changes"],
     ["/invariants", "Invariants"],
     ["/certificates", "Certificates"],
     [
