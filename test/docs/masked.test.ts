@@ -10,6 +10,7 @@ it.each([
   ["foo/a   8s ago   2m5s", "foo/a   12s ago   9m"],
   ["merlonctl 0.1.0 (node v20.20.2, linux x64)", "merlonctl 1.2.3 (node v24.1.0, darwin arm64)"],
   ["context `merlon` of `/tmp/a/kubeconfig`", "context `merlon` of `.merlon/kubeconfig`"],
+  ["httpbin-1   ready   127.1.0.1", "httpbin-1   ready   127.12.0.1"],
 ])("takes %j for %j", (one, other) => {
   expect(masked(one)).toBe(masked(other))
 })
@@ -17,6 +18,7 @@ it.each([
 it.each([
   ["03:55:29   deny", "03:55:29   allow"],
   ["127.0.0.1", "127.0.0.2"],
+  ["127.1.0.1", "127.1.0.2"],
   ["10.0.0.0/8", "10.0.0.0/9"],
   ["8080   PERMISSIVE", "8081   PERMISSIVE"],
   ["ALLOW   1   8s ago", "ALLOW   2   8s ago"],
