@@ -4,9 +4,11 @@
 import { type OutgoingHttpHeaders, request } from "node:http"
 import { fromBinary, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf"
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import { Deadlines } from "@merlon/wire/http"
 import * as messages from "@merlon/xds/authz"
 import fc from "fast-check"
+import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { afterEach, describe, expect, it } from "vitest"
 import {
   CheckRequestSchema,
@@ -38,9 +40,9 @@ const POLICIES = [
   }),
 ]
 
-async function start(trust: GatewayTrust = LOOPBACK): Promise<Rig> {
+async function start(trust: GatewayTrust = LOOPBACK, policies: readonly PolicyDocument[] = POLICIES): Promise<Rig> {
   const rig = await startRig({
-    policies: POLICIES,
+    policies,
     handlers: ({ parts }) =>
       questionHandlers(trust, { ...parts, deadlines: new Deadlines(parts.limits) }, messages).handlers,
   })
@@ -220,4 +222,86 @@ describe("an HTTP question", () => {
       expect([path, await status(rig, path, forwarded())]).toEqual([path, 403])
     }
   })
+})
+
+it("decides an AuthZEN question as Envoy's about the same request, tokens included", async () => {
+  const { publicKey, privateKey } = await generateKeyPair("ES256")
+  const issuer = "https://issuer.example"
+  const signed = (subject: string) =>
+    new SignJWT({})
+      .setProtectedHeader({ alg: "ES256", kid: "k" })
+      .setIssuer(issuer)
+      .setSubject(subject)
+      .sign(privateKey)
+  const [alice, bob] = await Promise.all([signed("alice"), signed("bob")])
+  const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] })
+  const tokens: PolicyDocument = {
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "RequestAuthentication",
+    metadata: { name: "issuer", namespace: "shop" },
+    spec: { jwtRules: [{ issuer, jwks, outputClaimToHeaders: [{ header: "x-user", claim: "sub" }] }] },
+  }
+  const users = authorization("users", {
+    rules: [
+      { from: [{ source: { requestPrincipals: [`${issuer}/alice`] } }], to: [{ operation: { paths: ["/private"] } }] },
+    ],
+  })
+  const guests = authorization("guests", {
+    action: "DENY",
+    rules: [{ when: [{ key: "request.headers[x-role]", values: ["guest"] }] }],
+  })
+  const policies = [...POLICIES, tokens, users, guests]
+  const envoy = clientOf(await start({ ...LOOPBACK, peer: "attribute", address: "attribute" }, policies))
+  const rig = await start({ ...LOOPBACK, authzen: true, peer: "subject", address: "subject" }, policies)
+  const request = fc.record({
+    method: fc.constantFrom("GET", "POST", "a b", ""),
+    path: fc.constantFrom("/public/a", "/public/a?b=c", "/private", "/cart", "/office", "/public//a", "public/a", "*"),
+    host: fc.constantFrom("shop.example", "shop.example", "other.example", "a b", ""),
+    address: fc.constantFrom("192.0.2.1", "198.51.100.1"),
+    principal: fc.constantFrom("", CART, `${CART}-2`),
+    headers: fc.record(
+      {
+        authorization: fc.constantFrom(`Bearer ${alice}`, `Bearer ${bob}`, `Bearer ${alice}x`),
+        "x-role": fc.constantFrom("admin", "guest"),
+        "x-user": fc.constantFrom("mallory"),
+      },
+      { requiredKeys: [] },
+    ),
+  })
+  const PLAIN = {
+    method: "GET",
+    path: "/public/a",
+    host: "shop.example",
+    address: "192.0.2.1",
+    principal: "",
+    headers: {},
+  }
+  const seen = new Set<unknown>()
+  await fc.assert(
+    fc.asyncProperty(request, async ({ method, path, host, address, principal, headers }) => {
+      const expected = await verdict(envoy, { ...http({ method, path, host, headers }), ...from(address, principal) })
+      const asked = {
+        subject: {
+          type: principal === "" ? "anonymous" : "workload",
+          id: principal,
+          properties: { ip_address: address },
+        },
+        action: { name: method },
+        resource: { type: "http", id: path, properties: { host } },
+        context: { headers },
+      }
+      const response = await fetch(`http://127.0.0.1:${rig.port}/access/v1/evaluation`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(asked),
+      })
+      const got: unknown = response.status === 200 ? await response.json() : await response.text()
+      if (expected === "allow") expect(got).toMatchObject({ decision: true })
+      else if (response.status === 200) expect(got).toMatchObject({ decision: false, context: { status: expected } })
+      else expect([response.status, expected]).toEqual([400, 403])
+      seen.add(expected)
+    }),
+    { numRuns: 100, examples: [[PLAIN], [{ ...PLAIN, headers: { authorization: `Bearer ${alice}x` } }]] },
+  )
+  expect(seen).toEqual(new Set(["allow", 401, 403]))
 })

@@ -77,6 +77,14 @@ export const XSERVER_ERRORS = {
     cause: "a gateway asked by forward authentication, and the authorizer was not told which headers to trust",
     fix: "start the authorizer with `--forward-auth traefik`, `caddy` or `nginx`",
   },
+  "no-authzen": {
+    cause: "a gateway asked by the OpenID Authorization API (AuthZEN), which this authorizer does not serve",
+    fix: "start the authorizer with `--authzen`",
+  },
+  "untrusted-subject": {
+    cause: "an AuthZEN request names a workload as its subject, and the authorizer was not told to trust that",
+    fix: "start the authorizer with `--trust-peer authzen` if every gateway that may ask authenticates its callers",
+  },
   "respelled-path": {
     cause: "the path has another normal form than its spelling, and the gateway would forward it as it was sent",
     fix: "have the gateway normalize paths before it asks (Envoy: `normalize_path`, `merge_slashes`)",

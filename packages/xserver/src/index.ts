@@ -2,7 +2,13 @@
 // The inbound proxy: starts one, in one process or several, from a file or from the control plane, with its log.
 
 export { LOG_LEVELS, type LogLevel } from "./admin/admin-server.js"
-export { FORWARD_AUTH, type ForwardAuthKind, Gateways, type GatewayTrust } from "./authorizer/gateway-trust.js"
+export {
+  FORWARD_AUTH,
+  type ForwardAuthKind,
+  Gateways,
+  type GatewayTrust,
+  type TrustedStatement,
+} from "./authorizer/gateway-trust.js"
 export type { ApplicationPort } from "./config/application-port.js"
 export type { Configuration, Revocations, TlsMaterial } from "./config/configuration.js"
 export { readConfigurationFile } from "./config/file.js"

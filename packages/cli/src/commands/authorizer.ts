@@ -2,15 +2,16 @@
 // `merlond authorizer`: answers the authorization queries of gateways by the policies that select it. It joins the mesh,
 // or runs alone, like an xserver; only its requests are queries, which are answered instead of forwarded.
 
-import { FORWARD_AUTH, type ForwardAuthKind, Gateways, type GatewayTrust } from "@merlon/xserver"
+import { FORWARD_AUTH, type ForwardAuthKind, Gateways, type TrustedStatement } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type ProxyFlags, runProxy, withProxyOptions } from "./xserver.js"
 
 interface Flags extends ProxyFlags {
   readonly gateway: readonly string[]
   readonly forwardAuth?: ForwardAuthKind
-  readonly trustPeer?: NonNullable<GatewayTrust["peer"]>
-  readonly trustAddress?: NonNullable<GatewayTrust["address"]>
+  readonly authzen?: true
+  readonly trustPeer?: TrustedStatement
+  readonly trustAddress?: TrustedStatement
 }
 
 /** Other programs of the same machine: the narrowest choice that works without a flag. */
@@ -18,7 +19,9 @@ const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"]
 
 export function authorizerCommand(): Command {
   return withProxyOptions(new Command("authorizer"))
-    .description("Answer authorization requests of gateways: Envoy ext_authz, nginx auth_request, Traefik and Caddy")
+    .description(
+      "Answer authorization requests of gateways: Envoy ext_authz, nginx auth_request, Traefik, Caddy, AuthZEN",
+    )
     .addOption(
       new Option("--gateway <who>", "address, CIDR block or principal of an allowed gateway; repeatable")
         .argParser(gateway)
@@ -30,21 +33,23 @@ export function authorizerCommand(): Command {
         "trust the headers in which this kind of gateway describes the request",
       ).choices(Object.keys(FORWARD_AUTH)),
     )
+    .option("--authzen", "serve the OpenID Authorization API (AuthZEN) under /access/v1/")
     .addOption(
       new Option(
         "--trust-peer <where>",
-        "trust the caller's identity from `envoy` (its gRPC request), or from a header like x-forwarded-client-cert",
+        "trust the caller's identity from `envoy` (its gRPC request), `authzen` (the subject), or a header like x-forwarded-client-cert",
       ).argParser(statement),
     )
     .addOption(
       new Option(
         "--trust-address <where>",
-        "trust the caller's address from `envoy` (its gRPC request), or from the last entry of a header like x-forwarded-for",
+        "trust the caller's address from `envoy` (its gRPC request), `authzen` (the subject), or the last entry of a header like x-forwarded-for",
       ).argParser(statement),
     )
-    .action(({ gateway: gateways, forwardAuth, trustPeer: peer, trustAddress, ...flags }: Flags, command: Command) =>
-      runProxy({ ...flags, authorizer: { gateways, peer, address: trustAddress, forwardAuth } }, command),
-    )
+    .action((given: Flags, command: Command) => {
+      const { gateway: gateways, forwardAuth, authzen, trustPeer: peer, trustAddress: address, ...flags } = given
+      return runProxy({ ...flags, authorizer: { gateways, peer, address, forwardAuth, authzen } }, command)
+    })
 }
 
 function gateway(text: string, before: readonly string[]): readonly string[] {
@@ -58,9 +63,10 @@ function gateway(text: string, before: readonly string[]): readonly string[] {
   return before === LOOPBACK ? [text] : [...before, text]
 }
 
-function statement(text: string): "attribute" | { readonly header: string } {
+function statement(text: string): TrustedStatement {
   if (text === "envoy") return "attribute"
+  if (text === "authzen") return "subject"
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text))
-    throw new InvalidArgumentError("must be `envoy` or the name of a header")
+    throw new InvalidArgumentError("must be `envoy`, `authzen` or the name of a header")
   return { header: text.toLowerCase() }
 }

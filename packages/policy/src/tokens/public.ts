@@ -6,6 +6,7 @@ export { type Authentication, authenticate, type ShadowOutcome } from "./authent
 export { NO_EDITS, type RequestEdits } from "./edits.js"
 export { faultAdvice, faultStatus, faultText, TOKEN_FAULTS, type TokenFault } from "./faults.js"
 export type { TokenRequest } from "./finder.js"
+export { type JsonObject, parseJsonObject } from "./json-object.js"
 export { type KeySet, type KeySetError, type KeySetResult, parseKeySet } from "./key-set.js"
 export { TokenMemory } from "./memory.js"
 export { compileTokenRules, type KeySetLookup, keySetId, type TokenProgram } from "./program.js"

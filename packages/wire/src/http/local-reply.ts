@@ -5,7 +5,9 @@ import type { FieldPairs } from "./fields.js"
 
 export interface LocalReply {
   readonly status: number
-  /** In latin1; `text/plain`. */
+  /** In latin1. */
   readonly body: string
+  /** `text/plain` where absent. */
+  readonly contentType?: string
   readonly fields: FieldPairs
 }

@@ -178,8 +178,12 @@ function switches(headers: Fields, index: number, status: number): boolean {
 }
 
 /** An answer of our own. `connection` is a whole header line or nothing. */
-export function localReplyText({ status, body, fields }: LocalReply, method: string, connection: string): string {
-  const type = body === "" ? "" : "content-type: text/plain\r\n"
+export function localReplyText(
+  { status, body, contentType = "text/plain", fields }: LocalReply,
+  method: string,
+  connection: string,
+): string {
+  const type = body === "" ? "" : `content-type: ${contentType}\r\n`
   const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")
   const head =
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${type}content-length: ${body.length}\r\n` +

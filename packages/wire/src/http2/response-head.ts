@@ -84,7 +84,7 @@ export function writeResponseHead(encoder: HpackEncoder, { status, headers }: Re
 /** Adds an answer of our own. Answers whether its content follows. */
 export function writeLocalReply(
   encoder: HpackEncoder,
-  { status, body, fields }: LocalReply,
+  { status, body, contentType = "text/plain", fields }: LocalReply,
   method: string,
   grpc: boolean,
 ): boolean {
@@ -94,7 +94,7 @@ export function writeLocalReply(
     encoder.field("grpc-status", String(grpcCode(status)))
     encoder.field("grpc-message", percentEncoded(body))
   } else {
-    if (body !== "") encoder.field("content-type", "text/plain")
+    if (body !== "") encoder.field("content-type", contentType)
     encoder.field("content-length", String(body.length))
   }
   for (const [name, value] of fields) encoder.field(name, value)

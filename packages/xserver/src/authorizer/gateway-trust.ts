@@ -23,16 +23,24 @@ export const FORWARD_AUTH = {
 
 export type ForwardAuthKind = keyof typeof FORWARD_AUTH
 
+/** The attributes in Envoy's gRPC question, the subject of an AuthZEN question, or the last entry of a header. */
+export type TrustedStatement = "attribute" | "subject" | { readonly header: string }
+
 /** Plain data, because several processes may share the work. */
 export interface GatewayTrust {
   /** Addresses, blocks of addresses, or principals (`cluster.local/ns/edge/sa/gateway`) of the gateways that may ask. */
   readonly gateways: readonly string[]
-  /** Who is believed to be the gateway's caller: the principal in Envoy's question, or the last entry of a header in the format of XFCC. */
-  readonly peer?: "attribute" | { readonly header: string } | undefined
-  /** Where the address of the gateway's caller is: in Envoy's question, or the last entry of a header. Else it is the gateway's own. */
-  readonly address?: "attribute" | { readonly header: string } | undefined
+  /** Who is believed to be the gateway's caller: the last entry of a header is in the format of XFCC. Else the caller has no identity. */
+  readonly peer?: TrustedStatement | undefined
+  /** Where the address of the gateway's caller is. Else it is the gateway's own. */
+  readonly address?: TrustedStatement | undefined
   /** Which kind of gateway asks by forward authentication; questions of that kind are denied where absent. */
   readonly forwardAuth?: ForwardAuthKind | undefined
+  /**
+   * Whether gateways may ask by AuthZEN. Its denials have status 200, which a gateway that asks by another protocol
+   * would take for an allowance, so it is off unless it is switched on.
+   */
+  readonly authzen?: boolean | undefined
 }
 
 export class Gateways {

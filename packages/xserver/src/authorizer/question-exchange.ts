@@ -6,8 +6,10 @@ import { type BorrowedBytes, copyOf, FieldList, Http2Field } from "@merlon/wire"
 import {
   type Beginning,
   CHUNKED,
+  type FieldPairs,
   type HttpFault,
   type LocalReply,
+  REQUEST_ID_HEADER,
   type RequestHead,
   type Responder,
   requestId,
@@ -15,20 +17,35 @@ import {
 import type { readCheck, writeCheck } from "@merlon/xds/authz"
 import type { Admission } from "../enforcement/gate.js"
 import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
+import { XSERVER_ERRORS } from "../errors.js"
 import type { Caller } from "../http/caller.js"
 import type { CallerExchange, NewExchange } from "../http/caller-connection.js"
 import { faultReply, TOO_SLOW } from "../http/local-reply.js"
 import { changesOf, checkAllowance, checkDenial, httpAllowance, type RequestChanges } from "./answer.js"
+import { type AuthzenEndpoint, authzenEndpoint, type Evaluation, type Malformed, readEvaluations } from "./authzen.js"
+import { denial, type EvaluationAnswer, evaluationsReply, metadataReply, permission } from "./authzen-answer.js"
 import { Gateways, type GatewayTrust } from "./gateway-trust.js"
-import { ENVOY_HTTP_PREFIX, FORWARD_AUTH_PATH, ofCheck, ofEnvoyHttp, ofForwardAuth, type Question } from "./question.js"
+import {
+  ENVOY_HTTP_PREFIX,
+  FORWARD_AUTH_PATH,
+  HOST,
+  ofCheck,
+  ofEnvoyHttp,
+  ofEvaluation,
+  ofForwardAuth,
+  type Question,
+} from "./question.js"
 
-/** Envoy sends headers, never content, in at most twice what it takes of them by default. */
+/** Gateways send headers, never content; Envoy takes at most half of this of them by default. */
 const MAX_CHECK_BYTES = 128 * 1024
 /** gRPC puts a flag and a length before each message. */
 const GRPC_PREFIX = 5
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
 const DENIED_BODY = "access denied"
+const JSON_CONTENT = /^application\/json[ \t]*(?:;|$)/i
+const NO_SEARCH =
+  "search is not supported: policies have patterns, so the subjects, actions and resources that they allow cannot be listed"
 const GRPC_HEAD = new FieldList([new Http2Field("content-type", "application/grpc", false)])
 const GRPC_OK = new FieldList([new Http2Field("grpc-status", "0", false)])
 
@@ -60,6 +77,8 @@ class QuestionExchange implements CallerExchange {
   /** Of a question that is a message: what has come of it. */
   readonly #parts: Buffer[] = []
   #bytesReceived = 0
+  /** Of a question by AuthZEN. */
+  #endpoint: AuthzenEndpoint | undefined
   #question: Question | undefined
   #admission: Admission<Judged> | undefined
   #reply: LocalReply | undefined
@@ -86,6 +105,8 @@ class QuestionExchange implements CallerExchange {
     const { target, method, version, framing } = this.head
     if (!this.#asking.gateways.has(connection.peer, connection.sourceIp)) return this.#deny("unknown-gateway")
     if (target === CHECK_PATH && method === "POST" && version === "h2" && framing.kind !== "none") return "forwarded"
+    this.#endpoint = authzenEndpoint(pathOf(target))
+    if (this.#endpoint !== undefined) return this.#beginAuthzen(this.#endpoint)
     const isForwardAuth = pathOf(target) === FORWARD_AUTH_PATH
     const question = this.#httpQuestion(isForwardAuth)
     if (typeof question === "string") return this.#deny(question)
@@ -111,6 +132,10 @@ class QuestionExchange implements CallerExchange {
 
   requestEnd(): void {
     if (this.#state !== "asked") return
+    if (this.#endpoint === "evaluation" || this.#endpoint === "evaluations") {
+      this.#answerEvaluations(this.#endpoint)
+      return
+    }
     const question = this.#readCheck()
     if (typeof question === "string") {
       this.#denyNow(question)
@@ -194,6 +219,70 @@ class QuestionExchange implements CallerExchange {
     }
   }
 
+  #beginAuthzen(endpoint: AuthzenEndpoint): Beginning {
+    const { method, host, headers, framing } = this.head
+    if (this.#asking.trust.authzen !== true) return this.#deny("no-authzen")
+    if (endpoint === "search") {
+      this.#reply = { ...this.#denial("unusable-question"), status: 501, body: NO_SEARCH }
+    } else if (endpoint === "metadata") {
+      const isReadable = method === "GET" && host !== undefined && HOST.test(host)
+      this.#reply = isReadable
+        ? metadataReply(`${this.#caller.plaintext ? "http" : "https"}://${host}`)
+        : this.#badRequest("use GET with a host")
+    } else {
+      const types = headers.get("content-type")
+      const isJson = types?.length === 1 && JSON_CONTENT.test(types[0] ?? "")
+      if (method === "POST" && isJson && framing.kind !== "none") return "forwarded"
+      this.#reply = this.#badRequest("use POST with `content-type: application/json`")
+    }
+    return "refused"
+  }
+
+  #answerEvaluations(endpoint: "evaluation" | "evaluations"): void {
+    const asked = readEvaluations(Buffer.concat(this.#parts), endpoint)
+    if ("malformed" in asked) {
+      this.#answer(this.#badRequest(asked.malformed))
+      return
+    }
+    const answers: EvaluationAnswer[] = []
+    let status = 0
+    for (const item of asked.items) {
+      // Each decision has a record of its own; the last one is written at the end of the exchange.
+      if (answers.length > 0) this.#recordEvaluation(status)
+      const verdict = this.#evaluate(item)
+      const isAllowed = "setHeaders" in verdict
+      status = isAllowed ? 200 : verdict.status
+      answers.push(isAllowed ? permission(verdict) : denial(verdict))
+      if (isAllowed === asked.stopAt) break
+    }
+    this.#answer(evaluationsReply(answers, asked.isBatch), status)
+  }
+
+  #evaluate(item: Evaluation | Malformed): RequestChanges | LocalReply {
+    if ("malformed" in item) return this.#badRequest(item.malformed)
+    const question = ofEvaluation(item, this.#caller.connection, this.#asking.trust)
+    if (typeof question === "string") return this.#explainedDenial(question)
+    const verdict = this.#judge(question)
+    // Nothing obliges such a gateway to remove headers.
+    return "setHeaders" in verdict && verdict.forged.length > 0 ? this.#explainedDenial("forged-header") : verdict
+  }
+
+  #explainedDenial(fault: ProtocolFault): LocalReply {
+    return { ...this.#denial(fault), body: XSERVER_ERRORS[fault].cause }
+  }
+
+  #recordEvaluation(status: number): void {
+    this.#status = status
+    this.#record()
+    this.#bytesReceived = 0
+    this.#question = undefined
+    this.#admission = undefined
+  }
+
+  #badRequest(reason: string): LocalReply {
+    return { ...this.#denial("unusable-question"), status: 400, body: reason }
+  }
+
   #deny(fault: ProtocolFault): Beginning {
     this.#reply = this.#denial(fault)
     return "refused"
@@ -209,11 +298,20 @@ class QuestionExchange implements CallerExchange {
     return { ...REFUSED, fields: this.#caller.decisionField(admission.decisionId) }
   }
 
-  #answer(reply: LocalReply): void {
+  /** `status`: that of the decision, where the answer itself has another one. */
+  #answer(reply: LocalReply, status = reply.status): void {
     if (this.#state !== "asked") return
     this.#state = "answered"
-    this.#status = reply.status
-    this.#responder.reply(reply)
+    this.#status = status
+    const { fields } = reply
+    this.#responder.reply(this.#endpoint === undefined ? reply : { ...reply, fields: [...fields, ...this.#givenId()] })
+  }
+
+  /** AuthZEN: a request id in the question must be in the answer. */
+  #givenId(): FieldPairs {
+    const given = this.head.headers.get(REQUEST_ID_HEADER)
+    const id = requestId(this.head.headers)
+    return given?.length === 1 && given[0] === id ? [[REQUEST_ID_HEADER, id]] : []
   }
 
   #answerCheck(message: Uint8Array, status: number): void {
@@ -228,6 +326,8 @@ class QuestionExchange implements CallerExchange {
   }
 
   #record(): void {
+    // Metadata: nothing was asked for, so nothing was decided.
+    if (this.#endpoint === "metadata" && this.#admission === undefined) return
     const { services, accepted } = this.#caller
     const { request, connection } = this.#question ?? {}
     const target = request?.target ?? this.head.target

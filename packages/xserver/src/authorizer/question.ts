@@ -4,9 +4,10 @@
 
 import type { Connection, HttpRequest } from "@merlon/policy/authorization"
 import type { HeaderLines, IpAddress } from "@merlon/policy/request"
-import { parseIp, parseSpiffeId } from "@merlon/policy/request"
+import { parseIp, parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
 import type { RequestHead } from "@merlon/wire/http"
 import type { CheckQuestion } from "@merlon/xds/authz"
+import type { Evaluation } from "./authzen.js"
 import { FORWARD_AUTH, type GatewayTrust, lastAddress, lastClientIdentity } from "./gateway-trust.js"
 
 export interface Question {
@@ -22,8 +23,9 @@ interface AskedHeaders extends HeaderLines {
 
 /**
  * `unusable`: something is missing, malformed or given twice. `no-forward-auth`: such gateways are not enabled here.
+ * `untrusted-subject`: an identity was stated that is not to be believed.
  */
-export type QuestionFault = "unusable-question" | "no-forward-auth"
+export type QuestionFault = "unusable-question" | "no-forward-auth" | "untrusted-subject"
 
 /** Envoy is configured with this as `path_prefix`; the original path follows. */
 export const ENVOY_HTTP_PREFIX = "/ext-authz"
@@ -31,7 +33,7 @@ export const FORWARD_AUTH_PATH = "/forward-auth"
 
 const HTTP_METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/
 /** RFC 9110 section 7.2; what an authority is made of, without user information. */
-const HOST = /^[A-Za-z0-9._~%!$&'()*+,;=:[\]-]{1,1024}$/
+export const HOST = /^[A-Za-z0-9._~%!$&'()*+,;=:[\]-]{1,1024}$/
 const SCHEME = /^https?$/
 /** RFC 9112 section 3.2: visible characters, or bytes beyond ASCII. */
 const TARGET = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/
@@ -70,8 +72,33 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
     said(":method", http.method) && said(":path", http.path) && said(":authority", http.host) && said("host", http.host)
   if (!agrees) return "unusable-question"
   const { method, path: target, host, scheme } = http
-  const lines: AskedHeaders = { get: name => headers.get(name), names: () => [...headers.keys()] }
-  return question({ method, target, host, scheme: scheme || "http" }, lines, { ...gateway, sni }, trust, asked)
+  const stated: Statements = {
+    by: "attribute",
+    // Other names in a certificate are not identities of a mesh.
+    peer: asked.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal),
+    address: asked.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress),
+  }
+  const request = { method, target, host, scheme: scheme || "http" }
+  return question(request, linesOf(headers), { ...gateway, sni }, trust, stated)
+}
+
+/** One evaluation of AuthZEN. */
+export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+  const { headers, peer, address } = asked
+  // An identity is never ignored here: rules that deny it would not see it.
+  if (peer !== undefined && trust.peer !== "subject") return "untrusted-subject"
+  return question(asked, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
+}
+
+function linesOf(headers: ReadonlyMap<string, readonly string[]>): AskedHeaders {
+  return { get: name => headers.get(name), names: () => [...headers.keys()] }
+}
+
+/** What a question says of the gateway's caller, in fields that the gateway itself writes. */
+interface Statements {
+  readonly by: "attribute" | "subject"
+  readonly peer: SpiffeId | undefined
+  readonly address: IpAddress | undefined
 }
 
 interface Said {
@@ -86,14 +113,14 @@ function question(
   headers: AskedHeaders,
   gateway: Connection,
   trust: GatewayTrust,
-  asked?: CheckQuestion,
+  stated?: Statements,
 ): Question | QuestionFault {
   if (method === undefined || target === undefined || host === undefined || scheme === undefined)
     return "unusable-question"
   const readable = HTTP_METHOD.test(method) && TARGET.test(target) && HOST.test(host) && SCHEME.test(scheme)
   if (!readable || (target === "*" && method !== "OPTIONS")) return "unusable-question"
-  const peer = peerOf(headers, trust, asked)
-  const sourceIp = addressOf(headers, gateway, trust, asked)
+  const peer = peerOf(headers, trust, stated)
+  const sourceIp = addressOf(headers, gateway, trust, stated)
   if (peer === "malformed" || sourceIp === undefined) return "unusable-question"
   const seen: HeaderLines = { get: name => (name === "host" ? [host] : headers.get(name)) }
   return {
@@ -110,11 +137,10 @@ function sentIn({ headers }: RequestHead): AskedHeaders {
   }
 }
 
-function peerOf(headers: HeaderLines, { peer }: GatewayTrust, asked: CheckQuestion | undefined) {
+function peerOf(headers: HeaderLines, { peer }: GatewayTrust, stated: Statements | undefined) {
   if (peer === undefined) return undefined
-  if (peer !== "attribute") return lastClientIdentity(headers.get(peer.header))
-  // Other names in a certificate are not identities of a mesh.
-  return asked?.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal)
+  if (typeof peer === "object") return lastClientIdentity(headers.get(peer.header))
+  return stated?.by === peer ? stated.peer : undefined
 }
 
 /** Undefined where the address is to be believed and is not there. */
@@ -122,11 +148,11 @@ function addressOf(
   headers: HeaderLines,
   gateway: Connection,
   { address }: GatewayTrust,
-  asked: CheckQuestion | undefined,
+  stated: Statements | undefined,
 ): IpAddress | undefined {
   if (address === undefined) return gateway.sourceIp
-  if (address !== "attribute") return lastAddress(headers.get(address.header))
-  return asked?.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress)
+  if (typeof address === "object") return lastAddress(headers.get(address.header))
+  return stated?.by === address ? stated.address : undefined
 }
 
 function single(lines: readonly string[] | undefined): string | undefined {

@@ -44,5 +44,7 @@ export type ProtocolFault =
   | "unknown-gateway"
   | "unusable-question"
   | "no-forward-auth"
+  | "no-authzen"
+  | "untrusted-subject"
   | "respelled-path"
   | "forged-header"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers of the OpenID Authorization API 1.0 (AuthZEN), in ASCII. A denial is an answer with status 200. Pure.
+
+import type { FieldPairs, LocalReply } from "@merlon/wire/http"
+import type { RequestChanges } from "./answer.js"
+import { EVALUATION_PATH, EVALUATIONS_PATH } from "./authzen.js"
+
+export interface EvaluationAnswer {
+  readonly decision: boolean
+  readonly context?: Readonly<Record<string, unknown>>
+}
+
+/** What the caller of the API has to change in the request before it forwards it. */
+export function permission({ setHeaders, removeHeaders, removeParameters }: RequestChanges): EvaluationAnswer {
+  const context = {
+    ...(setHeaders.length > 0 && { set_headers: namedValues(setHeaders) }),
+    ...(removeHeaders.length > 0 && { remove_headers: removeHeaders }),
+    ...(removeParameters.length > 0 && { remove_parameters: removeParameters }),
+  }
+  return Object.keys(context).length === 0 ? { decision: true } : { decision: true, context }
+}
+
+/** With the response that a proxy would send. */
+export function denial({ status, body, fields }: LocalReply): EvaluationAnswer {
+  return { decision: false, context: { status, reason: body, headers: namedValues(fields) } }
+}
+
+function namedValues(fields: FieldPairs) {
+  return fields.map(([name, value]) => ({ name, value: Buffer.from(value, "latin1").toString("utf8") }))
+}
+
+export function evaluationsReply(answers: readonly EvaluationAnswer[], isBatch: boolean): LocalReply {
+  return json(isBatch ? { evaluations: answers } : answers[0])
+}
+
+/** "Policy Decision Point Metadata" of the standard. `origin`: scheme and authority by which the caller has reached this server. */
+export function metadataReply(origin: string): LocalReply {
+  return json({
+    policy_decision_point: origin,
+    access_evaluation_endpoint: `${origin}${EVALUATION_PATH}`,
+    access_evaluations_endpoint: `${origin}${EVALUATIONS_PATH}`,
+  })
+}
+
+function json(value: unknown): LocalReply {
+  const body = JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+  return { status: 200, body, contentType: "application/json", fields: [] }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenID Authorization API 1.0 (AuthZEN): its endpoints, and what evaluation requests ask. Pure. A field that is
+// missing or malformed is an error. No field that decides has a default but the scheme.
+
+import { type IpAddress, parseIp, parseSpiffeId, type SpiffeId } from "@merlon/policy/request"
+import { type JsonObject, parseJsonObject } from "@merlon/policy/tokens"
+
+const METADATA_PATH = "/.well-known/authzen-configuration"
+export const EVALUATION_PATH = "/access/v1/evaluation"
+export const EVALUATIONS_PATH = "/access/v1/evaluations"
+const SEARCH_PATH = "/access/v1/search/"
+
+/** Each evaluation may verify a token, so one message must not ask for many of them. */
+const MAX_EVALUATIONS = 100
+
+export type AuthzenEndpoint = "metadata" | "evaluation" | "evaluations" | "search"
+
+/** The request that a decision is asked for. */
+export interface Evaluation {
+  readonly method: string
+  readonly target: string
+  readonly host: string
+  readonly scheme: string
+  /** By lower-case name, with values of one character per byte. */
+  readonly headers: ReadonlyMap<string, readonly string[]>
+  /** The subject, where it is a workload. */
+  readonly peer: SpiffeId | undefined
+  readonly address: IpAddress | undefined
+}
+
+/** A sentence for the people who operate the caller. It repeats nothing that was sent. */
+export interface Malformed {
+  readonly malformed: string
+}
+
+export interface Evaluations {
+  readonly items: readonly (Evaluation | Malformed)[]
+  /** Whether the answer is a list. */
+  readonly isBatch: boolean
+  /** The decision after which the remaining items are not evaluated. */
+  readonly stopAt: boolean | undefined
+}
+
+export function authzenEndpoint(path: string): AuthzenEndpoint | undefined {
+  if (path === EVALUATION_PATH) return "evaluation"
+  if (path === EVALUATIONS_PATH) return "evaluations"
+  if (path === METADATA_PATH) return "metadata"
+  return path.startsWith(SEARCH_PATH) ? "search" : undefined
+}
+
+/** "Access Evaluation API" and "Access Evaluations API" of the standard. */
+export function readEvaluations(body: Uint8Array, endpoint: "evaluation" | "evaluations"): Evaluations | Malformed {
+  const document = parseJsonObject(body)
+  if (document === undefined) return { malformed: "the body must be a JSON object" }
+  const { evaluations = [], options = {} } = document
+  if (!Array.isArray(evaluations)) return { malformed: "`evaluations` must be a list" }
+  if (endpoint === "evaluation" && evaluations.length > 0)
+    return { malformed: `send \`evaluations\` to ${EVALUATIONS_PATH}` }
+  if (evaluations.length > MAX_EVALUATIONS)
+    return { malformed: `\`evaluations\` has more than ${MAX_EVALUATIONS} entries` }
+  const semantic = isObject(options) ? (options.evaluations_semantic ?? "execute_all") : undefined
+  const known = SEMANTICS.find(([name]) => name === semantic)
+  if (known === undefined)
+    return {
+      malformed: `\`options.evaluations_semantic\` must be one of ${SEMANTICS.map(([name]) => name).join(", ")}`,
+    }
+  const stopAt = known[1]
+  if (evaluations.length > 0) {
+    const items = evaluations.map(item =>
+      isObject(item) ? readEvaluation({ ...document, ...item }) : { malformed: "an evaluation must be an object" },
+    )
+    return { items, isBatch: true, stopAt }
+  }
+  const item = readEvaluation(document)
+  return "malformed" in item ? item : { items: [item], isBatch: false, stopAt: undefined }
+}
+
+const SEMANTICS: readonly (readonly [name: string, stopAt: boolean | undefined])[] = [
+  ["execute_all", undefined],
+  ["deny_on_first_deny", false],
+  ["permit_on_first_permit", true],
+]
+
+function readEvaluation({ subject, action, resource, context = {} }: JsonObject): Evaluation | Malformed {
+  if (!isObject(subject) || !isObject(action) || !isObject(resource) || !isObject(context))
+    return { malformed: "`subject`, `action` and `resource` must be objects, and `context` one if it is there" }
+  const caller = readSubject(subject)
+  if ("malformed" in caller) return caller
+  const request = readRequest(action, resource)
+  if ("malformed" in request) return request
+  const headers = readHeaders(context.headers, request.host)
+  return "malformed" in headers ? headers : { ...caller, ...request, headers }
+}
+
+/** Users are not among the types: a user is authenticated by a token in the headers, which the policies verify. */
+function readSubject({ type, id, properties = {} }: JsonObject): Pick<Evaluation, "peer" | "address"> | Malformed {
+  if (typeof id !== "string") return { malformed: "`subject.id` must be a string" }
+  if (type !== "workload" && type !== "anonymous")
+    return { malformed: "`subject.type` must be `workload` or `anonymous`; send a user's token in `context.headers`" }
+  if (!isObject(properties)) return { malformed: "`subject.properties` must be an object" }
+  const { ip_address: ip } = properties
+  const address = typeof ip === "string" ? parseIp(ip) : undefined
+  if (ip !== undefined && address === undefined)
+    return { malformed: "`subject.properties.ip_address` must be an IP address" }
+  const peer = type === "workload" ? parseSpiffeId(id) : undefined
+  if (type === "workload" && peer === undefined)
+    return { malformed: "`subject.id` of a workload must be a SPIFFE ID, as spiffe://cluster.local/ns/shop/sa/cart" }
+  return { peer, address }
+}
+
+type AskedRequest = Pick<Evaluation, "method" | "target" | "host" | "scheme">
+
+function readRequest(action: JsonObject, resource: JsonObject): AskedRequest | Malformed {
+  const { name: method, properties: how = {} } = action
+  const { type, id: target, properties = {} } = resource
+  if (typeof method !== "string") return { malformed: "`action.name` must be an HTTP method" }
+  if (!isObject(how) || (how.method !== undefined && how.method !== method))
+    return { malformed: "`action.properties.method` must be the same as `action.name` if it is there" }
+  if (type !== "http" || typeof target !== "string" || !ASCII.test(target))
+    return { malformed: "`resource.type` must be `http`, and `resource.id` a path with its query, in ASCII" }
+  if (!isObject(properties)) return { malformed: "`resource.properties` must be an object" }
+  const { host, scheme = "http" } = properties
+  if (typeof host !== "string" || typeof scheme !== "string")
+    return { malformed: "`resource.properties.host` must be a string, and `scheme` one if it is there" }
+  return { method, target, host, scheme }
+}
+
+function readHeaders(headers: unknown = {}, host: string): Evaluation["headers"] | Malformed {
+  if (!isObject(headers)) return { malformed: "`context.headers` must be an object" }
+  const read = new Map<string, readonly string[]>()
+  for (const [name, value] of Object.entries(headers)) {
+    const lines = Array.isArray(value) ? value : [value]
+    const isReadable = lines.every(line => typeof line === "string" && FIELD_VALUE.test(line))
+    if (!FIELD_NAME.test(name) || !isReadable || lines.length === 0)
+      return { malformed: "`context.headers` must have header names, and a string or a list of strings for each" }
+    const lowerCase = name.toLowerCase()
+    if (read.has(lowerCase)) return { malformed: "`context.headers` has one name in two spellings" }
+    read.set(
+      lowerCase,
+      lines.map(line => Buffer.from(line, "utf8").toString("latin1")),
+    )
+  }
+  // The same thing said in two places must be the same thing.
+  if (read.get("host")?.some(line => line !== host))
+    return { malformed: "`context.headers.host` must be the same as `resource.properties.host`" }
+  return read
+}
+
+/** RFC 9110 sections 5.1 and 5.5. */
+const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
+const FIELD_VALUE = /^[^\0\r\n]*$/
+/** Beyond ASCII, one path has several spellings in bytes. */
+const ASCII = /^[\x21-\x7e]+$/
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
