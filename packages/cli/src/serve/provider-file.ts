@@ -11,14 +11,18 @@ import { parse } from "yaml"
 export function readProviderFile(file: string): readonly AuthorizationProvider[] {
   try {
     const folder = dirname(resolve(file))
-    return readProviderSettings(parse(readUtf8File(file)), path => certificateIn(resolve(folder, path)))
+    const declared: unknown = parse(readUtf8File(file))
+    // Kubernetes writes the value `providers` of an installation, which is the list alone.
+    const settings = Array.isArray(declared) ? { providers: declared } : declared
+    return readProviderSettings(settings, ca => certificateIn(ca, folder))
   } catch (error) {
     throw new Error(`cannot use \`${file}\` as \`--providers\`: ${messageOf(error)}`)
   }
 }
 
-function certificateIn(file: string): string {
-  const text = readUtf8File(file)
+/** `ca` is a file, or the PEM text itself. */
+function certificateIn(ca: string, folder: string): string {
+  const text = ca.startsWith("-----BEGIN CERTIFICATE-----") ? ca : readUtf8File(resolve(folder, ca))
   new X509Certificate(text)
   return text
 }

@@ -38,6 +38,23 @@ describe("what is installed", () => {
     }
   })
 
+  it("gives providers to the control plane, whose Pods restart when they change", () => {
+    const providers = [{ name: "opa", protocol: "grpc", address: "opa.policy.svc:9191" }]
+    const objects = installManifests(readValues(version, { providers }))
+    const file = {
+      path: "providers.json",
+      fieldRef: { fieldPath: "metadata.annotations['merlon.dev/providers']" },
+    }
+    const template = {
+      metadata: { annotations: { "merlon.dev/providers": JSON.stringify(providers) } },
+      spec: {
+        containers: [{ args: expect.arrayContaining(["--providers=/etc/merlon/providers.json"]) }],
+        volumes: [{ downwardAPI: { items: expect.arrayContaining([file]) } }],
+      },
+    }
+    expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({ spec: { template } })
+  })
+
   it("names metrics as a mesh of another word has them", () => {
     const given = { mesh: "acme-mesh", alerts: { enabled: true }, dashboards: { enabled: true } }
     const text = JSON.stringify(installManifests(readValues(version, given)))

@@ -128,6 +128,11 @@ function service(metadata: Meta, selector: Labels): KubernetesObject {
 function deployment(values: InstallValues, metadata: Meta, selector: Labels): KubernetesObject {
   const { domain } = values
   const configAnnotation = `${domain}/config`
+  const providersAnnotation = `${domain}/providers`
+  const fileOf = (path: string, annotation: string) => ({
+    path,
+    fieldRef: { fieldPath: `metadata.annotations['${annotation}']` },
+  })
   const spread = (topologyKey: string) => ({
     maxSkew: 1,
     topologyKey,
@@ -147,7 +152,10 @@ function deployment(values: InstallValues, metadata: Meta, selector: Labels): Ku
         metadata: {
           labels: { ...metadata.labels },
           // Read through the downward API: a change of it is a change of the template, and rolls.
-          annotations: { [configAnnotation]: JSON.stringify(values.config) },
+          annotations: {
+            [configAnnotation]: JSON.stringify(values.config),
+            [providersAnnotation]: JSON.stringify(values.providers),
+          },
         },
         spec: {
           serviceAccountName: metadata.name,
@@ -170,9 +178,7 @@ function deployment(values: InstallValues, metadata: Meta, selector: Labels): Ku
             {
               name: "config",
               downwardAPI: {
-                items: [
-                  { path: "config.json", fieldRef: { fieldPath: `metadata.annotations['${configAnnotation}']` } },
-                ],
+                items: [fileOf("config.json", configAnnotation), fileOf("providers.json", providersAnnotation)],
               },
             },
           ],
@@ -191,6 +197,7 @@ function container(values: InstallValues, name: string) {
     args: [
       "serve",
       "--config=/etc/merlon/config.json",
+      "--providers=/etc/merlon/providers.json",
       `--mesh=${values.mesh}`,
       `--domain=${values.domain}`,
       `--image=${values.image}`,

@@ -29,6 +29,7 @@ export interface InstallValues {
   readonly clusterDomain: string
   readonly logLevel: string
   readonly config: object
+  readonly providers: readonly unknown[]
   readonly podDisruptionBudget: { readonly enabled: boolean; readonly minAvailable: number }
   readonly networkPolicy: { readonly enabled: boolean }
   readonly serviceMonitor: { readonly enabled: boolean; readonly labels: Labels; readonly interval: string }
@@ -144,6 +145,12 @@ export function valueTable(version: string): readonly ValueEntry[] {
       oneOf("fatal", "error", "warn", "info", "debug", "trace"),
     ),
     value("config", "any other option of `merlond serve`, in camel case, such as {certificateTtl: 12h}", {}, MAP),
+    value(
+      "providers",
+      "external authorizers that CUSTOM policies may name, such as [{name: opa, protocol: grpc, address: 'opa.policy.svc:9191'}]; `tls.ca` is PEM text",
+      [],
+      LIST,
+    ),
     value("podDisruptionBudget.enabled", "keep a replica while nodes are drained", true, FLAG),
     value("podDisruptionBudget.minAvailable", "how many", 1, { type: "integer", minimum: 1 }),
     value("networkPolicy.enabled", "let in only what the control plane serves", true, FLAG),
