@@ -52,9 +52,9 @@ function judged(
 }
 
 it.each([
-  ["by mutual TLS", [FIRST], "ready", "every call that was let in came by mutual TLS"],
-  ["also in plaintext", [CALL, plain], "waiting", "1 caller comes in plaintext"],
-  ["in plaintext and refused", [FIRST, { ...plain, verdict: "deny" }], "ready", "every call that was let in"],
+  ["by mutual TLS", [FIRST], "ready", "every allowed call used mTLS"],
+  ["also in plaintext", [CALL, plain], "waiting", "1 plaintext caller"],
+  ["in plaintext and refused", [FIRST, { ...plain, verdict: "deny" }], "ready", "every allowed call used mTLS"],
   ["and all were refused", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
   ["long ago", [{ ...plain, lastSeen: 400 }], "unknown", "no call was observed"],
   ["not at all", [], "unknown", "no call was observed"],
@@ -62,9 +62,9 @@ it.each([
   expect(judged(calls)).toEqual([state, expect.stringContaining(why)])
 })
 
-it("needs no calls where mutual TLS alone is taken, and a proxy before anything else", () => {
-  expect(judged([], [strict])[0]).toBe("strict")
-  expect(judged([CALL], [], false)).toEqual(["unknown", expect.stringContaining("inject one first")])
+it("needs no calls on STRICT ports, and a proxy before anything else", () => {
+  expect(judged([], [strict])).toEqual(["strict", "every port is STRICT"])
+  expect(judged([CALL], [], false)).toEqual(["unknown", expect.stringContaining("enable injection")])
 })
 
 it.each([
@@ -151,8 +151,18 @@ describe("a plaintext caller", () => {
     })
     expect(readiness).toMatchObject({ state: "waiting", plaintext: [{ from: "foo/shop", calls }] })
     expect(readiness?.plaintext[0]?.advice).toMatch(advice)
-    const told = calls === "captured" ? "; the calls of all are captured now" : ""
-    expect(readiness?.why).toBe(`1 caller comes in plaintext${told}`)
+    const told = calls === "captured" ? " (now captured)" : ""
+    expect(readiness?.why).toBe(`1 plaintext caller${told}`)
+  })
+
+  it("counts as captured apart from others that are not", () => {
+    const calls = [called, { ...called, from: "foo/cron", address: "10.0.0.8" }]
+    const [readiness] = readinessOf({
+      ...{ workloads: [pod("web-1", "web"), pod("shop-1", "shop")], documents: [], calls, mesh: meshConfig() },
+      ...{ since: 500, now: 86_400_500, observed: () => WHOLE },
+      proxies: new Map([["foo/shop-1", proxy("foo/shop-1", "captured")]]),
+    })
+    expect(readiness?.why).toBe("2 plaintext callers (1 now captured)")
   })
 })
 

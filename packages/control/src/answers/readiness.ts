@@ -168,9 +168,9 @@ function judged({ ports, calls, plaintext, proxied, span }: Judged): Readiness {
     ...(forgottenUntil === undefined ? {} : { forgottenUntil: timeOf(forgottenUntil) }),
   }
   const unknown = (why: string): Readiness => ({ ...all, state: "unknown", why })
-  if (!proxied) return unknown("not all of its Pods have an xserver; inject one first")
+  if (!proxied) return unknown("not every Pod has a proxy; enable injection and restart those without one")
   if (ports.every(({ mode }) => mode === "STRICT")) {
-    return { ...all, state: "strict", why: "its ports take mutual TLS alone" }
+    return { ...all, state: "strict", why: "every port is STRICT" }
   }
   if (plaintext.length > 0) {
     // Fail closed: a captured caller may have ports that are excluded from capture, so it is waited for as well.
@@ -180,14 +180,14 @@ function judged({ ports, calls, plaintext, proxied, span }: Judged): Readiness {
   if (calls.every(({ verdict }) => verdict === "deny")) return unknown("every observed call was denied")
   // Fail closed: what was forgotten may have been a caller in plaintext.
   if (forgottenUntil !== undefined) {
-    return unknown(`too many kinds of calls to keep: some until ${timeOf(forgottenUntil)} were forgotten`)
+    return unknown(`too many distinct calls to record; some until ${timeOf(forgottenUntil)} were dropped`)
   }
   // Fail closed: a caller in plaintext may come once a day.
   if (observedSince === undefined || observedSince > since) {
     const seconds = observedSince === undefined ? 0 : now - observedSince
     return unknown(`observed only for ${spanText(seconds)} of ${spanText(now - since)}`)
   }
-  return { ...all, state: "ready", why: "every call that was let in came by mutual TLS" }
+  return { ...all, state: "ready", why: "every allowed call used mTLS" }
 }
 
 function waitingFor(plaintext: readonly AdvisedCaller[]): string {
@@ -195,9 +195,9 @@ function waitingFor(plaintext: readonly AdvisedCaller[]): string {
   const captured = [...callers].filter(caller =>
     plaintext.every(({ from, calls }) => from !== caller || calls === "captured"),
   ).length
-  const who = `${callers.size} ${callers.size === 1 ? "caller comes" : "callers come"} in plaintext`
+  const who = `${callers.size} plaintext ${callers.size === 1 ? "caller" : "callers"}`
   if (captured === 0) return who
-  return `${who}; the calls of ${captured === callers.size ? "all" : captured} are captured now`
+  return `${who} (${captured === callers.size ? "" : `${captured} `}now captured)`
 }
 
 const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()

@@ -40,7 +40,7 @@ const readiness = [
     ports: [{ port: 8080, mode: "PERMISSIVE" }],
     calls: 9,
     state: "waiting",
-    why: "1 caller comes in plaintext",
+    why: "1 plaintext caller",
     windowStart: "2026-11-09T12:00:00Z",
     observedSince: first,
     plaintext,
@@ -49,7 +49,7 @@ const readiness = [
     ports: [{ port: 5432, mode: "STRICT" }],
     calls: 0,
     state: "strict",
-    why: "its ports take mutual TLS alone",
+    why: "every port is STRICT",
     windowStart: "2026-11-09T12:00:00Z",
   }),
 ]

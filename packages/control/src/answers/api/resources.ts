@@ -69,7 +69,7 @@ export const SEEN: readonly AnswerResource[] = [
     name: "readiness",
     kind: "MtlsReadiness",
     verbs: ["get", "list"],
-    about: "one workload, and whether its ports can take mutual TLS alone",
+    about: "one workload, and whether its ports are ready for STRICT",
     fields: "state, why, ports, calls, plaintext, windowStart, observedSince, forgottenUntil",
   },
 ]

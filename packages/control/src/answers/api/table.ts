@@ -217,8 +217,8 @@ const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
   readiness: [
     NAME,
     PORTS,
-    column("Calls", "that were seen in the window", field("calls"), NUMBER),
-    column("Strict", "whether its ports can take mutual TLS alone", field("state")),
+    column("Calls", "observed in the window", field("calls"), NUMBER),
+    column("Strict", "whether its ports are ready for STRICT", field("state")),
     column("Why", "in words", field("why")),
   ],
 }
