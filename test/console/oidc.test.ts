@@ -102,7 +102,9 @@ it("signs in at the issuer with that person's rights, and leaves neither code no
   await page.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
   await page.getByRole("link", { name: "Policies", exact: true }).click()
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
-  expect(await page.getByRole("navigation", { name: "New policy" }).count()).toBe(0)
+  const offers = page.getByRole("navigation", { name: "New policy" })
+  await offers.getByText("No namespace found where you can create policies.").waitFor()
+  expect(await offers.getByRole("link").count()).toBe(0)
 })
 
 it("lets a group of the issuer's write, which that person alone may not", async () => {

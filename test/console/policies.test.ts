@@ -221,18 +221,25 @@ it("offers new policies to whoever may write in one namespace alone, there", asy
   await page.getByRole("region", { name: "Net difference" }).waitFor()
 })
 
-it("shows a viewer everything and no button that would fail", async () => {
+it("shows a viewer everything, and disabled buttons with the role that helps", async () => {
   await apply(strict("writers", "seen"))
   const page = await withToken(await tokenOf("reader", "view"))
   await page.getByRole("link", { name: "Policies" }).click()
+  const why = /The role admin of .* can\./
+  await page.getByRole("button", { name: "Require mTLS", description: why, disabled: true }).waitFor()
   await page.getByRole("link", { name: "writers/seen" }).click()
   await page.getByText("You can read this policy but not change it.").waitFor()
   await page.locator(".cm-content[contenteditable=false]").waitFor()
-  expect(await page.locator("main").getByRole("button").count()).toBe(0)
+  await page.getByRole("button", { name: "Delete…", description: why, disabled: true }).waitFor()
+  expect(await page.locator("main button:enabled").count()).toBe(0)
+  expect(await findings(page)).toEqual([])
   // What somebody else writes is shown, and is no way to write.
   await apply({ ...strict("writers", "seen"), spec: { mtls: { mode: "PERMISSIVE" } } })
   await page.locator(".cm-content").getByText("PERMISSIVE").waitFor()
   expect(await page.locator(".cm-content[contenteditable=false]").count()).toBe(1)
+  await page.goto(address("/#/mtls"))
+  await page.getByRole("button", { name: "Require mTLS in app", description: why, disabled: true }).waitFor()
+  expect(await findings(page)).toEqual([])
 })
 
 it("says to whom nothing is shown what is missing", async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's permissions, queried in advance: a button that would fail is not shown.
+// The user's permissions, queried in advance: a button that would fail is disabled and says which role helps.
 
 import { useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"
@@ -44,8 +44,8 @@ async function isAllowed(request: AccessRequest): Promise<boolean> {
   return status?.allowed === true && status.denied !== true
 }
 
-/** Where the person may make one: everywhere (an empty text), in a namespace that is named, or undefined for nowhere. */
-export function useWhereMayCreate(entry: KindEntry): string | undefined {
+/** Where the user can create one: everywhere (""), in the named namespace, or nowhere (null); undefined until known. */
+export function useWhereMayCreate(entry: KindEntry): string | null | undefined {
   const { names } = useSession()
   const request = { verb: "create", group: names[entry.group], resource: entry.plural }
   const everywhere = useMay(request)
@@ -60,7 +60,8 @@ export function useWhereMayCreate(entry: KindEntry): string | undefined {
     enabled: everywhere === false,
     staleTime: 60_000,
   })
-  return everywhere ? "" : (some.data ?? undefined)
+  // Without the right to list namespaces, none is found.
+  return everywhere ? "" : some.isError ? null : some.data
 }
 
 export function useMayWrite(entry: KindEntry | undefined, namespace: string | undefined): boolean | undefined {

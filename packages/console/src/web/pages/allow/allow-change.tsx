@@ -93,7 +93,9 @@ function Proposal({ stored, edits }: ProposalProps): ReactNode {
       ))}
       {error !== undefined && <Failure error={error} />}
       {mayWrite === false ? (
-        <p className="hint">You cannot change policies of {stored.metadata.namespace}. The role `admin` of it can.</p>
+        <p className="hint">
+          You cannot change policies of {stored.metadata.namespace}. The role <code>admin</code> of it can.
+        </p>
       ) : (
         <div className="bar">
           <button

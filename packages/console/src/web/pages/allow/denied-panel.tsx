@@ -50,7 +50,9 @@ export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
       </p>
       <h3>Why (current policies)</h3>
       {mayAsk === false && (
-        <p className="hint">Explanations need the right to create `explanations`, which the role `edit` has.</p>
+        <p className="hint">
+          Explanations need the right to create <code>explanations</code>, which the role <code>edit</code> has.
+        </p>
       )}
       {mayAsk === true && (
         <Loaded query={explained}>

@@ -96,7 +96,9 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
         </Loaded>
       )}
       {mayAsk === false && (
-        <p className="hint">Explanations need the right to create `explanations`, which the role `edit` has.</p>
+        <p className="hint">
+          Explanations need the right to create <code>explanations</code>, which the role <code>edit</code> has.
+        </p>
       )}
     </SidePanel>
   )

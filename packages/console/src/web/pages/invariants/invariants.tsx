@@ -10,6 +10,7 @@ import { useMayWrite } from "../../api/rights.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
+import { DisabledButton } from "../../ui/disabled-button.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge } from "../../ui/mark.js"
@@ -35,9 +36,9 @@ export function Invariants(): ReactNode {
           </Link>
         )}
         {mayWrite === false && (
-          <p className="hint">
+          <DisabledButton label="Add an invariant">
             Adding invariants needs the role <code>admin</code>.
-          </p>
+          </DisabledButton>
         )}
       </PageHead>
       {kind !== undefined && (

@@ -24,7 +24,11 @@ export function Reachable({ accounts }: { readonly accounts: readonly string[] }
   const spec = useMemo(() => ({ principal }), [principal])
   const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
   if (mayAsk === false)
-    return <p className="hint">Proofs need the right to create `reach`, which the role `edit` has.</p>
+    return (
+      <p className="hint">
+        Proofs need the right to create <code>reach</code>, which the role <code>edit</code> has.
+      </p>
+    )
   return (
     <Card title="What an identity can reach" note="proved">
       <div className="bar">

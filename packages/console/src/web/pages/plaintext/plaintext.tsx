@@ -12,6 +12,7 @@ import { useSearchParameters } from "../../shell/hash-location.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
 import { Columns } from "../../ui/columns.js"
+import { DisabledButton } from "../../ui/disabled-button.js"
 import { Empty } from "../../ui/empty.js"
 import { ListCell } from "../../ui/list-cell.js"
 import { Loaded } from "../../ui/loaded.js"
@@ -108,6 +109,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
   const blocked = workloads.flatMap(({ metadata, spec }) =>
     spec.plaintext.map(call => ({ ...call, to: metadata.name })),
   )
+  const label = `Require mTLS in ${namespace}`
   const unsure = workloads.filter(({ spec }) => spec.state === "unknown").length
   return (
     <Card title={namespace} flush>
@@ -136,7 +138,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
         </tbody>
       </table>
       <More shown={MOST} of={workloads.length} />
-      {mayWrite && !isStrict && (
+      {mayWrite !== undefined && !isStrict && (
         <div className="switch">
           <div>
             {blocked.length > 0 && (
@@ -159,9 +161,15 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
               </p>
             )}
           </div>
-          <Link className="button" href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
-            Require mTLS in {namespace}
-          </Link>
+          {mayWrite ? (
+            <Link className="button" href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
+              {label}
+            </Link>
+          ) : (
+            <DisabledButton label={label}>
+              You cannot change PeerAuthentications of {namespace}. The role <code>admin</code> of it can.
+            </DisabledButton>
+          )}
         </div>
       )}
     </Card>

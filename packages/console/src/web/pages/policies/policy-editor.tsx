@@ -14,6 +14,7 @@ import { readDocument } from "../../editor/document.js"
 import { YamlEditor } from "../../editor/yaml-editor.js"
 import { useSession } from "../../shell/session.js"
 import { Card } from "../../ui/card.js"
+import { DisabledButton } from "../../ui/disabled-button.js"
 import { Failure } from "../../ui/failure.js"
 import { Worded } from "../../ui/worded.js"
 import { DiffView } from "./diff-view.js"
@@ -131,7 +132,9 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
           </button>
         )}
         {mayWrite === false && (
-          <p className="hint">You can read this policy but not change it. The role `admin` of the namespace can.</p>
+          <DisabledButton label="Apply">
+            You can read this policy but not change it. The role <code>admin</code> of the namespace can.
+          </DisabledButton>
         )}
       </Card>
     </section>

@@ -31,7 +31,7 @@ export function PolicyList(): ReactNode {
   return (
     <>
       <PageHead title="Policies" />
-      {where !== undefined && <TemplateLinks namespace={where} />}
+      <TemplateLinks where={where} />
       <div className="bar">
         <SearchField label="Search" />
       </div>

@@ -11,6 +11,7 @@ import { keyOf, type Policy } from "../../api/objects.js"
 import { useMay } from "../../api/rights.js"
 import { useSession } from "../../shell/session.js"
 import { PageHead } from "../../ui/card.js"
+import { DisabledButton } from "../../ui/disabled-button.js"
 import { Failure } from "../../ui/failure.js"
 import { Loaded } from "../../ui/loaded.js"
 import { NotFound } from "../not-found.js"
@@ -48,6 +49,11 @@ export default function PolicyPage({ kind, namespace, name }: PolicyPageProps): 
             </div>
             <PolicyEditor key={keyOf(found)} text={textOf(found)} stored={found} />
             {mayDelete && <Delete path={path} />}
+            {mayDelete === false && (
+              <DisabledButton label="Delete…">
+                You cannot delete this policy. The role <code>admin</code> of {namespace} can.
+              </DisabledButton>
+            )}
           </>
         )}
       </Loaded>

@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ReactNode } from "react"
+import { type ReactNode, useId } from "react"
 import { Link } from "wouter"
 import { TEMPLATES } from "./templates.js"
 
-/** New policies by purpose; in a namespace where one is named. */
-export function TemplateLinks({ namespace }: { readonly namespace: string }): ReactNode {
-  const where = namespace === "" ? "" : `&namespace=${encodeURIComponent(namespace)}`
+interface TemplateLinksProps {
+  /** A namespace, everywhere (""), or nowhere (null) if the user cannot create policies; undefined until that is known. */
+  readonly where: string | null | undefined
+}
+
+/** New policies by purpose. */
+export function TemplateLinks({ where }: TemplateLinksProps): ReactNode {
+  const reason = useId()
+  if (where === undefined) return null
+  const query = where === null || where === "" ? "" : `&namespace=${encodeURIComponent(where)}`
   return (
     <nav aria-label="New policy" className="chips">
       <span className="hint">New:</span>
-      {TEMPLATES.map(({ id, title }) => (
-        <Link key={id} href={`/policies/new?template=${id}${where}`}>
-          {title}
-        </Link>
-      ))}
+      {TEMPLATES.map(({ id, title }) =>
+        where === null ? (
+          <button key={id} type="button" disabled={true} aria-describedby={reason}>
+            {title}
+          </button>
+        ) : (
+          <Link key={id} href={`/policies/new?template=${id}${query}`}>
+            {title}
+          </Link>
+        ),
+      )}
+      {where === null && (
+        <span className="hint" id={reason}>
+          No namespace found where you can create policies. The role <code>admin</code> of a namespace can.
+        </span>
+      )}
     </nav>
   )
 }

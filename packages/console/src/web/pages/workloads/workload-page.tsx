@@ -104,7 +104,9 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
       <Card title="Who can call it" note="proved" flush>
         {mayAsk === true && <Callers workload={owner} />}
         {mayAsk === false && (
-          <p className="hint">Proofs need the right to create `callers`, which the role `edit` has.</p>
+          <p className="hint">
+            Proofs need the right to create <code>callers</code>, which the role <code>edit</code> has.
+          </p>
         )}
       </Card>
       <Card title="Who called it" note="recorded calls" flush>
