@@ -12,6 +12,7 @@ import { Failure } from "../../ui/failure.js"
 import { count } from "../../ui/time.js"
 import { MapCard } from "../graph/map-card.js"
 import { Figures } from "./figures.js"
+import { LastChange } from "./last-change.js"
 import { deniedProblems, plaintextProblems, podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
 import { Problems } from "./problems-list.js"
 import { Proxies } from "./proxies.js"
@@ -59,6 +60,7 @@ export function Overview(): ReactNode {
               (lagging === 0
                 ? "Every proxy enforces the latest policies."
                 : `${count(lagging)} of ${count(ownProxies.length)} proxies lag behind the latest policies.`)}
+            <LastChange namespace={namespace} />
           </>
         }
       />
