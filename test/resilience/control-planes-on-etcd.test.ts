@@ -88,7 +88,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     return declared
   }
 
-  it("one with its own keys is told which to use", async () => {
+  it("names the keys to use to a replica that has its own", async () => {
     const stranger = machine(3)
     const program = stranger.launch()
     expect(await program.exit()).toBe(1)

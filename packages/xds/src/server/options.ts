@@ -21,7 +21,7 @@ export interface MeshServerOptions extends ProxyCalls {
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly source: ResourceSource
-  /** Receives the observations of proxies; without it, proxies are told not to send any. */
+  /** Receives the observations of proxies; without it, proxies send none. */
   readonly observations?: ObservationSink
   /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */
   readonly refuse?: (caller: Caller) => Refusal | undefined
