@@ -4,7 +4,17 @@
 // prints the list of THREAT_MODEL.md.
 
 import { execFileSync, spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { applied, type Mutant, mutants, mutantsTable } from "../test/mutants/mutants.js"
@@ -23,7 +33,12 @@ function copyOfRepository(): string {
   for (const name of readdirSync("node_modules")) {
     if (name !== "@merlon") symlinkSync(resolve("node_modules", name), join(modules, name))
   }
-  for (const name of readdirSync("packages")) symlinkSync(join(root, "packages", name), join(modules, "@merlon", name))
+  for (const name of readdirSync("packages")) {
+    symlinkSync(join(root, "packages", name), join(modules, "@merlon", name))
+    // Tests in `test` import the line from its source, and other packages as they were built.
+    const built = resolve("packages", name, "dist")
+    if (existsSync(built)) symlinkSync(built, join(root, "packages", name, "dist"))
+  }
   return root
 }
 
