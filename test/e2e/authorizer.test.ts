@@ -278,6 +278,47 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
   })
 })
 
+describe("HAProxy", { tags: ["needs/haproxy"] }, () => {
+  async function gateway(authorizer: XserverProcess): Promise<number> {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-haproxy-"))
+    const port = await freePort()
+    const script = documented("lua", "register_action")
+      .replace("127.0.0.1:9000", `127.0.0.1:${authorizer.port}`)
+      // The page's timeout is a gateway's; a machine that runs tests may be slower.
+      .replace("timeout = 1000", "timeout = 60000")
+    const configuration = documented("haproxy", "lua.authorize")
+      .replace("/etc/haproxy/authorize.lua", join(folder, "authorize.lua"))
+      .replace("127.0.0.1:8082", `127.0.0.1:${port}`)
+      .replace("127.0.0.1:8080", `127.0.0.1:${application.port}`)
+    writeFileSync(join(folder, "authorize.lua"), script)
+    writeFileSync(join(folder, "haproxy.cfg"), configuration)
+    const child = spawn("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], { stdio: "ignore" })
+    ended.push(() => stopped(child, folder))
+    await eventually("HAProxy answers", async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+      return answer !== undefined
+    })
+    return port
+  }
+
+  it("decides as xserver does, asking by Lua", async () => {
+    const authorizer = await startAuthorizer(["--forward-auth", "nginx"])
+    const port = await gateway(authorizer)
+    await agreesWithXserver(port)
+    await deniesOtherSpellings(port)
+    await authorizer.kill()
+    const { status, application: seen } = await ask(port, { method: "GET", path: "/public/a", headers: {} })
+    expect([status, seen]).toEqual([503, undefined])
+  })
+})
+
+async function stopped(child: ChildProcess, folder: string): Promise<void> {
+  const gone = child.exitCode === null ? once(child, "exit") : undefined
+  child.kill("SIGKILL")
+  await gone
+  rmSync(folder, { recursive: true, force: true })
+}
+
 describe("nginx", { tags: ["needs/nginx"] }, () => {
   async function gateway(authorizer: XserverProcess): Promise<number> {
     const folder = mkdtempSync(join(tmpdir(), "merlon-nginx-"))
@@ -298,12 +339,7 @@ describe("nginx", { tags: ["needs/nginx"] }, () => {
     ].join("\n")
     writeFileSync(join(folder, "nginx.conf"), configuration)
     const child: ChildProcess = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "ignore" })
-    ended.push(async () => {
-      const gone = child.exitCode === null ? once(child, "exit") : undefined
-      child.kill("SIGKILL")
-      await gone
-      rmSync(folder, { recursive: true, force: true })
-    })
+    ended.push(() => stopped(child, folder))
     await eventually("nginx answers", async () => {
       const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
       return answer !== undefined
