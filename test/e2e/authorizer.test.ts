@@ -208,6 +208,30 @@ describe("xserver with a CUSTOM policy", () => {
   })
 })
 
+it("decides as xserver does, asked by AuthZEN", async () => {
+  const authorizer = await startAuthorizer(["--authzen", "--trust-peer", "authzen", "--trust-address", "authzen"])
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ method, path, headers }) => {
+      // Such a header is denied, because nothing obliges the caller of the API to remove it.
+      const { x_user: _, ...sent } = headers
+      const { status, application: seen } = await ask(xserver.port, { method, path, headers: sent })
+      const response = await fetch(`${authorizer.url}/access/v1/evaluation`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          subject: { type: "anonymous", id: "", properties: { ip_address: "127.0.0.1" } },
+          action: { name: method },
+          resource: { type: "http", id: path, properties: { host: "shop.example" } },
+          context: { headers: sent },
+        }),
+      })
+      const denied = { decision: false, context: { status } }
+      expect(await response.json()).toMatchObject(seen === undefined ? denied : { decision: true })
+    }),
+    { numRuns: 40 },
+  )
+})
+
 describe("Envoy", { tags: ["needs/envoy"] }, () => {
   const http2 = {
     typed_extension_protocol_options: {
