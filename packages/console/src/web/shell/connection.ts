@@ -10,6 +10,8 @@ const PARTS = ["server", "api", "answers"] as const
 export type Part = (typeof PARTS)[number]
 
 const away = new Map<Part, number>()
+/** Parts that have answered this page at least once. */
+const known = new Set<Part>()
 const watching = new Set<() => void>()
 let awaySince: number | undefined
 
@@ -20,14 +22,17 @@ export function partOf(word: unknown): Part {
 }
 
 export function noteAnswer(part: Part): void {
-  for (const passed of PARTS.slice(0, PARTS.indexOf(part) + 1)) away.delete(passed)
+  for (const passed of PARTS.slice(0, PARTS.indexOf(part) + 1)) {
+    away.delete(passed)
+    known.add(passed)
+  }
   tell()
 }
 
 export function noteFailure(part: Part, error: unknown): void {
   if (!(error instanceof ApiError)) return
   // A rejection is a response too; a request without a session reached only the console's server.
-  if (error.status < 500) {
+  if (error.status < 500 && !isWithdrawn(part, error)) {
     noteAnswer(error.status === 401 ? "server" : part)
     return
   }
@@ -36,9 +41,18 @@ export function noteFailure(part: Part, error: unknown): void {
   tell()
 }
 
+/** A control plane that stops withdraws its API from the cluster, which then answers 404 without a reason. */
+function isWithdrawn(part: Part, { status, reason }: ApiError): boolean {
+  return part === "answers" && status === 404 && reason === "" && known.has(part)
+}
+
 /** Undefined while everything answers. */
 export function useAwaySince(): number | undefined {
-  return useSyncExternalStore(subscribe, () => awaySince)
+  return useSyncExternalStore(subscribe, whenAway)
+}
+
+export function whenAway(): number | undefined {
+  return awaySince
 }
 
 function tell(): void {

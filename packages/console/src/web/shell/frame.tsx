@@ -9,6 +9,7 @@ import { PAGES } from "../pages/pages.js"
 import { Skeleton } from "../ui/loaded.js"
 import { Away } from "./away.js"
 import { Caught } from "./caught.js"
+import { useHeartbeat } from "./heartbeat.js"
 import { useNamespace } from "./namespace.js"
 import { Sidebar } from "./sidebar.js"
 import { TopBar } from "./top-bar.js"
@@ -18,6 +19,7 @@ export function Frame({ session }: { readonly session: About }): ReactNode {
   const [location] = useLocation()
   // Read here so that every link is drawn again with the namespace it keeps.
   useNamespace()
+  useHeartbeat()
   const [open, setOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
   const here = PAGES.find(({ path }) => path === `/${location.split("/")[1] ?? ""}`)
