@@ -35,14 +35,23 @@ export function withClusterFlags(command: Command): Command {
 }
 
 /** For commands that ask no cluster. */
-
 export function withMeshFlags(command: Command): Command {
+  return withMeshOptions(command, DEFAULT_MESH)
+}
+
+/** For commands that read the mesh from policies. */
+export function withPolicyMeshFlags(command: Command): Command {
+  return withMeshOptions(command, {})
+}
+
+function withMeshOptions(command: Command, otherwise: Partial<typeof DEFAULT_MESH>): Command {
+  const found = otherwise.mesh === undefined ? " (default: by the API groups of the policies)" : ""
   return command
-    .addOption(new Option("--mesh <word>", "name of the mesh").env("MERLON_MESH").default(DEFAULT_MESH.mesh))
+    .addOption(new Option("--mesh <word>", `name of the mesh${found}`).env("MERLON_MESH").default(otherwise.mesh))
     .addOption(
-      new Option("--domain <domain>", "domain of the mesh's API groups")
+      new Option("--domain <domain>", `domain of the mesh's API groups${found}`)
         .env("MERLON_DOMAIN")
-        .default(DEFAULT_MESH.domain),
+        .default(otherwise.domain),
     )
 }
 

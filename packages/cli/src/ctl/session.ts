@@ -15,6 +15,8 @@ export interface Session {
   readonly namespace: string
   /** What `-n` said, where it was given. */
   readonly askedNamespace: string | undefined
+  /** Set where a question is about Istio's policies, as Istio decides. */
+  readonly dialect?: "istio"
   /** For messages: which context of which file. */
   readonly origin: string
 }

@@ -9,7 +9,9 @@ import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
 import type { Session } from "../session.js"
+import { notModelled } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
+import { type IstioProxy, istioKinds, istioProxyOf, withoutProxyContainer } from "./istio-cluster.js"
 import { workloadsIn } from "./workload-files.js"
 
 const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
@@ -18,28 +20,53 @@ export async function clusterPolicies(
   session: Session,
   log: Pick<InputLog, "skip">,
 ): Promise<readonly PolicyDocument[]> {
-  const security = new Set(KINDS.filter(({ group }) => group === "security").map(({ kind }): string => kind))
   const policies: PolicyDocument[] = []
-  const kinds = knownKinds(session.names).filter(({ kind }) => security.has(kind))
+  const kinds = session.dialect === "istio" ? await istioKinds(session) : securityKinds(session)
   const stored = await ofServed(kinds, async resource => ({ resource, objects: await objectsOf(session, resource) }))
   for (const { resource, objects } of stored) {
     for (const object of objects) {
+      const title = `${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`
+      const absent = session.dialect === "istio" ? notModelled(object, session.names) : undefined
+      if (absent?.matters === true) log.skip(`${title}: ${absent.why}`)
+      if (absent !== undefined) continue
       const { document, faults } = validate(object, session.names)
       if (document !== undefined) policies.push(document)
-      else
-        log.skip(
-          `${resource.kind} ${object.metadata.namespace}/${object.metadata.name}: it cannot be read: ${faults[0]?.message}`,
-        )
+      else log.skip(`${title}: it cannot be read: ${faults[0]?.message}`)
     }
   }
   return policies
 }
 
-export async function clusterWorkloads(session: Session): Promise<readonly ProofWorkload[]> {
-  const pods = (await objectsOf(session, coreResource("pods", "Pod"))).filter(isAlive)
-  const services = await objectsOf(session, coreResource("services", "Service"))
-  return workloadsIn([...pods, ...services], session.names, session.namespace)
+function securityKinds({ names }: Session): readonly Resource[] {
+  const security = new Set(KINDS.filter(({ group }) => group === "security").map(({ kind }): string => kind))
+  return knownKinds(names).filter(({ kind }) => security.has(kind))
 }
+
+export interface ClusterWorkloads {
+  readonly workloads: readonly ProofWorkload[]
+  /** Pods of Istio's whose proxy decides in a way that is not modelled. */
+  readonly unmodelled: readonly { readonly namespace: string; readonly why: string }[]
+  /** How many Pods have no proxy of Istio's, so that no policy applies to them. */
+  readonly withoutProxy: number
+}
+
+export async function clusterWorkloads(session: Session): Promise<ClusterWorkloads> {
+  const alive = (await objectsOf(session, coreResource("pods", "Pod"))).filter(isAlive)
+  const services = await objectsOf(session, coreResource("services", "Service"))
+  const read = (pods: readonly AnyObject[]) => workloadsIn([...pods, ...services], session.names, session.namespace)
+  if (session.dialect !== "istio") return { workloads: read(alive), unmodelled: [], withoutProxy: 0 }
+  const proxies = alive.map(pod => ({ pod, proxy: istioProxyOf(pod) }))
+  const of = (wanted: IstioProxy) => proxies.flatMap(({ pod, proxy }) => (proxy === wanted ? [pod] : []))
+  const unmodelled = (["gateway", "ambient"] as const).flatMap(proxy =>
+    of(proxy).map(({ metadata: { namespace = "", name } }) => {
+      return { namespace, why: `Pod ${namespace}/${name}: not modelled: it is ${OTHERWISE[proxy]}` }
+    }),
+  )
+  const workloads = read(of("sidecar").map(withoutProxyContainer))
+  return { workloads, unmodelled, withoutProxy: of("none").length }
+}
+
+const OTHERWISE = { gateway: "a gateway or waypoint of Istio", ambient: "in the ambient mesh" } as const
 
 function isAlive({ status }: AnyObject): boolean {
   const phase = typeof status === "object" && status !== null && "phase" in status ? status.phase : undefined

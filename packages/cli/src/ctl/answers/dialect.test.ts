@@ -177,7 +177,8 @@ it("two mesh configurations that differ are an error, and the same one twice is 
 describe("what is not modelled", () => {
   it.each([
     ["EnvoyFilter", "networking.istio.io/v1alpha3", {}],
-    ["Sidecar", "networking.istio.io/v1", {}],
+    ["EnvoyFilter", "networking.istio.io/v1alpha3", { configPatches: [{ match: { context: "SIDECAR_INBOUND" } }] }],
+    ["Sidecar", "networking.istio.io/v1", { ingress: [{ port: { number: 9080 } }] }],
     ["WasmPlugin", "extensions.istio.io/v1alpha1", {}],
     ["AuthorizationPolicy", "security.istio.io/v1", { targetRefs: [{ kind: "Gateway", name: "g" }], rules: [{}] }],
   ])("and could decide is listed, and nothing is claimed: %s of %s", async (kind, apiVersion, spec) => {
@@ -186,14 +187,15 @@ describe("what is not modelled", () => {
     expect(out).toContain(`skipped: ${file}: ${kind} other: not modelled`)
   })
 
-  it.each(["VirtualService", "DestinationRule", "ServiceEntry", "Gateway"])(
-    "and decides nothing is noted: %s",
-    async kind => {
-      const file = put("p.yaml", ALLOW_GET, policy("other", {}, "networking.istio.io/v1", kind), POD)
-      expect(await run("who-can", "shop/cart", "-f", file)).toBe(0)
-      expect(err).toContain(`${kind} other: not modelled`)
-    },
-  )
+  it.each([
+    ...["VirtualService", "DestinationRule", "ServiceEntry", "Gateway"].map(kind => [kind, {}] as const),
+    ["Sidecar", { egress: [{ hosts: ["./*"] }] }],
+    ["EnvoyFilter", { configPatches: [{ match: { context: "SIDECAR_OUTBOUND" } }, { match: { context: "GATEWAY" } }] }],
+  ] as const)("and decides nothing is noted: %s", async (kind, spec) => {
+    const file = put("p.yaml", ALLOW_GET, policy("other", spec, "networking.istio.io/v1", kind), POD)
+    expect(await run("who-can", "shop/cart", "-f", file)).toBe(0)
+    expect(err).toContain(`${kind} other: not modelled`)
+  })
 })
 
 describe("Envoy's access log", () => {
@@ -356,7 +358,7 @@ describe("CUSTOM, whose provider may deny", () => {
 
 const TEST = { apiVersion: "test.merlon.dev/v1alpha1", kind: "PolicyTest" }
 
-it("policy tests read Istio's policies with --dialect istio", async () => {
+it.each([[[]], [["--dialect", "istio"]]])("policy tests read Istio's policies with flags %j", async flags => {
   put("p.yaml", ALLOW_GET)
   const file = put("p.test.yaml", {
     apiVersion: "test.merlon.dev/v1alpha1",
@@ -365,7 +367,8 @@ it("policy tests read Istio's policies with --dialect istio", async () => {
     workloads: { cart: { namespace: "shop" } },
     cases: [{ name: "denied", request: { method: "POST" }, expect: "refuse" }],
   })
-  expect(await run("test", file, "--dialect", "istio"), `${out}${err}`).toBe(0)
+  expect(await run("test", file, ...flags), `${out}${err}`).toBe(0)
+  expect(err).toContain("these are Istio's policies")
 })
 
 it.each([

@@ -9,7 +9,7 @@ import { CommandError, usageError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 
 const MERLON = meshNames()
-const ISTIO = meshNames({ mesh: "istio", domain: "istio.io" })
+export const ISTIO = meshNames({ mesh: "istio", domain: "istio.io" })
 /** As where policies are read. */
 export const MAX_CHARACTERS = 16 << 20
 const NAMES = { merlon: MERLON, istio: ISTIO } as const
@@ -25,10 +25,9 @@ export interface DialectFlags {
 export const isIstio = ({ domain }: MeshNames): boolean => domain === ISTIO.domain
 
 /** As the flags say; Merlon's own where they say nothing. */
-export function namesOf({ dialect, mesh, domain }: DialectFlags): MeshNames {
+function namesOf({ dialect, mesh, domain }: DialectFlags): MeshNames {
   if (dialect === undefined) return meshNames({ ...(mesh && { mesh }), ...(domain && { domain }) })
-  // Some commands have the names of Merlon's own mesh as defaults.
-  if ((mesh ?? MERLON.mesh) !== MERLON.mesh || (domain ?? MERLON.domain) !== MERLON.domain)
+  if (mesh !== undefined || domain !== undefined)
     throw usageError("`--dialect` goes without `--mesh` and `--domain`, which name a mesh of your own")
   return NAMES[dialect]
 }
@@ -91,7 +90,7 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   const [group = ""] = (textOf(apiVersion) ?? "").split("/")
   if (!isIstio(names) || !/(^|\.)istio\.io$/.test(group)) return undefined
   if (group !== names.securityGroup) {
-    const matters = DECIDING.includes(textOf(kind) ?? "")
+    const matters = DECIDING.includes(textOf(kind) ?? "") && concernsInbound(value)
     const effect = matters ? "it can change" : "it does not change"
     return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters }
   }
@@ -103,6 +102,17 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   if (other === undefined) return undefined
   return { why: `not modelled: it applies to a ${textOf(other) ?? "target"} and not to workloads`, matters: true }
 }
+
+/** Istio's settings for outgoing calls and for gateways leave alone what a sidecar does with incoming requests. */
+function concernsInbound(value: unknown): boolean {
+  const { kind, spec } = fieldsOf(value)
+  const { ingress, configPatches } = fieldsOf(spec)
+  if (kind === "Sidecar") return listOf(ingress).length > 0
+  const patches = listOf(configPatches).map(one => textOf(fieldsOf(fieldsOf(one).match).context) ?? "ANY")
+  return kind !== "EnvoyFilter" || patches.length === 0 || !patches.every(one => OUTBOUND.includes(one))
+}
+
+const OUTBOUND: readonly string[] = ["SIDECAR_OUTBOUND", "GATEWAY"]
 
 function readsHeaders(rule: unknown): boolean {
   return listOf(fieldsOf(rule).when).some(one => textOf(fieldsOf(one).key)?.startsWith("request.headers[") === true)

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the mesh of files is set up. Merlon's own files do not tell, so flags do; Istio's mesh configuration counts where it
-// is named or stands among the files.
+// How the mesh is set up. Merlon's own files do not tell, so flags do; Istio's mesh configuration counts where it is named,
+// stands among the files or in the cluster.
 
 import { isDeepStrictEqual } from "node:util"
-import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
+import {
+  type MeshConfig,
+  type MeshNames,
+  meshConfig,
+  PATH_NORMALIZATIONS,
+  type PathNormalization,
+} from "@merlon/policy/mesh"
 import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
 import { type Fields, fieldsOf } from "../foreign.js"
 import { readText } from "../read-text.js"
+import type { Session } from "../session.js"
 import { isIstio, namesIn, objectsIn } from "./dialect.js"
+import type { InputLog } from "./inputs.js"
+import { storedMeshConfig } from "./istio-cluster.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
 
 /** The mesh that the texts describe. `note` gets a line for Istio. */
@@ -23,15 +32,35 @@ export async function meshOfFiles(
     if (path !== undefined) throw usageError("`--mesh-config` is Istio's; these policies are not")
     return meshConfig({ names, ...givenSettings(flags) })
   }
+  return istioMesh(path === undefined ? writtenIn(texts) : await namedConfig(path), names, flags, note)
+}
+
+/** The mesh of a cluster that runs Istio: by its ConfigMap, or by the file that flags name. */
+export async function istioMeshOf(
+  session: Session,
+  flags: MeshSettings,
+  log: Pick<InputLog, "skip">,
+  note: (text: string) => void,
+): Promise<MeshConfig> {
+  if (flags.meshConfig !== undefined) {
+    return istioMesh(await namedConfig(flags.meshConfig), session.names, flags, note)
+  }
+  const stored = await storedMeshConfig(session)
+  if ("problem" in stored) log.skip(`the mesh configuration: ${stored.problem}; name it with \`--mesh-config\``)
+  const written = configIn({ kind: "ConfigMap", ...stored })
+  return istioMesh(written ?? {}, session.names, flags, note)
+}
+
+function istioMesh(written: Fields, names: MeshNames, flags: MeshSettings, note: (text: string) => void): MeshConfig {
   note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
-  const written = path === undefined ? writtenIn(texts) : namedConfig({ name: path, text: await readText(path) })
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
   // A sidecar of Istio believes the last address of `X-Forwarded-For`, from any sender.
   const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
   return meshConfig({ ...istio, ...settings, ...givenSettings(flags) })
 }
 
-function namedConfig({ name, text }: SourceText): Fields {
+async function namedConfig(name: string): Promise<Fields> {
+  const text = await readText(name)
   const [first = {}] = objectsIn(text)
   const found = configIn(first) ?? (first.kind === undefined ? parsed(text) : undefined)
   if (found !== undefined) return found

@@ -2,12 +2,11 @@
 // Flags of every query about policies: mesh settings and the time budget. For a cluster, its own mesh provides the
 // settings; flags override them.
 
-import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
+import { type MeshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
 import { type Limits, PATIENT } from "@merlon/policy/proof"
 import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
-import { usageError } from "../exit.js"
-import { DIALECTS, type DialectFlags, namesOf } from "./dialect.js"
+import { DIALECTS, type DialectFlags } from "./dialect.js"
 
 export interface MeshSettings extends DialectFlags {
   readonly trustDomain?: string
@@ -37,7 +36,10 @@ export function withMeshSettings(command: Command): Command {
         DIALECTS,
       ),
     )
-    .option("--mesh-config <file>", "file with Istio's MeshConfig or its ConfigMap (default: the one among the files)")
+    .option(
+      "--mesh-config <file>",
+      "file with Istio's MeshConfig or its ConfigMap (default: the one among the files, or in the cluster)",
+    )
     .addOption(
       new Option("--trust-domain <domain>", `trust domain of the mesh (${otherwise("cluster.local")})`).argParser(
         trustDomain,
@@ -74,17 +76,6 @@ export function givenSettings(flags: MeshSettings): Partial<Omit<MeshConfig, "na
     ...(pathNormalization === undefined ? {} : { pathNormalization }),
     ...(trustedProxies === undefined ? {} : { numTrustedProxies: trustedProxies }),
   }
-}
-
-/** A cluster tells its own mesh. */
-export function refuseFileFlags({ dialect, meshConfig: file }: MeshSettings): void {
-  const given = dialect !== undefined ? "--dialect" : file !== undefined ? "--mesh-config" : undefined
-  if (given !== undefined) throw usageError(`\`${given}\` is for policies in files; a cluster tells its own mesh`)
-}
-
-/** For files, which say nothing of how the mesh is set up. */
-export function meshOf(flags: MeshSettings): MeshConfig {
-  return meshConfig({ names: namesOf(flags), ...givenSettings(flags) })
 }
 
 export function limitsOf({ budget }: Pick<QuestionFlags, "budget">): Limits {

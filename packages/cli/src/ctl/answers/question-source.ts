@@ -14,9 +14,10 @@ import type { Session } from "../session.js"
 import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
+import { askedSession } from "./istio-cluster.js"
 import { meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
-import { type MeshSettings, type QuestionFlags, refuseFileFlags, withQuestionFlags } from "./question-flags.js"
+import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
 import { workloadsIn } from "./workload-files.js"
 
 export interface SourceFlags extends ClusterFlags, QuestionFlags {
@@ -47,29 +48,55 @@ export function withSourceFlags(command: Command): Command {
 
 export const note = (text: string): void => tell(`note: ${visible(text)}`)
 
+/** For a command that reads several sets: what holds of all of them is noted once. */
+export function noteOnce(): (text: string) => void {
+  const known = new Set<string>()
+  return text => {
+    if (!known.has(text)) note(text)
+    known.add(text)
+  }
+}
+
 /** Policies, and Pods or what makes them: both may stand in the same files. */
 export function questionSource(
   flags: Omit<SourceFlags, "budget">,
   needs: "policies" | "workloads" = "policies",
+  about: "all" | "one" = "all",
 ): Promise<QuestionSource> {
   if (flags.filename.length > 0) return fromFiles(flags, needs)
   if (flags.workloads !== undefined) throw usageError("`--workloads` goes with `-f`; the cluster knows its own")
-  refuseFileFlags(flags)
-  return withSession(flags, session => fromCluster(session, flags))
+  return withSession(flags, async session => fromCluster(await askedSession(session, flags), flags, about))
 }
 
-export async function fromCluster(session: Session, flags: MeshSettings): Promise<QuestionSource> {
+/** `about`: whether the answer is about every workload or one that is named. */
+export async function fromCluster(
+  session: Session,
+  flags: MeshSettings,
+  about: "all" | "one" = "all",
+): Promise<QuestionSource> {
   const log = new InputLog()
   const policies = await clusterPolicies(session, log)
   const placed = policies.map(document => ({ document, source: undefined, locate: () => undefined }))
-  const workloads = await clusterWorkloads(session)
+  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session)
+  for (const { why } of unmodelled) {
+    if (about === "all") log.skip(why)
+    else note(why)
+  }
+  noteWithoutProxy(withoutProxy)
   const mesh = await clusterMesh(session, flags, log, note)
-  if (workloads.length === 0) log.skip("the cluster has no workload")
+  if (workloads.length === 0) {
+    log.skip(`the cluster has no workload${session.dialect === "istio" ? " with a sidecar of Istio" : ""}`)
+  }
   const { askedNamespace } = session
   if (askedNamespace !== undefined && workloads.every(({ namespace }) => namespace !== askedNamespace)) {
     log.skip(`namespace \`${askedNamespace}\`: it has no workload, or does not exist`)
   }
   return { policies, placed, workloads, mesh, read: log.of(policies.length, workloads.length) }
+}
+
+/** They are part of no answer. */
+export function noteWithoutProxy(pods: number): void {
+  if (pods > 0) note(`no policy applies to ${pods} ${pods === 1 ? "Pod that has" : "Pods that have"} no proxy of Istio`)
 }
 
 async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" | "workloads"): Promise<QuestionSource> {

@@ -31,6 +31,7 @@ import {
   type Touched,
 } from "../answers/diff-report.js"
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
+import { askedSession } from "../answers/istio-cluster.js"
 import { meshOfFiles } from "../answers/mesh-of-files.js"
 import {
   logIfUseless,
@@ -41,8 +42,8 @@ import {
   readPolicyFiles,
   readSource,
 } from "../answers/policy-files.js"
-import { limitsOf, type QuestionFlags, refuseFileFlags, withQuestionFlags } from "../answers/question-flags.js"
-import { note } from "../answers/question-source.js"
+import { limitsOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { note, noteWithoutProxy } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
 import { logUnplaced } from "../answers/unplaced.js"
 import { workloadsIn } from "../answers/workload-files.js"
@@ -50,6 +51,7 @@ import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
+import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags, QuestionFlags {
@@ -122,7 +124,7 @@ async function run(flags: Flags): Promise<void> {
   } as const
   const diff = diffSets(before, after, workloads, mesh, options)
   const broken = brokenBy(before, after, workloads, mesh, options)
-  const calls = diff.groups.length === 0 ? undefined : await callsOf(flags)
+  const calls = diff.groups.length === 0 ? undefined : await callsOf(flags, mesh)
   const touched = calls && touchedBy(calls, before, after, diff, mesh)
   const read = log.of(new Set([...before, ...after].map(idOf)).size, workloads.length)
   const compared = { diff, workloads, names: mesh.names, broken, read, touched }
@@ -134,9 +136,9 @@ async function run(flags: Flags): Promise<void> {
 }
 
 /** From the file, else from the mesh; a mesh that does not tell is no reason not to compare. */
-async function callsOf(flags: Flags): Promise<readonly ObservedCall[] | undefined> {
+async function callsOf(flags: Flags, mesh: MeshConfig): Promise<readonly ObservedCall[] | undefined> {
   if (flags.calls !== undefined) return callsIn(flags.calls)
-  if (flags.filename.length === 0) return undefined
+  if (flags.filename.length === 0 || mesh.dialect === "istio") return undefined
   try {
     return await withSession(flags, session => recordedCalls(session, note))
   } catch (error) {
@@ -233,8 +235,8 @@ function againstCluster(flags: Flags): Promise<Sets> {
   if (flags.from !== undefined || flags.to !== undefined) {
     throw usageError("`-f` compares with the cluster; leave it out to compare `--from` with `--to`")
   }
-  refuseFileFlags(flags)
-  return withSession(flags, async session => {
+  return withSession(flags, async own => {
+    const session = await askedSession(own, flags)
     const log = new InputLog()
     const before = await clusterPolicies(session, log)
     const reading = { names: session.names, namespace: session.namespace, note, log }
@@ -247,10 +249,27 @@ function againstCluster(flags: Flags): Promise<Sets> {
       before,
       files.flatMap(({ policies }) => policies),
     )
+    const mesh = await clusterMesh(session, flags, log, note)
     const workloads =
       flags.workloads === undefined
-        ? await clusterWorkloads(session)
+        ? await placedWorkloads(session, before, after, mesh, log)
         : workloadsOf(await readPolicyFiles(flags.workloads, reading), reading)
-    return { before, after, workloads, mesh: await clusterMesh(session, flags, log, note), log }
+    return { before, after, workloads, mesh, log }
   })
+}
+
+/** Of the cluster. What is not modelled counts where a policy changes that could apply to it. */
+async function placedWorkloads(
+  session: Session,
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  { names: { rootNamespace } }: MeshConfig,
+  log: InputLog,
+): Promise<readonly ProofWorkload[]> {
+  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session)
+  const known = new Set(before)
+  const changed = new Set(after.filter(document => !known.has(document)).map(({ metadata }) => metadata.namespace))
+  for (const { namespace, why } of unmodelled) if (changed.has(namespace) || changed.has(rootNamespace)) log.skip(why)
+  noteWithoutProxy(withoutProxy)
+  return workloads
 }

@@ -119,7 +119,7 @@ async function explain(word: string, flags: Flags): Promise<void> {
       `\`${workload}\` names no workload and no decision; pass a workload as \`NAMESPACE/NAME\` or \`NAME -n NAMESPACE\`, or the decision id in the header \`x-merlon-decision\` of a denied response (20 hexadecimal digits)`,
     )
   }
-  const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace })
+  const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace }, "policies", "one")
   // Of files, one that they do not have is described by flags.
   const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
   const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined

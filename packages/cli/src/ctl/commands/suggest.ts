@@ -4,6 +4,7 @@
 
 import { type Suggestion, suggestPolicies } from "@merlon/policy/analysis"
 import type { ObservedCall } from "@merlon/policy/ledger"
+import type { MeshConfig } from "@merlon/policy/mesh"
 import { lastingName, type ProofWorkload } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { callsInLog } from "../answers/access-log.js"
@@ -51,10 +52,16 @@ Examples:
   merlonctl suggest --calls calls.json -f policies --workloads pods.yaml > suggested.yaml`
 
 async function run(word: string | undefined, flags: Flags): Promise<void> {
-  const { policies, workloads, mesh, read } = await questionSource(flags, "workloads")
+  const { policies, workloads, mesh, read } = await questionSource(
+    flags,
+    "workloads",
+    word === undefined ? "all" : "one",
+  )
   const asked = word === undefined ? workloads : [workloadNamed(word, workloads, flags.namespace)]
   const names = new Set(asked.map(lastingName))
-  const calls = (await callsOf(flags, word === undefined ? [] : asked)).filter(({ workload }) => names.has(workload))
+  const calls = (await callsOf(flags, mesh, word === undefined ? [] : asked)).filter(({ workload }) =>
+    names.has(workload),
+  )
   const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
   const all = suggestPolicies(calls, policies, workloads, mesh, options)
   if (all.length === 0) {
@@ -77,7 +84,11 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
   process.exitCode = exitCodeFor(read, exitCodeOf(all))
 }
 
-async function callsOf(flags: Flags, named: readonly ProofWorkload[]): Promise<readonly ObservedCall[]> {
+async function callsOf(
+  flags: Flags,
+  { dialect }: MeshConfig,
+  named: readonly ProofWorkload[],
+): Promise<readonly ObservedCall[]> {
   if (flags.accessLog !== undefined) {
     const [workload] = named
     if (workload === undefined)
@@ -89,6 +100,7 @@ async function callsOf(flags: Flags, named: readonly ProofWorkload[]): Promise<r
   if (flags.calls !== undefined) return callsIn(flags.calls)
   if (flags.filename.length > 0)
     throw usageError("with `-f`, name the recorded calls with `--calls FILE`, or a log with `--access-log FILE`")
+  if (dialect === "istio") throw usageError("Istio records no calls; name a log of its Envoy with `--access-log FILE`")
   return withSession(flags, session => recordedCalls(session, note))
 }
 

@@ -6,10 +6,10 @@ import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy
 import { Command } from "commander"
 import { stringify } from "yaml"
 import { InputLog, isComplete } from "../answers/inputs.js"
-import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
-import { note } from "../answers/question-source.js"
+import { type MeshSettings, withMeshSettings } from "../answers/question-flags.js"
+import { note, noteOnce } from "../answers/question-source.js"
 import { CommandError, EXIT } from "../exit.js"
-import { withMeshFlags } from "../flags.js"
+import { withPolicyMeshFlags } from "../flags.js"
 import { findTests } from "../policy-tests/find-tests.js"
 import { print, tell } from "../terminal.js"
 
@@ -19,7 +19,7 @@ interface Flags extends MeshSettings {
 
 export function testGenerateCommand(): Command {
   return withMeshSettings(
-    withMeshFlags(
+    withPolicyMeshFlags(
       new Command("generate")
         .description(
           "Write missing test cases: for each rule one that it decides, and one that each of its fields excludes",
@@ -40,11 +40,10 @@ Examples:
   merlonctl test generate policies --write`
 
 async function run(paths: readonly string[], flags: Flags): Promise<void> {
-  const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
   const log = new InputLog()
   const made = new Map<string, string[]>()
-  const covered = (await findTests(paths, { names: mesh.names, note, log })).map(({ file, test, documents }) => {
+  const covered = (await findTests(paths, { flags, note: noteOnce(), log })).map(({ file, test, documents, mesh }) => {
     const regions = regionCoverage(test, documents, mesh, now, runTests(test, documents, mesh, now))
     return { file, test, regions }
   })

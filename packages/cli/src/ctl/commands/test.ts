@@ -8,10 +8,10 @@ import { messageOf } from "@merlon/xds/runtime"
 import { Command, Option } from "commander"
 import { idOf } from "../answers/cluster-set.js"
 import { exitCodeOf, InputLog, type Inputs } from "../answers/inputs.js"
-import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
-import { note } from "../answers/question-source.js"
+import { type MeshSettings, withMeshSettings } from "../answers/question-flags.js"
+import { note, noteOnce } from "../answers/question-source.js"
 import { CommandError, EXIT } from "../exit.js"
-import { withMeshFlags } from "../flags.js"
+import { withPolicyMeshFlags } from "../flags.js"
 import { findTests } from "../policy-tests/find-tests.js"
 import { type FileRun, isPassed, testJunit, testReport, testText } from "../policy-tests/report.js"
 import { WatchedFolders } from "../policy-tests/watched-folders.js"
@@ -27,7 +27,7 @@ interface Flags extends MeshSettings {
 
 export function testCommand(): Command {
   return withMeshSettings(
-    withMeshFlags(
+    withPolicyMeshFlags(
       new Command("test")
         .description("Run policy tests")
         .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
@@ -80,11 +80,10 @@ async function run(
   flags: Flags,
   reading: (sources: readonly string[]) => void,
 ): Promise<{ readonly runs: readonly FileRun[]; readonly read: Inputs }> {
-  const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
   const log = new InputLog()
-  const found = await findTests(paths, { names: mesh.names, note, log, reading })
-  const runs = found.map(({ file, test, documents }) => {
+  const found = await findTests(paths, { flags, note: noteOnce(), log, reading })
+  const runs = found.map(({ file, test, documents, mesh }) => {
     const { filter } = flags
     const results = runTests(filter === undefined ? test : chosen(test, file, filter), documents, mesh, now)
     return { file, name: test.name, ...results, regions: regionCoverage(test, documents, mesh, now, results) }

@@ -41,7 +41,7 @@ Examples:
   merlonctl who-can httpbin -f policies -f deploy.yaml -o json`
 
 async function run(word: string, flags: Flags): Promise<void> {
-  const { policies, workloads, mesh, read } = await questionSource(flags)
+  const { policies, workloads, mesh, read } = await questionSource(flags, "policies", "one")
   const workload = workloadNamed(word, workloads, flags.namespace)
   const { method: methods, path: paths, host: hosts, port } = flags
   const operation = {

@@ -5,8 +5,9 @@
 import { ApiError } from "@merlon/control/kubernetes"
 import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS, readProviders } from "@merlon/policy/mesh"
 import type { InputLog } from "../answers/inputs.js"
+import { istioMeshOf } from "../answers/mesh-of-files.js"
 import { givenSettings, type MeshSettings } from "../answers/question-flags.js"
-import { CommandError } from "../exit.js"
+import { CommandError, usageError } from "../exit.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
@@ -26,6 +27,9 @@ export async function clusterMesh(
   log: InputLog,
   note: (text: string) => void,
 ): Promise<MeshConfig> {
+  if (session.dialect === "istio") return istioMeshOf(session, flags, log, note)
+  if (flags.meshConfig !== undefined)
+    throw usageError("`--mesh-config` is Istio's; the policies of this cluster are not")
   const given = givenSettings(flags)
   const told = await toldSettings(session)
   if (typeof told === "string") {

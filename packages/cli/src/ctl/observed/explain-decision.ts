@@ -40,7 +40,8 @@ async function changeFor(
 ): Promise<readonly PolicyEdit[] | undefined> {
   if (spec.verdict === "allow" || (spec.stage !== "allow" && spec.stage !== "deny")) return undefined
   try {
-    const [workload] = workloadsCalled(textOf(spec.workload) ?? "", await clusterWorkloads(session), undefined)
+    const { workloads } = await clusterWorkloads(session)
+    const [workload] = workloadsCalled(textOf(spec.workload) ?? "", workloads, undefined)
     if (workload === undefined) return undefined
     const { host: _, ...asked } = readLogLine(JSON.stringify(spec))
     const log = new InputLog()

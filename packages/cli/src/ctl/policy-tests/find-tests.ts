@@ -4,11 +4,13 @@
 
 import { stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import type { MeshNames } from "@merlon/policy/mesh"
+import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { type PolicyTestFile, readTests } from "@merlon/policy/policy-tests"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
 import type { InputLog } from "../answers/inputs.js"
-import { logUnread, readPolicyFiles } from "../answers/policy-files.js"
+import { meshOfFiles } from "../answers/mesh-of-files.js"
+import { logUnread, policiesIn, readSource } from "../answers/policy-files.js"
+import type { MeshSettings } from "../answers/question-flags.js"
 import { checkInBounds } from "../confinement.js"
 import { showFinding } from "../documents/manifests.js"
 import { filesIn } from "../documents/sources.js"
@@ -20,10 +22,12 @@ export interface FoundTests {
   readonly file: string
   readonly test: PolicyTestFile
   readonly documents: readonly PolicyDocument[]
+  /** That its policies are written for. */
+  readonly mesh: MeshConfig
 }
 
 export interface FindOptions {
-  readonly names: MeshNames
+  readonly flags: MeshSettings
   readonly note: (text: string) => void
   readonly log: InputLog
   /** Told of the files and folders of policies before they are read, and so also where they cannot be. */
@@ -55,7 +59,7 @@ async function testFiles(path: string, log: InputLog): Promise<readonly string[]
   return tests
 }
 
-async function testsIn(file: string, { names, note, log, reading }: FindOptions): Promise<readonly FoundTests[]> {
+async function testsIn(file: string, { flags, note, log, reading }: FindOptions): Promise<readonly FoundTests[]> {
   const text = await readText(file)
   const { files, faults } = readTests(text)
   if (faults.length > 0)
@@ -65,12 +69,15 @@ async function testsIn(file: string, { names, note, log, reading }: FindOptions)
   for (const test of files) {
     const sources = sourcesOf(test, file)
     reading?.(sources)
-    const policies = { names, namespace: "default", note, log }
-    const read = await Promise.all(sources.map(path => readPolicyFiles(path, policies)))
-    const documents = [...inline(test, file, names), ...read.flatMap(one => one.policies)]
+    const texts = await Promise.all(sources.map(path => readSource(path, log)))
+    const written = { name: file, text: test.documents.map(value => JSON.stringify(value)).join("\n---\n") }
+    const mesh = await meshOfFiles([written, ...texts.flat()], flags, note)
+    const policies = { names: mesh.names, namespace: "default", note, log }
+    const read = sources.map((path, index) => policiesIn(texts[index] ?? [], path, policies))
+    const documents = [...inline(test, file, mesh.names), ...read.flatMap(one => one.policies)]
     if (documents.length === 0) log.skip(`${titleOf(file, test)}: no policy was read for it`)
     if (test.workloads.size === 0) log.skip(`${titleOf(file, test)}: it names no workloads, so nothing was tested`)
-    found.push({ file, test, documents })
+    found.push({ file, test, documents, mesh })
   }
   return found
 }

@@ -45,7 +45,7 @@ cases:
 async function run(...paths: string[]): Promise<readonly FileRun[]> {
   const found = await findTests(
     paths.map(path => join(folder, path)),
-    { names: mesh.names, note: () => undefined, log: new InputLog() },
+    { flags: { trustDomainAlias: [] }, note: () => undefined, log: new InputLog() },
   )
   return found.map(({ file, test, documents }) => {
     const results = runTests(test, documents, mesh, NOW)

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions to a live cluster that has Istio's definitions and objects and nothing of ours, on a real API server.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Cluster, startCluster } from "@merlon/cluster"
+import { connectionFrom, Transport } from "@merlon/control/kubernetes"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { typed } from "../testing/typed.js"
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
+
+const ANYTHING = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+const definition = (group: string, kind: string, ...versions: readonly string[]) => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${pluralOf(kind)}.${group}` },
+  spec: {
+    ...{ group, scope: "Namespaced" },
+    names: { kind, listKind: `${kind}List`, plural: pluralOf(kind), singular: kind.toLowerCase() },
+    versions: versions.map((name, at) => ({ name, served: true, storage: at === 0, schema: ANYTHING })),
+  },
+})
+const pluralOf = (kind: string): string => `${kind.toLowerCase()}s`.replace(/ys$/, "ies")
+
+const SECURITY = "security.istio.io"
+const policy = (name: string, spec: object, kind = "AuthorizationPolicy", namespace = "shop") => ({
+  ...{ apiVersion: `${SECURITY}/v1`, kind, metadata: { name, namespace }, spec },
+})
+const readers = (methods: readonly string[]) =>
+  policy("cart", {
+    selector: { matchLabels: { app: "cart" } },
+    rules: [{ from: [{ source: { principals: ["example.org/ns/shop/sa/web"] } }], to: [{ operation: { methods } }] }],
+  })
+const pod = (namespace: string, name: string, proxy?: string, annotations = {}) => ({
+  ...{ apiVersion: "v1", kind: "Pod", metadata: { namespace, name, labels: { app: name }, annotations } },
+  spec: {
+    serviceAccountName: "default",
+    containers: [
+      { name: "app", image: "app", ports: [{ containerPort: 8080 }] },
+      ...(proxy === undefined ? [] : [{ name: "istio-proxy", image: "proxyv2", args: ["proxy", proxy] }]),
+    ],
+  },
+})
+const namespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
+const OBJECTS = [
+  ...["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"].map(kind =>
+    definition(SECURITY, kind, "v1", "v1beta1"),
+  ),
+  definition("networking.istio.io", "EnvoyFilter", "v1alpha3"),
+  ...["istio-system", "shop", "edge", "other"].map(namespace),
+  {
+    ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "istio", namespace: "istio-system" } },
+    data: { mesh: "trustDomain: example.org\npathNormalization: { normalization: MERGE_SLASHES }\n" },
+  },
+  pod("shop", "cart", "sidecar"),
+  pod("shop", "job"),
+  pod("edge", "ingress", "router"),
+  {
+    ...{ apiVersion: "v1", kind: "Service", metadata: { name: "cart", namespace: "shop" } },
+    spec: { selector: { app: "cart" }, ports: [{ port: 80, targetPort: 8080 }] },
+  },
+  readers(["GET"]),
+  policy("no-admin", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/admin"] } }] }] }),
+  policy("default", { mtls: { mode: "STRICT" } }, "PeerAuthentication", "istio-system"),
+]
+
+let folder = ""
+let cluster: Cluster
+let out = ""
+let err = ""
+
+async function run(...args: string[]): Promise<number> {
+  let code = 0
+  ;({ code, out, err } = await typed([...args, "--kubeconfig", cluster.kubeconfigPath]))
+  return code
+}
+
+const put = (name: string, document: unknown): string => {
+  writeFileSync(join(folder, name), JSON.stringify(document))
+  return join(folder, name)
+}
+
+async function create(object: object): Promise<void> {
+  const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
+  const client = new Transport(connection, { userAgent: "test", timeoutMs: 60_000 })
+  try {
+    const { apiVersion, kind, metadata } = object as ReturnType<typeof policy> // each is written like one
+    const place = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`
+    const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+    await client.request({ method: "POST", path: `${root}${place}/${pluralOf(kind)}`, body: object })
+  } finally {
+    await client.close()
+  }
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "merlon-istio-cluster-"))
+  cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+  for (const object of OBJECTS) await create(object)
+})
+afterAll(async () => {
+  await cluster?.close()
+  rmSync(folder, { recursive: true })
+})
+
+const WEB = "example.org/ns/shop/sa/web"
+
+describe("a cluster with Istio and without our kinds", () => {
+  it.each<readonly [string, readonly string[], number, string]>([
+    ["who-can", ["who-can", "shop/cart"], 0, "`ns[shop]-policy[cart]-rule[0]`"],
+    ["explain, which allows", ["explain", "shop/cart", "--from", WEB, "--path", "/x"], 0, "allowed"],
+    ["explain, by its normalization", ["explain", "shop/cart", "--from", WEB, "--path", "//admin"], 5, "denied: 403"],
+    ["explain, by its mTLS mode", ["explain", "shop/cart", "--path", "/x"], 5, "STRICT"],
+    ["explain of a curl line", ["explain", "shop/cart", "--from", WEB, "--curl", "curl -X PUT http://cart/"], 5, "PUT"],
+    ["analyze", ["analyze", "--fail-on", "never"], 4, "read: 3 policies, 1 workload"],
+  ])("answers %s", async (_, args, code, words) => {
+    expect(await run(...args), err).toBe(code)
+    expect(out).toContain(words)
+    expect(err).toContain("these are Istio's policies")
+    expect(err).toContain("no policy applies to 1 Pod that has no proxy of Istio")
+  })
+
+  it("compares a file with it", async () => {
+    const file = put("new.yaml", readers(["GET", "POST"]))
+    expect(await run("diff", "-f", file), err).toBe(5)
+    expect(out).toContain(`POST from ${WEB}`)
+    expect(out).toContain("curl -i -X POST http://cart.shop/")
+    expect(out).toContain("nothing else changes (proved)")
+    expect(await run("diff", "-f", put("same.yaml", readers(["GET"])))).toBe(0)
+  })
+
+  it("lists a gateway where policies change that may apply to it", async () => {
+    const skipped = "skipped: Pod edge/ingress: not modelled"
+    expect(await run("what-can", WEB)).toBe(4)
+    expect(out).toContain(skipped)
+    const meshWide = policy("all", { action: "AUDIT", rules: [{}] }, "AuthorizationPolicy", "istio-system")
+    expect(await run("diff", "-f", put("all.yaml", meshWide))).toBe(4)
+    expect(out).toContain(skipped)
+  })
+
+  it("suggests policies from a log of Envoy, and says that Istio records no calls", async () => {
+    const line = {
+      ...{ start_time: "2026-11-18T10:00:00Z", method: "GET", path: "/items", response_code: 200 },
+      ...{ authority: "cart.shop", upstream_cluster: "inbound|8080||", response_code_details: "via_upstream" },
+      ...{ downstream_local_address: "10.0.0.7:8080", downstream_remote_address: "10.0.0.9:51234" },
+      downstream_peer_uri_san: `spiffe://${WEB}`,
+    }
+    expect(await run("suggest", "shop/cart", "--access-log", put("envoy.json", line)), err).toBe(0)
+    expect(out).toContain("apiVersion: security.istio.io/v1")
+    expect(await run("suggest", "shop/cart")).toBe(2)
+    expect(err).toContain("Istio records no calls")
+  })
+
+  it("takes the mesh configuration that a flag names", async () => {
+    const file = put("mesh.json", { trustDomain: "example.org" })
+    expect(await run("explain", "shop/cart", "--from", WEB, "--path", "//admin", "--mesh-config", file)).toBe(0)
+  })
+
+  it("is not asked as Istio's with --dialect merlon", async () => {
+    expect(await run("who-can", "shop/cart", "--dialect", "merlon")).not.toBe(0)
+    expect(err).toContain("is not installed there")
+  })
+
+  it("lists what is stored there and not modelled", async () => {
+    await create({
+      ...{ apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter" },
+      ...{ metadata: { name: "lua", namespace: "shop" }, spec: {} },
+    })
+    expect(await run("who-can", "shop/cart")).toBe(4)
+    expect(out).toContain("skipped: EnvoyFilter shop/lua: not modelled")
+  })
+})

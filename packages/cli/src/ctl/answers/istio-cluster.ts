@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A live cluster that runs Istio, asked read-only and without any of our kinds: its policies in the version that it
+// serves, its mesh configuration, and the Pods whose sidecar enforces policies. What is not modelled is logged.
+
+import { type Api, ApiError } from "@merlon/control/kubernetes"
+import { Catalog } from "../catalog/catalog.js"
+import { knownKinds } from "../catalog/known-kinds.js"
+import { type AnyObject, coreResource, type Resource } from "../catalog/resource.js"
+import { CommandError } from "../exit.js"
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import { installedMeshes } from "../mesh/discover-mesh.js"
+import type { Session } from "../session.js"
+import { visible } from "../terminal.js"
+import { type DialectFlags, ISTIO, isIstio } from "./dialect.js"
+
+/** The session as questions are asked in it: in Istio's dialect if flags say so, or if the cluster has only Istio's policies. */
+export async function askedSession(session: Session, flags: DialectFlags): Promise<Session> {
+  const { api, names, installed } = session
+  if (flags.dialect === "merlon") return session
+  const isNamed = flags.mesh !== undefined || flags.domain !== undefined
+  const isMeant =
+    flags.dialect === "istio" ||
+    (isNamed ? isIstio(names) && !(await isMeshOfOurs(api)) : !installed && (await servesIstio(api)))
+  return isMeant ? { ...session, names: ISTIO, catalog: new Catalog(api, ISTIO), dialect: "istio" } : session
+}
+
+/** A mesh of ours may have Istio's names. */
+async function isMeshOfOurs(api: Api): Promise<boolean> {
+  return (await installedMeshes(api)).some(({ domain }) => domain === ISTIO.domain)
+}
+
+const servesIstio = async (api: Api): Promise<boolean> => (await versionsOf(api, ISTIO.securityGroup)).length > 0
+
+/** The preferred one first; none if the group is not served. */
+async function versionsOf(api: Api, group: string): Promise<readonly string[]> {
+  const { preferredVersion, versions } = fieldsOf(await found(api, `/apis/${group}`))
+  const named = [preferredVersion, ...listOf(versions)].flatMap(one => textOf(fieldsOf(one).version) ?? [])
+  return [...new Set(named)]
+}
+
+async function found(api: Api, path: string): Promise<unknown> {
+  try {
+    return await api.request({ method: "GET", path })
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 404) return {}
+    throw error
+  }
+}
+
+const POLICIES: readonly string[] = ["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"]
+/** Kinds that can change what a proxy allows, and that our model does not contain. */
+const OTHERS: readonly { readonly group: string; readonly kind: string }[] = [
+  { group: "networking.istio.io", kind: "EnvoyFilter" },
+  { group: "networking.istio.io", kind: "Sidecar" },
+  { group: "extensions.istio.io", kind: "WasmPlugin" },
+]
+
+/** Every kind that answers depend on, as the cluster serves it. */
+export async function istioKinds({ api, names }: Session): Promise<readonly Resource[]> {
+  const [version] = await versionsOf(api, names.securityGroup)
+  if (version === undefined) {
+    throw new CommandError(
+      "unserved-kind",
+      `the cluster serves no \`${names.securityGroup}\`: Istio is not installed there; leave out \`--dialect\`, or choose another context with \`--context\``,
+    )
+  }
+  const policies = knownKinds(names).filter(({ kind }) => POLICIES.includes(kind))
+  const others = await Promise.all(OTHERS.map(({ group, kind }) => served(api, group, kind)))
+  return [...policies.map(resource => ({ ...resource, version })), ...others.flatMap(one => one ?? [])]
+}
+
+/** A kind may be served in another version than the one that its group prefers. */
+async function served(api: Api, group: string, kind: string): Promise<Resource | undefined> {
+  for (const version of await versionsOf(api, group)) {
+    const { resources } = fieldsOf(await found(api, `/apis/${group}/${version}`))
+    const plural = listOf(resources)
+      .map(fieldsOf)
+      .find(one => one.kind === kind && !String(one.name).includes("/"))?.name
+    if (typeof plural !== "string") continue
+    return { ...coreResource(plural, kind), group, version }
+  }
+  return undefined
+}
+
+/** The mesh configuration in the namespace where Istio is installed by default, as text; why it cannot be read otherwise. */
+export async function storedMeshConfig({ api, names }: Session): Promise<Fields | { readonly problem: string }> {
+  const path = `/api/v1/namespaces/${names.rootNamespace}/configmaps/istio`
+  try {
+    return fieldsOf(await api.request({ method: "GET", path }))
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.code !== 404 && error.code !== 403)) throw error
+    return { problem: visible(error.message) }
+  }
+}
+
+const PROXY = "istio-proxy"
+
+export type IstioProxy = "sidecar" | "gateway" | "ambient" | "none"
+
+/** Which proxy of Istio's decides about requests to the Pod. */
+export function istioProxyOf({ metadata, spec }: AnyObject): IstioProxy {
+  if (textsOf(metadata.annotations)["ambient.istio.io/redirection"] === "enabled") return "ambient"
+  const { containers, initContainers } = fieldsOf(spec)
+  const proxy = [...listOf(containers), ...listOf(initContainers)].map(fieldsOf).find(({ name }) => name === PROXY)
+  if (proxy === undefined) return "none"
+  const args = listOf(proxy.args)
+  return args.includes("router") || args.includes("waypoint") ? "gateway" : "sidecar"
+}
+
+/** Without the container that is Istio's, whose ports are not the application's. */
+export function withoutProxyContainer(pod: AnyObject): AnyObject {
+  const { containers, initContainers, ...spec } = fieldsOf(pod.spec)
+  const others = (list: unknown) => listOf(list).filter(one => fieldsOf(one).name !== PROXY)
+  return { ...pod, spec: { ...spec, containers: others(containers), initContainers: others(initContainers) } }
+}
