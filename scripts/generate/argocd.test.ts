@@ -66,7 +66,15 @@ const { document } = validate(
   },
   names,
 )
-const TALLY = { proxies: 3, enforcing: 3, waiting: [], disconnected: [], rejected: [], rejection: undefined }
+const TALLY = {
+  proxies: 3,
+  enforcing: 3,
+  authorizers: { all: 0, enforcing: 0 },
+  waiting: [],
+  disconnected: [],
+  rejected: [],
+  rejection: undefined,
+}
 const REACH = {
   workloads: 3,
   unproxied: [],
@@ -76,7 +84,7 @@ const REACH = {
   pending: 0,
   nearest: undefined,
   missing: [],
-  targets: { absent: [], blind: [], empty: [] },
+  targets: { absent: [], blind: [], empty: [], unserved: [] },
 }
 
 function policyWith(more: Partial<ConditionInputs>): Policy {

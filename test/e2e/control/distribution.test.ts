@@ -125,9 +125,8 @@ beforeAll(async () => {
     PolicyInvariant: reflect(types.PolicyInvariant),
     MeshService: reflect(types.MeshService),
   }
-  const { rootNamespace } = names
   const warn = (message: string): never => expect.unreachable(message)
-  const deletedPolicies = new DeletedPolicies({ policies, client, directory: registry, rootNamespace, warn })
+  const deletedPolicies = new DeletedPolicies({ policies, client, directory: registry, names, warn })
   const feeding = feedPolicies(policies, sources, key => deletedPolicies.deleted(key))
   proxies = new ConnectedProxies()
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)

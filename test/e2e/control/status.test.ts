@@ -75,8 +75,7 @@ async function startControlPlane(client: HttpKubernetesClient) {
   }
   const policies = new StoredPolicies({ names, onInvalid: () => undefined })
   const views = new WorkloadViews({ mesh, policies, directory, keySets, trust })
-  const { rootNamespace } = names
-  const deletedPolicies = new DeletedPolicies({ policies, client, directory, rootNamespace, warn })
+  const deletedPolicies = new DeletedPolicies({ policies, client, directory, names, warn })
   const feeding = feedPolicies(policies, documents, key => deletedPolicies.deleted(key))
   const ready = Promise.all([feeding.synced, fed.synced, keySets.loaded]).then(() => views.begin())
   const ledger = new ConnectedProxies()

@@ -196,7 +196,7 @@ interface Sources {
 }
 
 function sourceOf(flags: ProxyFlags, logger: Logger, makeCalls?: MakeCalls): Sources {
-  const { configFile, bootstrap, state } = flags
+  const { configFile, bootstrap, state, authorizer } = flags
   if (configFile !== undefined && makeCalls !== undefined)
     throw new Error("calls need a control plane: give `--bootstrap FILE`")
   if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }), state }
@@ -210,8 +210,9 @@ function sourceOf(flags: ProxyFlags, logger: Logger, makeCalls?: MakeCalls): Sou
     bootstrap: read,
     logger,
     version: VERSION,
-    // Injection sets it; in a Pod connections to the application are captured wherever it listens.
-    reportsExposure: process.env.POD_NAME === undefined,
+    // Injection sets it; in a Pod connections to the application are captured wherever it listens. Behind an authorizer there is none.
+    reportsExposure: process.env.POD_NAME === undefined && authorizer === undefined,
+    isAuthorizer: authorizer !== undefined,
     subscriptions: calls?.subscriptions ?? [],
     calls,
   })

@@ -4,7 +4,7 @@
 
 import { Emitter } from "@merlon/xds/runtime"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
-import type { CallsTaken, Enforced, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
+import type { CallsTaken, Enforced, Enforcer, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
 
 export interface ConnectedProxiesOptions {
   readonly scheduler?: Scheduler
@@ -25,6 +25,7 @@ export interface ProxyMetadata {
   readonly version?: unknown
   readonly certificateNotAfter?: unknown
   readonly calls?: unknown
+  readonly enforcer?: unknown
 }
 
 interface SessionHost {
@@ -99,6 +100,7 @@ export class ConnectedProxies implements ProxyLedger {
       version: readVersion(said.version),
       certificateNotAfter: readTime(said.certificateNotAfter),
       calls: readCalls(said.calls),
+      enforcer: readEnforcer(said.enforcer),
     }
     const session = new Session(record, this.#host)
     const sessions = this.#sessions.get(key) ?? []
@@ -156,6 +158,10 @@ function readVersion(version: unknown): string | undefined {
 /** Fail closed: of a way that we do not know nothing is claimed. */
 export function readCalls(calls: unknown): CallsTaken | undefined {
   return calls === "captured" || calls === "http_proxy" ? calls : undefined
+}
+
+export function readEnforcer(enforcer: unknown): Enforcer | undefined {
+  return enforcer === "authorizer" ? enforcer : undefined
 }
 
 /** Undefined where no date can say it. */

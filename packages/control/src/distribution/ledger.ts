@@ -19,6 +19,9 @@ export type Enforced = ReadonlyMap<string, { readonly version: string }>
  */
 export type CallsTaken = "captured" | "http_proxy"
 
+/** What enforces the policies: an xserver in front of a workload, or an authorizer that a gateway asks. */
+export type Enforcer = "xserver" | "authorizer"
+
 export interface ProxyRecord {
   /** `namespace/name` of the workload. */
   readonly key: string
@@ -34,6 +37,8 @@ export interface ProxyRecord {
   readonly certificateNotAfter?: number | undefined
   /** Undefined for a proxy that takes no calls, or is too old to say so. */
   readonly calls?: CallsTaken | undefined
+  /** Default: an xserver. */
+  readonly enforcer?: Enforcer | undefined
 }
 
 export interface ProxyLedger {

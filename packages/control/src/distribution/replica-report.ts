@@ -5,7 +5,7 @@
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import { resourceNames } from "@merlon/xds"
-import { readCalls, readTime } from "./connected-proxies.js"
+import { readCalls, readEnforcer, readTime } from "./connected-proxies.js"
 import type { InternedVersions } from "./interned-versions.js"
 import type { ProxyRecord, Rejection } from "./ledger.js"
 
@@ -30,13 +30,15 @@ type ProxyEntry = [
   version: string | null,
   certificateNotAfter: number | null,
   calls: string | null,
+  enforcer: string | null,
 ]
 
 export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   const sets: Record<string, Record<string, string>> = {}
   const ids = new Map<string, string>()
   const entries: Record<string, ProxyEntry> = {}
-  for (const [key, { connectedAt, enforced, signer, rejection, version, certificateNotAfter, calls }] of proxies) {
+  for (const [key, record] of proxies) {
+    const { connectedAt, enforced, signer, rejection, version, certificateNotAfter, calls, enforcer } = record
     const others = [...enforced]
       .filter(([name]) => name !== resourceNames.workload)
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -54,6 +56,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
       version ?? null,
       certificateNotAfter ?? null,
       calls ?? null,
+      enforcer ?? null,
     ]
   }
   return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
@@ -90,7 +93,8 @@ function readProxy(
   sets: ReadonlyMap<string, readonly (readonly [string, string])[]>,
   versions: InternedVersions,
 ): ProxyRecord {
-  const [connectedAt, id, workload, signer, rejection, version = null, certificateNotAfter = null, calls] = list(value)
+  const [connectedAt, id, workload, signer, rejection, version = null, certificateNotAfter = null, calls, enforcer] =
+    list(value)
   const set = sets.get(text(id))
   if (set === undefined) throw new Unreadable()
   const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
@@ -105,6 +109,7 @@ function readProxy(
     version: version === null ? undefined : text(version),
     certificateNotAfter: readTime(certificateNotAfter),
     calls: readCalls(calls),
+    enforcer: readEnforcer(enforcer),
   }
 }
 

@@ -39,7 +39,7 @@ function stage() {
     policies: views.policies,
     client: api,
     directory: views.registry,
-    rootNamespace: MESH.names.rootNamespace,
+    names: MESH.names,
     warn: message => warnings.push(message),
     clock,
   })

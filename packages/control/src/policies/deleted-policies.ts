@@ -3,6 +3,8 @@
 // with its namespace or owner stays in force for the workloads that are being deleted with it: no user decided that they
 // should serve without it. The API is asked after the deletion which case it is, because our own copies may be stale.
 
+import type { MeshNames } from "@merlon/policy/mesh"
+import { targetKey, targetsBefore } from "@merlon/policy/selection"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { guessedType, type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"
 import { isGoing, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
@@ -17,7 +19,7 @@ export interface DeletedPoliciesOptions {
   readonly policies: StoredPolicies
   readonly client: Pick<KubernetesClient, "get">
   readonly directory: MeshDirectory
-  readonly rootNamespace: string
+  readonly names: MeshNames
   readonly warn: (message: string) => void
   readonly clock?: Clock
 }
@@ -159,12 +161,14 @@ export class DeletedPolicies {
   #selected({ namespace, inForce }: StoredPolicy): readonly MeshWorkload[] {
     if (inForce === undefined || !isSecurityPolicy(inForce)) return []
     const { selector, targetRefs } = inForce.spec
-    const { directory } = this.#options
+    const { directory, names } = this.#options
     if (targetRefs !== undefined) {
-      const near = [...directory.select({}, namespace)]
-      return near.filter(({ services }) => targetRefs.some(({ name }) => services.includes(name)))
+      const targets = targetRefs.map(targetKey)
+      const isBehindOne = (workload: MeshWorkload): boolean =>
+        targetsBefore(workload, names).some(target => targets.includes(target))
+      return [...directory.select({}, namespace)].filter(isBehindOne)
     }
-    const scope = namespace === this.#options.rootNamespace ? undefined : namespace
+    const scope = namespace === names.rootNamespace ? undefined : namespace
     return [...directory.select(selector?.matchLabels ?? {}, scope)]
   }
 }

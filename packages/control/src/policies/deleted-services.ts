@@ -87,7 +87,7 @@ export class DeletedServices {
   #isNamed(namespace: string, name: string): boolean {
     for (const { namespace: place, inForce } of this.#options.policies.items.values()) {
       if (place !== namespace || inForce === undefined || !isSecurityPolicy(inForce)) continue
-      if (inForce.spec.targetRefs?.some(target => target.name === name)) return true
+      if (inForce.spec.targetRefs?.some(target => target.kind === "Service" && target.name === name)) return true
     }
     return false
   }

@@ -3,7 +3,7 @@
 // of the control plane: the strictest policy that it could have meant, for the same selector. Fail closed: without it,
 // requests that the policy denies would be allowed.
 
-import type { MeshNames } from "@merlon/policy/mesh"
+import { GATEWAY_GROUP, GATEWAY_TARGET_KINDS, type MeshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"
 import { isShadow } from "@merlon/policy/selection"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
@@ -75,7 +75,8 @@ function targetsOf(value: unknown): object {
   const targetRefs = listOf(value).map(objectOf)
   const readable = targetRefs.every(({ kind, name, group = "", ...others }) => {
     const isService = kind === "Service" && (group === "" || group === "core")
-    return isService && typeof name === "string" && name !== "" && Object.keys(others).length === 0
+    const isOfGateway = group === GATEWAY_GROUP && GATEWAY_TARGET_KINDS.some(known => known === kind)
+    return (isService || isOfGateway) && typeof name === "string" && name !== "" && Object.keys(others).length === 0
   })
   return readable && targetRefs.length > 0 && targetRefs.length <= MAX_TARGETS ? { targetRefs } : {}
 }

@@ -53,6 +53,11 @@ export function hasXserver(podSpec: unknown, names: MeshNames): boolean {
   )
 }
 
+/** A Pod that answers gateways: no other program runs in it that could be reached past it. */
+export function isAuthorizer({ metadata, spec }: KubernetesObject, { domain }: MeshNames): boolean {
+  return metadata.annotations?.[`${domain}/proxy`] === "authorizer" && lastingContainers(spec).length === 1
+}
+
 /** As `capture --map` takes it. */
 export function captureMap(ports: readonly Pick<ApplicationPort, "port" | "listen">[]): string {
   return ports.map(({ port, listen }) => `${port}:${listen}`).join(",")

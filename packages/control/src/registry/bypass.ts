@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { applicationPorts, captureMap, isDeclared } from "./application-ports.js"
+import { applicationPorts, captureMap, isAuthorizer, isDeclared } from "./application-ports.js"
 import { readCaptureArgs } from "./capture-args.js"
 import { capturedConditionOf } from "./captured.js"
 import { type Foreign, listOf, objectOf } from "./foreign.js"
@@ -23,6 +23,8 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
     const exposed = capturedConditionOf(pod, names)
     return exposed?.status === "False" ? exposed.message : undefined
   }
+  // Whether its gateway asks it is the gateway's own configuration, which no Pod shows.
+  if (isAuthorizer(pod, names)) return undefined
   const privilege = bypassingPrivilege(pod.spec, names)
   if (privilege !== undefined) return privilege
   // Fail closed: a container named like xserver does not show that any connection is led to it.

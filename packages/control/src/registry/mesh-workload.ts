@@ -3,6 +3,7 @@
 
 import type { Workload } from "@merlon/policy/selection"
 import type { PortSpec, ProbeSpec } from "@merlon/xds"
+import type { Enforcer } from "../distribution/ledger.js"
 import type { UdpHandling } from "./udp.js"
 
 export interface MeshWorkload extends Workload {
@@ -23,6 +24,8 @@ export interface MeshWorkload extends Workload {
   readonly owners: readonly string[]
   /** Whether an xserver stands in front of it. Policies select it either way; only a proxied one enforces them. */
   readonly proxied: boolean
+  /** Where its Pod says that it answers gateways. */
+  readonly enforcer: Enforcer | undefined
   /** What can bypass that xserver, in one phrase; undefined if nothing can. */
   readonly bypass: string | undefined
   /** In the order of the Pod's containers: `listen` is 15080 for the first. */

@@ -5,7 +5,7 @@ import { isIP } from "node:net"
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ownerReferences } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { type ApplicationPort, applicationPorts, hasXserver, isDeclared } from "./application-ports.js"
+import { type ApplicationPort, applicationPorts, hasXserver, isAuthorizer, isDeclared } from "./application-ports.js"
 import { bypassOf } from "./bypass.js"
 import { type Foreign, labelsOf, listOf, objectOf, textOf } from "./foreign.js"
 import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
@@ -41,6 +41,7 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     leaving: metadata.deletionTimestamp !== undefined,
     owners: ownersOf(pod),
     proxied: isProxied(pod, names),
+    enforcer: isAuthorizer(pod, names) ? "authorizer" : undefined,
     bypass: bypassOf(pod, names),
     udpPorts: udpPorts(pod.spec),
     udp: udpHandling(pod, names),
@@ -89,12 +90,14 @@ export function addressesOf(pod: KubernetesObject): readonly string[] {
 /** Whether an xserver is to stand in front of it, by what the Pod says of itself. */
 export function isProxied(pod: KubernetesObject, names: MeshNames): boolean {
   const annotated = pod.metadata.annotations?.[`${names.domain}/proxy`] === "xserver"
-  return annotated || isDeclared(pod, names) || hasXserver(pod.spec, names)
+  return annotated || isAuthorizer(pod, names) || isDeclared(pod, names) || hasXserver(pod.spec, names)
 }
 
 /** What an orchestrator runs has its proxy wired to the usual ports; only a declared one may listen elsewhere. */
 function portsOf(key: string, pod: KubernetesObject, names: MeshNames, warn: Warn): readonly ApplicationPort[] {
   const ports = applicationPorts(pod.spec, names)
+  // It is no proxy of another program's ports: it listens on those that the Pod declares.
+  if (isAuthorizer(pod, names)) return ports.map(port => ({ ...port, listen: port.port }))
   const text = pod.metadata.annotations?.[listenAnnotation(names)]
   if (text === undefined || !isDeclared(pod, names)) return ports
   const others = parseListenPorts(text)

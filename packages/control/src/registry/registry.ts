@@ -199,6 +199,7 @@ function workloadOf(facts: PodFacts, services: readonly FiledService[]): MeshWor
     leaving: facts.leaving,
     owners: facts.owners,
     proxied: facts.proxied,
+    enforcer: facts.enforcer,
     bypass: facts.bypass,
     probes: facts.probes,
     services: services.map(service => service.facts.entry.name).sort(),

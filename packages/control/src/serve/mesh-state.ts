@@ -71,7 +71,7 @@ export async function startMeshState(options: MeshStateOptions): Promise<MeshSta
     policies,
     client,
     directory: registry,
-    rootNamespace: names.rootNamespace,
+    names,
     warn,
   })
   const policiesFeed = feedPolicies(policies, reflectors.policies, key => deletedPolicies.deleted(key))

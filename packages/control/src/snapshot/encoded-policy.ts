@@ -3,6 +3,7 @@
 // keys it needs.
 
 import type { MeshNames } from "@merlon/policy/mesh"
+import { targetKey } from "@merlon/policy/selection"
 import { keySetId } from "@merlon/policy/tokens"
 import { type ProxyResource, resourceNames } from "@merlon/xds"
 import { contentVersion } from "@merlon/xds/runtime"
@@ -16,8 +17,8 @@ export interface EncodedPolicy {
   readonly key: string
   readonly document: SecurityPolicy
   readonly namespace: string
-  /** Services of its namespace that it names instead of labels. */
-  readonly services: readonly string[] | undefined
+  /** Targets of its namespace that it names instead of labels, as `targetKey` writes them. */
+  readonly targets: readonly string[] | undefined
   /** Labels asked for; empty for everything in scope. */
   readonly selector: { readonly [key: string]: string }
   readonly resource: VersionedResource
@@ -39,7 +40,7 @@ export function encodePolicy(document: SecurityPolicy, names: MeshNames, encode:
     key: policyKey(kind, metadata.namespace, metadata.name),
     document,
     namespace: metadata.namespace,
-    services: spec.targetRefs?.map(target => target.name),
+    targets: spec.targetRefs?.map(targetKey),
     selector: spec.selector?.matchLabels ?? {},
     resource: {
       name: resourceNames.policy(kind, metadata.namespace, metadata.name),

@@ -1,40 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds policies by the workloads they may select: by a required label, or by a named Service.
+// Finds policies by the workloads they may select: by a required label, or by a named target.
 
+import type { MeshNames } from "@merlon/policy/mesh"
+import { targetsBefore } from "@merlon/policy/selection"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { SelectorIndex } from "../registry/selector-index.js"
 import type { EncodedPolicy } from "./encoded-policy.js"
 
 export class PolicyIndex {
   readonly #byLabels = new SelectorIndex<EncodedPolicy>()
-  /** By `namespace/name` of the Service. */
-  readonly #byService = new Map<string, Set<EncodedPolicy>>()
+  /** By namespace and target. */
+  readonly #byTarget = new Map<string, Set<EncodedPolicy>>()
 
   add(policy: EncodedPolicy): void {
-    if (policy.services === undefined) this.#byLabels.add(policy)
+    if (policy.targets === undefined) this.#byLabels.add(policy)
     for (const place of placesOf(policy)) {
-      const policies = this.#byService.get(place)
-      if (policies === undefined) this.#byService.set(place, new Set([policy]))
+      const policies = this.#byTarget.get(place)
+      if (policies === undefined) this.#byTarget.set(place, new Set([policy]))
       else policies.add(policy)
     }
   }
 
   delete(policy: EncodedPolicy): void {
-    if (policy.services === undefined) this.#byLabels.delete(policy)
+    if (policy.targets === undefined) this.#byLabels.delete(policy)
     for (const place of placesOf(policy)) {
-      const policies = this.#byService.get(place)
+      const policies = this.#byTarget.get(place)
       policies?.delete(policy)
-      if (policies?.size === 0) this.#byService.delete(place)
+      if (policies?.size === 0) this.#byTarget.delete(place)
     }
   }
 
   /** Some of them more than once. */
-  *proposed({ namespace, labels, services }: MeshWorkload, rootNamespace: string): Iterable<EncodedPolicy> {
-    for (const place of new Set([rootNamespace, namespace])) yield* this.#byLabels.matching(place, labels)
-    for (const service of services) yield* this.#byService.get(`${namespace}/${service}`) ?? []
+  *proposed(workload: MeshWorkload, names: MeshNames): Iterable<EncodedPolicy> {
+    const { namespace, labels } = workload
+    for (const place of new Set([names.rootNamespace, namespace])) yield* this.#byLabels.matching(place, labels)
+    for (const target of targetsBefore(workload, names)) yield* this.#byTarget.get(`${namespace}/${target}`) ?? []
   }
 }
 
-function placesOf({ namespace, services = [] }: EncodedPolicy): readonly string[] {
-  return services.map(service => `${namespace}/${service}`)
+function placesOf({ namespace, targets = [] }: EncodedPolicy): readonly string[] {
+  return targets.map(target => `${namespace}/${target}`)
 }

@@ -85,7 +85,7 @@ export class Selection {
 
   #find(workload: MeshWorkload): ReadonlySet<EncodedPolicy> {
     const found = new Set<EncodedPolicy>()
-    for (const policy of this.#index.proposed(workload, this.#mesh.names.rootNamespace)) {
+    for (const policy of this.#index.proposed(workload, this.#mesh.names)) {
       if (this.#applies(policy, workload)) found.add(policy)
     }
     return found
@@ -97,7 +97,7 @@ export class Selection {
     return select(document.kind, [document], workload, this.#mesh).length > 0
   }
 
-  #scopeOf({ namespace, services }: EncodedPolicy): string | undefined {
-    return services === undefined && namespace === this.#mesh.names.rootNamespace ? undefined : namespace
+  #scopeOf({ namespace, targets }: EncodedPolicy): string | undefined {
+    return targets === undefined && namespace === this.#mesh.names.rootNamespace ? undefined : namespace
   }
 }

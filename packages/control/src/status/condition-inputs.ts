@@ -27,7 +27,7 @@ export interface Reach {
   readonly nearest: string | undefined
   /** Where none is selected: what leads nowhere, where it is not the selector. */
   readonly missing: readonly string[]
-  /** For a policy that names Services: those without workloads. */
+  /** For a policy that names targets: those without workloads. */
   readonly targets: Targets
 }
 
@@ -38,6 +38,8 @@ export interface Targets {
   readonly blind: readonly string[]
   /** Services whose selector selects no workload. */
   readonly empty: readonly string[]
+  /** Gateways and routes for which no workload decides, and the label that says that one does. */
+  readonly unserved: readonly { readonly target: string; readonly label: string }[]
 }
 
 export interface Supersession {

@@ -5,7 +5,15 @@ import { statusOf } from "./conditions.js"
 import { document, mesh } from "./testing/documents.js"
 
 const now = Date.UTC(2026, 5, 1, 12)
-const NONE = { proxies: 0, enforcing: 0, waiting: [], disconnected: [], rejected: [], rejection: undefined }
+const NONE = {
+  proxies: 0,
+  enforcing: 0,
+  authorizers: { all: 0, enforcing: 0 },
+  waiting: [],
+  disconnected: [],
+  rejected: [],
+  rejection: undefined,
+}
 const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) => ({
   workloads,
   unproxied: [],
@@ -15,7 +23,7 @@ const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) 
   pending: 0,
   nearest: undefined,
   missing: [],
-  targets: { absent: [], blind: [], empty: [] },
+  targets: { absent: [], blind: [], empty: [], unserved: [] },
   ...more,
 })
 

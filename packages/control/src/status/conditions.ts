@@ -10,9 +10,10 @@ import { describe, type PolicyDocument, type Status, type StatusCondition } from
 import { isShadow } from "@merlon/policy/selection"
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
+import type { EnforcementCount } from "./enforcement.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
-import { targetFaults, targetNames } from "./service-targets.js"
+import { targetFaults, targetsNamed } from "./service-targets.js"
 import { unjudgedPorts } from "./unjudged-ports.js"
 
 const CONDITION_TYPES = [
@@ -77,7 +78,7 @@ function accepted({ document, faults, mesh, reach, guestHosts }: ConditionInputs
     const message = `not valid: ${someOf(faults.slice(0, 3), faults.length, 3)}`
     return { status: "False", reason: "Invalid", message }
   }
-  const lost = targetNames(document)?.length ?? 0
+  const lost = targetsNamed(document)?.length ?? 0
   if (lost > 0 && reach.targets.absent.length === lost) {
     // The reason by which Gateway API's policies say it.
     const [fault = ""] = targetFaults(reach.targets, document.metadata.namespace)
@@ -119,7 +120,7 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
   if (document.kind === "MeshService") {
     return { status: "False", reason: "NoWorkloads", message: `no workload is behind ${someOf(reach.missing)}` }
   }
-  if (targetNames(document) !== undefined) {
+  if (targetsNamed(document) !== undefined) {
     const message = targetFaults(reach.targets, document.metadata.namespace).join("; ")
     return { status: "False", reason: "NoWorkloads", message }
   }
@@ -172,7 +173,7 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   const shadow = document.kind !== "MeshService" && isShadow(document, mesh)
   const verb = shadow ? "in shadow mode (not enforced): evaluated" : "enforced"
   const at = generation === undefined ? "" : ` at generation ${generation}`
-  const progress = `${verb} by ${enforcing} of ${counted(proxies, "proxy", "proxies")}${at}`
+  const progress = `${verb} by ${enforcers(enforcement)}${at}`
   // Until the first key set of an issuer arrives, its valid tokens are rejected. The policy is not in effect as written
   // until then.
   const fetching = keySets.filter(({ state }) => state?.jwks === undefined && state?.error === undefined)
@@ -189,6 +190,16 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   ]
   const reason = rejected.length > 0 ? "Rejected" : waiting.length > 0 ? "Waiting" : "NotConnected"
   return { status: "False", reason, message: [progress, ...rest.filter(part => part !== "")].join("; ") }
+}
+
+/** Each kind with its own count: who waits for a gateway asks for its authorizers. */
+function enforcers({ proxies, enforcing, authorizers }: EnforcementCount): string {
+  const others = { all: proxies - authorizers.all, enforcing: enforcing - authorizers.enforcing }
+  const kinds = [
+    others.all === 0 ? "" : `${others.enforcing} of ${counted(others.all, "proxy", "proxies")}`,
+    authorizers.all === 0 ? "" : `${authorizers.enforcing} of ${counted(authorizers.all, "authorizer")}`,
+  ]
+  return kinds.filter(kind => kind !== "").join(" and ")
 }
 
 function routed({ document, generation, clients, governedByOthers, guestHosts }: ConditionInputs): Said {

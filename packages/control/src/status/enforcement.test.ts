@@ -49,6 +49,23 @@ it("counts the same one by one as all at once", () => {
   )
 })
 
+it("counts authorizers by their own word, or that of their Pods until they are connected", () => {
+  const records = new Map<string, ProxyRecord>([
+    ["xserver", record({ p: "2" })],
+    ["authorizer", { ...record({ p: "2" }), enforcer: "authorizer" }],
+    ["behind", { ...record({ p: "1" }), enforcer: "authorizer" }],
+  ])
+  const declared = (key: string) => (key === "missing" ? "authorizer" : undefined)
+  const keys = [...records.keys(), "missing"]
+  const { proxies, enforcing, authorizers } = new EnforcementTally(
+    new Map([["p", "2"]]),
+    keys,
+    key => records.get(key),
+    declared,
+  ).count()
+  expect([proxies, enforcing, authorizers]).toEqual([4, 2, { all: 3, enforcing: 1 }])
+})
+
 it("is never complete without proxies", () => {
   expect(new EnforcementTally(expected, [], () => undefined).complete).toBe(false)
 })

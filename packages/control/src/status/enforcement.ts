@@ -2,7 +2,7 @@
 // How far a document has been rolled out: which of the proxies that must enforce it do, by their own reports. Kept as a
 // tally, so that one more acknowledgement costs one comparison and not a scan of all proxies.
 
-import type { ProxyRecord } from "../distribution/ledger.js"
+import type { Enforcer, ProxyRecord } from "../distribution/ledger.js"
 
 export type ProxyStanding = "enforcing" | "waiting" | "disconnected" | "rejected"
 
@@ -10,8 +10,11 @@ export type ProxyStanding = "enforcing" | "waiting" | "disconnected" | "rejected
 export type ExpectedVersions = ReadonlyMap<string, string>
 
 export interface EnforcementCount {
+  /** Authorizers included. */
   readonly proxies: number
   readonly enforcing: number
+  /** Those of the proxies that gateways ask. */
+  readonly authorizers: { readonly all: number; readonly enforcing: number }
   readonly waiting: readonly string[]
   readonly disconnected: readonly string[]
   readonly rejected: readonly string[]
@@ -34,6 +37,7 @@ export function standingOf(record: ProxyRecord | undefined, expected: ExpectedVe
 export class EnforcementTally {
   readonly #expected: ExpectedVersions
   readonly #proxies: (key: string) => ProxyRecord | undefined
+  readonly #declared: (key: string) => Enforcer | undefined
   readonly #standings = new Map<string, ProxyStanding>()
   #enforcing = 0
 
@@ -41,9 +45,11 @@ export class EnforcementTally {
     expected: ExpectedVersions,
     proxied: Iterable<string>,
     proxies: (key: string) => ProxyRecord | undefined,
+    declared: (key: string) => Enforcer | undefined = () => undefined,
   ) {
     this.#expected = expected
     this.#proxies = proxies
+    this.#declared = declared
     for (const key of proxied) this.#set(key)
   }
 
@@ -70,15 +76,27 @@ export class EnforcementTally {
       disconnected: [],
       rejected: [],
     }
-    for (const [key, standing] of this.#standings) if (standing !== "enforcing") named[standing].push(key)
+    const authorizers = { all: 0, enforcing: 0 }
+    for (const [key, standing] of this.#standings) {
+      if (standing !== "enforcing") named[standing].push(key)
+      if (this.#enforcerOf(key) !== "authorizer") continue
+      authorizers.all++
+      if (standing === "enforcing") authorizers.enforcing++
+    }
     const first = named.rejected[0]
     const message = first === undefined ? undefined : this.#proxies(first)?.rejection?.message
     return {
       proxies: this.#standings.size,
       enforcing: this.#enforcing,
+      authorizers,
       ...named,
       rejection: first === undefined || message === undefined ? undefined : { proxy: first, message },
     }
+  }
+
+  /** By its own word, or that of its Pod as long as it is not connected. */
+  #enforcerOf(key: string): Enforcer | undefined {
+    return this.#proxies(key)?.enforcer ?? this.#declared(key)
   }
 
   #set(key: string): boolean {

@@ -6,20 +6,30 @@ import { statusOf } from "./conditions.js"
 import { targetsOf } from "./service-targets.js"
 import { document, mesh } from "./testing/documents.js"
 
-const PROXIES = { waiting: [], disconnected: [], rejected: [], rejection: undefined }
+const services = (...names: readonly string[]): readonly object[] => names.map(name => ({ kind: "Service", name }))
+const gatewayApi = (kind: string, name: string): object => ({ group: "gateway.networking.k8s.io", kind, name })
 
-function said(names: readonly string[], workloads: number): { readonly [type: string]: string } {
+const PROXIES = {
+  authorizers: { all: 0, enforcing: 0 },
+  waiting: [],
+  disconnected: [],
+  rejected: [],
+  rejection: undefined,
+}
+
+function said(targetRefs: readonly object[], workloads: number): { readonly [type: string]: string } {
   const policy = document("AuthorizationPolicy", "p", {
-    targetRefs: names.map(name => ({ kind: "Service", name })),
+    targetRefs,
     rules: [{}],
   })
   const registry = new Registry({ names: mesh.names })
-  registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
+  registry.setPod(podOf("foo/a", { labels: { app: "web", "merlon.dev/gateway": "public" } }))
   registry.setService(serviceOf("foo/web", { app: "web" }, []))
   registry.setService(serviceOf("foo/blind", undefined, []))
   registry.setService(serviceOf("foo/empty", { app: "nobody" }, []))
   registry.setService(serviceOf("bar/elsewhere", { app: "web" }, []))
-  const targets = targetsOf(policy, registry, "cluster.local")
+  const selected = [...registry.workloads.values()].slice(0, workloads)
+  const targets = targetsOf(policy, selected, registry, { clusterDomain: "cluster.local", names: mesh.names })
   const reach = {
     workloads,
     unproxied: [],
@@ -54,10 +64,10 @@ function said(names: readonly string[], workloads: number): { readonly [type: st
   )
 }
 
-test.each<[string, readonly string[], number, { readonly [type: string]: string }]>([
+test.each<[string, readonly object[], number, { readonly [type: string]: string }]>([
   [
     "that exist",
-    ["web"],
+    services("web"),
     1,
     {
       Accepted: "True Valid: allows every request, on 1 workload in `foo`",
@@ -68,7 +78,7 @@ test.each<[string, readonly string[], number, { readonly [type: string]: string 
   ],
   [
     "of which none exists, since another namespace does not count",
-    ["wbe", "elsewhere"],
+    services("wbe", "elsewhere"),
     0,
     {
       Accepted:
@@ -81,7 +91,7 @@ test.each<[string, readonly string[], number, { readonly [type: string]: string 
   ],
   [
     "of which one exists",
-    ["web", "wbe"],
+    services("web", "wbe"),
     1,
     {
       Accepted: "True Valid: allows every request, on 1 workload in `foo`",
@@ -92,7 +102,7 @@ test.each<[string, readonly string[], number, { readonly [type: string]: string 
   ],
   [
     "that lead to nobody",
-    ["blind", "empty"],
+    services("blind", "empty"),
     0,
     {
       Accepted: "True Valid: allows every request, on 0 workloads in `foo`",
@@ -103,6 +113,30 @@ test.each<[string, readonly string[], number, { readonly [type: string]: string 
         "False NoWorkloads: the Service `blind` has no selector, so its workloads are unknown; no workload is behind the Service `empty`",
     },
   ],
-])("the conditions of a policy that names Services %s", (_, names, workloads, expected) => {
-  expect(said(names, workloads)).toEqual(expected)
+  [
+    "for which an authorizer decides",
+    [gatewayApi("Gateway", "public")],
+    1,
+    {
+      Accepted: "True Valid: allows every request, on 1 workload in `foo`",
+      MatchesWorkloads: "True Selected: selects 1 workload",
+      Enforced: "True AllProxies: enforced by 1 of 1 proxy at generation 1",
+      Ready: "True Ready: enforced by 1 of 1 proxy at generation 1",
+    },
+  ],
+  [
+    "for one of which no authorizer decides",
+    [gatewayApi("Gateway", "public"), gatewayApi("HTTPRoute", "public")],
+    1,
+    {
+      Accepted: "True Valid: allows every request, on 1 workload in `foo`",
+      MatchesWorkloads:
+        "True Selected: selects 1 workload; no authorizer in `foo` has the label `merlon.dev/http-route=public` of the HTTPRoute public",
+      Enforced: "True AllProxies: enforced by 1 of 1 proxy at generation 1",
+      Ready:
+        "False TargetNotFound: no authorizer in `foo` has the label `merlon.dev/http-route=public` of the HTTPRoute public",
+    },
+  ],
+])("the conditions of a policy that names targets %s", (_, targets, workloads, expected) => {
+  expect(said(targets, workloads)).toEqual(expected)
 })

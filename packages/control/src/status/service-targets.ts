@@ -1,45 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Services that a policy targets and that select no workloads, and the status text for them.
+// The targets of a policy that lead to no workload, and the status text for them.
 
-import type { PolicyDocument } from "@merlon/policy/resources"
+import type { MeshNames } from "@merlon/policy/mesh"
+import type { PolicyDocument, TargetRef } from "@merlon/policy/resources"
+import { targetKey, targetsBefore, type Workload } from "@merlon/policy/selection"
 import { oneLine, someOf } from "../observe/one-line.js"
 import { isSecurityPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { serviceHost } from "../registry/service-reading.js"
 import type { Targets } from "./condition-inputs.js"
 
-export const NO_TARGETS: Targets = { absent: [], blind: [], empty: [] }
+export const NO_TARGETS: Targets = { absent: [], blind: [], empty: [], unserved: [] }
 
-/** Names of Services, each once; undefined where the policy goes by labels. */
-export function targetNames(document: PolicyDocument | undefined): readonly string[] | undefined {
+/** Each once; undefined where the policy goes by labels. */
+export function targetsNamed(document: PolicyDocument | undefined): readonly TargetRef[] | undefined {
   if (document === undefined || !isSecurityPolicy(document)) return undefined
   const { targetRefs } = document.spec
-  return targetRefs && [...new Set(targetRefs.map(({ name }) => name))]
+  return targetRefs && [...new Map(targetRefs.map(target => [targetKey(target), target])).values()]
+}
+
+function servicesNamed(document: PolicyDocument | undefined): readonly string[] {
+  return (targetsNamed(document) ?? []).filter(({ kind }) => kind === "Service").map(({ name }) => name)
 }
 
 /** Hosts whose coming and going changes what the policy reaches. */
 export function targetHosts(document: PolicyDocument | undefined, clusterDomain: string): ReadonlySet<string> {
-  const names = targetNames(document) ?? []
-  return new Set(names.map(name => serviceHost(name, document?.metadata.namespace ?? "", clusterDomain)))
+  return new Set(
+    servicesNamed(document).map(name => serviceHost(name, document?.metadata.namespace ?? "", clusterDomain)),
+  )
 }
 
-export function targetsOf(document: PolicyDocument, directory: MeshDirectory, clusterDomain: string): Targets {
+/** `selected`: the workloads that the policy selects. */
+export function targetsOf(
+  document: PolicyDocument,
+  selected: readonly Workload[],
+  directory: MeshDirectory,
+  { clusterDomain, names }: { readonly clusterDomain: string; readonly names: MeshNames },
+): Targets {
   const [absent, blind, empty]: [string[], string[], string[]] = [[], [], []]
-  for (const name of targetNames(document) ?? []) {
+  for (const name of servicesNamed(document)) {
     const service = directory.services.get(serviceHost(name, document.metadata.namespace, clusterDomain))
     if (service === undefined) absent.push(name)
     else if (service.selector === undefined) blind.push(name)
     else if ([...directory.behind(service)].length === 0) empty.push(name)
   }
-  return { absent, blind, empty }
+  const served = new Set(selected.flatMap(workload => targetsBefore(workload, names)))
+  const unserved = (targetsNamed(document) ?? []).flatMap(target => {
+    const { kind, name } = target
+    if (kind === "Service" || served.has(targetKey(target))) return []
+    const label = names.gatewayLabels[kind as keyof MeshNames["gatewayLabels"]] // validated: no other kind is left
+    return [{ target: `${kind} ${name}`, label: `${label}=${name}` }]
+  })
+  return { absent, blind, empty, unserved }
 }
 
 /** What is wrong with them, one phrase each. */
-export function targetFaults({ absent, blind, empty }: Targets, namespace: string): readonly string[] {
+export function targetFaults({ absent, blind, empty, unserved }: Targets, namespace: string): readonly string[] {
   const named = (names: readonly string[]): string => someOf(names.map(name => `\`${oneLine(name)}\``))
   return [
     ...(absent.length === 0 ? [] : [`there is no Service ${named(absent)} in \`${namespace}\``]),
     ...(blind.length === 0 ? [] : [`the Service ${named(blind)} has no selector, so its workloads are unknown`]),
     ...(empty.length === 0 ? [] : [`no workload is behind the Service ${named(empty)}`]),
+    ...unserved.map(
+      ({ target, label }) =>
+        `no authorizer in \`${namespace}\` has the label \`${oneLine(label)}\` of the ${oneLine(target)}`,
+    ),
   ]
 }

@@ -5,7 +5,7 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import type { JwtRule, MeshService, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy/resources"
 import { keySetId } from "@merlon/policy/tokens"
 import type { MeshMembers } from "../admission/mesh-members.js"
-import type { ProxyLedger } from "../distribution/ledger.js"
+import type { Enforcer, ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
 import { isSecurityPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -19,7 +19,7 @@ import { expectedVersions } from "./expected-versions.js"
 import { governedByOthers, meshServiceReach } from "./mesh-service-reach.js"
 import { nearestLabels } from "./nearest-labels.js"
 import type { PolicyEntries, PolicyEntry } from "./policy-entry.js"
-import { NO_TARGETS, targetNames, targetsOf } from "./service-targets.js"
+import { NO_TARGETS, targetsNamed, targetsOf } from "./service-targets.js"
 import type { MeshServiceClients, PolicyReach } from "./status-inputs.js"
 import { supersessionOf } from "./supersession.js"
 
@@ -111,7 +111,7 @@ function reachOf(
 ): Reach {
   if (document === undefined) return NOBODY
   if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
-  const targets = targetsOf(document, directory, clusterDomain)
+  const targets = targetsOf(document, workloads, directory, { clusterDomain, names: mesh.names })
   if (workloads.length > 0) {
     const serving = workloads.filter(workload => mayServe(workload, ledger))
     const bare = serving.filter(({ proxied }) => !proxied)
@@ -128,7 +128,7 @@ function reachOf(
       pending: workloads.length - serving.length,
     }
   }
-  if (targetNames(document) !== undefined) return { ...NOBODY, targets }
+  if (targetsNamed(document) !== undefined) return { ...NOBODY, targets }
   const labels = document.spec.selector?.matchLabels ?? {}
   if (Object.keys(labels).length === 0) return NOBODY
   const scope = namespace === mesh.names.rootNamespace ? undefined : namespace
@@ -151,10 +151,11 @@ function tallyOf(
   sources: StatusSources,
 ): EnforcementTally {
   if (document === undefined || !isSecurityPolicy(document)) return new EnforcementTally(new Map(), [], () => undefined)
-  const { ledger, keySets, mesh } = sources
+  const { directory, ledger, keySets, mesh } = sources
   const expected = expectedVersions(document, mesh.names, id => keySets.get(id)?.jwks)
   const proxied = workloads.filter(workload => workload.proxied && mayServe(workload, ledger)).map(({ key }) => key)
-  return new EnforcementTally(expected, proxied, key => ledger.proxies.get(key))
+  const declared = (key: string): Enforcer | undefined => directory.workloads.get(key)?.enforcer
+  return new EnforcementTally(expected, proxied, key => ledger.proxies.get(key), declared)
 }
 
 function keysOf(

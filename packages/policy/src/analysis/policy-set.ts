@@ -12,7 +12,7 @@ import type {
   RequestAuthentication,
 } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
-import { byAge, selects, type Workload } from "../selection/workload.js"
+import { byAge, selects, targetKey, targetsBefore, type Workload } from "../selection/workload.js"
 import type { AnalysisFinding } from "./finding.js"
 import type { Steps, Work } from "./work.js"
 
@@ -38,11 +38,12 @@ export interface AnalysedRule {
 /** A rule is laid out once for all workloads it reaches; what is compared of it does not depend on their issuers. */
 export const anyWorkload = ({ dialect }: MeshConfig): AttributeTable => attributeTable(new Set(), dialect)
 
-/** What a policy reaches: one namespace or all, and the labels or the Services it insists on. */
+/** What a policy reaches: one namespace or all, and the labels or the targets it insists on. */
 export interface Scope {
   readonly namespace: string | undefined
   readonly labels: { readonly [key: string]: string }
-  readonly services?: readonly string[]
+  /** As `targetKey` writes them. */
+  readonly targets?: readonly string[]
 }
 
 export class PolicySet {
@@ -96,16 +97,18 @@ export class PolicySet {
   }
 
   #makeScope({ metadata, spec }: AuthorizationPolicy | RequestAuthentication | PeerAuthentication): Scope {
-    // A Service is one of the policy's own namespace, also in the root namespace.
+    // A target is one of the policy's own namespace, also in the root namespace.
     if (spec.targetRefs !== undefined) {
-      return { namespace: metadata.namespace, labels: {}, services: spec.targetRefs.map(({ name }) => name) }
+      return { namespace: metadata.namespace, labels: {}, targets: spec.targetRefs.map(targetKey) }
     }
     const namespace = metadata.namespace === this.mesh.names.rootNamespace ? undefined : metadata.namespace
     return { namespace, labels: spec.selector?.matchLabels ?? {} }
   }
 
   reached(scope: Scope): readonly KnownWorkload[] {
-    return remembered(this.#reached, scope, () => (this.workloads ?? []).filter(workload => reaches(scope, workload)))
+    return remembered(this.#reached, scope, () =>
+      (this.workloads ?? []).filter(workload => reaches(scope, workload, this.mesh)),
+    )
   }
 
   /** The ports of all workloads in scope; undefined where there are none or some are not known. */
@@ -161,20 +164,23 @@ export function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   return known.get(key) as V // just set, where it was not there
 }
 
-function reaches({ namespace, labels, services }: Scope, workload: Workload): boolean {
+function reaches({ namespace, labels, targets }: Scope, workload: Workload, { names }: MeshConfig): boolean {
   if (namespace !== undefined && namespace !== workload.namespace) return false
-  if (services !== undefined) return services.some(name => workload.services?.includes(name))
+  if (targets !== undefined) {
+    const before = targetsBefore(workload, names)
+    return targets.some(target => before.includes(target))
+  }
   return selects({ matchLabels: labels }, workload)
 }
 
 /** Whether everything `inner` reaches is reached by `outer` too. */
 export function scopeContains(outer: Scope, inner: Scope): boolean {
   if (outer.namespace !== undefined && outer.namespace !== inner.namespace) return false
-  if (outer.services !== undefined && !inner.services?.every(name => outer.services?.includes(name))) return false
+  if (outer.targets !== undefined && !inner.targets?.every(target => outer.targets?.includes(target))) return false
   return Object.entries(outer.labels).every(([key, value]) => inner.labels[key] === value)
 }
 
-/** Whether some workload could be reached by both. Any two Services may lead to the same one. */
+/** Whether some workload could be reached by both. Any two targets may lead to the same one. */
 export function scopesMeet(a: Scope, b: Scope): boolean {
   if (a.namespace !== undefined && b.namespace !== undefined && a.namespace !== b.namespace) return false
   return Object.entries(a.labels).every(([key, value]) => !Object.hasOwn(b.labels, key) || b.labels[key] === value)

@@ -14,6 +14,8 @@ export interface MeshNames {
   /** Pod label that overrides it, `"true"` or `"false"`. */
   readonly injectLabel: string
   readonly dryRunAnnotation: string
+  /** Workload labels by which an authorizer says what it decides for, by kind of target. */
+  readonly gatewayLabels: { readonly [K in GatewayTargetKind]: string }
   /** `kubectl get <category>` lists every kind of ours. */
   readonly category: string
   /** The same for the security kinds alone. */
@@ -26,6 +28,11 @@ export interface MeshNames {
   /** ALPN protocols that mark a TLS connection as the mesh's own. */
   readonly alpn: readonly string[]
 }
+
+/** Kinds of the Gateway API that a policy may target. */
+export const GATEWAY_TARGET_KINDS = ["Gateway", "HTTPRoute", "GRPCRoute"] as const
+export type GatewayTargetKind = (typeof GATEWAY_TARGET_KINDS)[number]
+export const GATEWAY_GROUP = "gateway.networking.k8s.io"
 
 const WORD = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/
@@ -45,6 +52,11 @@ export function meshNames({ mesh = "merlon", domain = "merlon.dev" } = {}): Mesh
     injectionLabel: `${mesh}-injection`,
     injectLabel: `sidecar.${domain}/inject`,
     dryRunAnnotation: `${domain}/dry-run`,
+    gatewayLabels: {
+      Gateway: `${domain}/gateway`,
+      HTTPRoute: `${domain}/http-route`,
+      GRPCRoute: `${domain}/grpc-route`,
+    },
     category: mesh,
     policyCategory: `${mesh}-policy`,
     tokenAudience: `${mesh}-ca`,

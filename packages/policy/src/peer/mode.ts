@@ -44,7 +44,7 @@ export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: 
   const { namespace } = policy.metadata
   const { targetRefs } = policy.spec
   if (targetRefs !== undefined) {
-    return namespace === workload.namespace && isBehind(targetRefs, workload) ? "workload" : undefined
+    return namespace === workload.namespace && isBehind(targetRefs, workload, mesh.names) ? "workload" : undefined
   }
   const selective = hasLabels(policy.spec.selector)
   if (namespace === mesh.names.rootNamespace && !selective) return "mesh"

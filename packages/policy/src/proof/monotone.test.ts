@@ -24,6 +24,7 @@ const peer = (spec: PeerAuthenticationSpec, namespace = "foo"): PolicyDocument =
 const path = (value: string) => ({ to: [{ operation: { paths: [value] } }] })
 const selector = { matchLabels: { app: "web" } }
 const deny = (...rules: object[]) => authz({ action: "DENY", rules })
+const denyOf = (kind: string) => authz({ action: "DENY", rules: [A], targetRefs: [{ kind, name: "web" }] })
 const allow = (...rules: object[]) => authz({ action: "ALLOW", rules })
 const mode = (value: "STRICT" | "DISABLE" | "PERMISSIVE", namespace = "foo") =>
   peer({ mtls: { mode: value } }, namespace)
@@ -41,6 +42,9 @@ it.each<[string, boolean, Side, Side, (readonly PolicyDocument[])?]>([
   ["a DENY that wants one", false, deny(A), deny(GUARDED)],
   ["a DENY that selects less", false, deny(A), authz({ action: "DENY", rules: [A], selector })],
   ["a DENY that selects more", true, authz({ action: "DENY", rules: [A], selector }), deny(A)],
+  ["a DENY of a Service that becomes one of a Gateway", false, denyOf("Service"), denyOf("Gateway")],
+  ["a DENY of a Gateway that becomes one of a Service", false, denyOf("Gateway"), denyOf("Service")],
+  ["a DENY of a Gateway that stays", true, denyOf("Gateway"), denyOf("Gateway")],
   ["a DENY in shadow mode from now on", false, deny(A), authz({ action: "DENY", rules: [A], enforcement: "Shadow" })],
   ["an AUDIT that goes", true, authz({ action: "AUDIT", rules: [A] }), undefined],
   ["the first ALLOW", true, undefined, allow(A)],

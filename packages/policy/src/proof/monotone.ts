@@ -6,7 +6,7 @@ import type { MeshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PeerAuthentication, PolicyDocument } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
-import { hasLabels } from "../selection/workload.js"
+import { hasLabels, targetKey } from "../selection/workload.js"
 
 export interface DocumentChange {
   /** As it is stored; undefined where it is new. */
@@ -115,8 +115,8 @@ type Scoped = AuthorizationPolicy | PeerAuthentication
 function selectsAllOf(wide: Scoped, narrow: Scoped, rootNamespace?: string): boolean {
   const isLocal = wide.metadata.namespace === narrow.metadata.namespace
   if (wide.spec.targetRefs !== undefined) {
-    const targets = new Set(wide.spec.targetRefs.map(({ name }) => name))
-    return isLocal && narrow.spec.targetRefs?.every(({ name }) => targets.has(name)) === true
+    const targets = new Set(wide.spec.targetRefs.map(targetKey))
+    return isLocal && narrow.spec.targetRefs?.every(target => targets.has(targetKey(target))) === true
   }
   // Of a PeerAuthentication the selector also is the scope that it speaks in, so only its own is the same.
   if (isPeer(wide) || isPeer(narrow))

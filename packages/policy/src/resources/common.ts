@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kinds share: the workloads a policy selects, and whether it is enforced or in shadow mode.
 
+import { GATEWAY_GROUP, GATEWAY_TARGET_KINDS } from "../mesh/names.js"
 import { type CelRule, choice, closed, list, optional, record, type TypeOf, text } from "./schema.js"
 
+export const TARGET_KINDS =
+  "a target must be a Service, or a Gateway, HTTPRoute or GRPCRoute of the group `gateway.networking.k8s.io`"
 export const ONLY_SERVICES =
-  "a target must be a Service: every workload has a proxy of its own here, and there are no gateways or waypoints"
+  "a target of a PeerAuthentication must be a Service: a gateway accepts its callers' connections itself"
 
 const labelValue = text({
   description: "The value the label must have.",
@@ -45,53 +48,89 @@ export const enforcement = choice(["Enforce", "Shadow"], {
   default: "Enforce",
 })
 
-const targetRef = closed(
-  {
-    group: optional(
-      text({
-        description: "The API group of the target. Empty, or `core`, for a Service; absent means the same.",
-        maxLength: 253,
-        "x-kubernetes-validations": [{ rule: "self in ['', 'core']", message: ONLY_SERVICES }],
+const SERVICE_GROUPS = ["", "core"]
+const quoted = (texts: readonly string[]): string => texts.map(text => `'${text}'`).join(", ")
+/** A label says for which Gateway or route an authorizer decides, and the value of a label is no longer. */
+export const MAX_GATEWAY_TARGET_NAME = 63
+
+function targetList(kinds: readonly string[], groups: readonly string[], wanted: string, description: string) {
+  const others = kinds.length > 1
+  const target = closed(
+    {
+      group: optional(
+        text({
+          description: `The API group of the target. Empty, or \`core\`, for a Service; absent means the same.${others ? ` \`${GATEWAY_GROUP}\` for the other kinds.` : ""}`,
+          maxLength: 253,
+          "x-kubernetes-validations": [{ rule: `self in [${quoted(groups)}]`, message: wanted }],
+        }),
+      ),
+      kind: text({
+        description: `The kind of the target: ${kinds.map(kind => `\`${kind}\``).join(", ")}.`,
+        minLength: 1,
+        maxLength: 63,
+        "x-kubernetes-validations": [{ rule: `self in [${quoted(kinds)}]`, message: wanted }],
       }),
-    ),
-    kind: text({
-      description: "The kind of the target: `Service`.",
-      minLength: 1,
-      maxLength: 63,
-      "x-kubernetes-validations": [{ rule: "self == 'Service'", message: ONLY_SERVICES }],
-    }),
-    name: text({
-      description: "The name of the Service. It is looked for in the policy's own namespace.",
-      minLength: 1,
-      maxLength: 253,
-      "x-problem": { minLength: "targetRef name must be set" },
-    }),
-  },
-  {
-    description: "One Service.",
-    "x-refused": {
-      namespace: {
-        problem: "targetRef namespace must not be set; cross namespace referencing is not supported",
-        fix: "remove `namespace`, and keep the policy in the namespace of the Service",
-      },
-      sectionName: {
-        problem: "`sectionName` is not supported: a policy applies to every port of the workloads behind a Service",
-        fix: "remove `sectionName`, and name the port by `to.operation.ports` or `portLevelMtls`",
-      },
+      name: text({
+        description: "The name of the target. It is looked for in the policy's own namespace.",
+        minLength: 1,
+        maxLength: 253,
+        "x-problem": { minLength: "targetRef name must be set" },
+      }),
     },
-  },
+    {
+      description: "One target.",
+      "x-refused": {
+        namespace: {
+          problem: "targetRef namespace must not be set; cross namespace referencing is not supported",
+          fix: "remove `namespace`, and keep the policy in the namespace of the target",
+        },
+        sectionName: {
+          problem: "`sectionName` is not supported: a policy applies to every port of the workloads behind a target",
+          fix: "remove `sectionName`, and name the port by `to.operation.ports` or `portLevelMtls`",
+        },
+      },
+      ...(others && {
+        "x-kubernetes-validations": [
+          {
+            rule: `(self.kind == 'Service') == (!has(self.group) || self.group in [${quoted(SERVICE_GROUPS)}])`,
+            message: wanted,
+          },
+          {
+            rule: `self.kind == 'Service' || self.name.size() <= ${MAX_GATEWAY_TARGET_NAME}`,
+            message: `the name of a Gateway or a route must have at most ${MAX_GATEWAY_TARGET_NAME} characters here`,
+          },
+        ],
+      }),
+    },
+  )
+  return list(target, {
+    description,
+    minItems: 1,
+    maxItems: 16,
+    "x-problem": { minItems: "`targetRefs`, if defined, must name at least one target" },
+    "x-fix": "name a Service, for example `targetRefs: [{kind: Service, name: web}]`, or remove the field",
+  })
+}
+
+const OF_SERVICES =
+  "the policy applies to the workloads that the selector of one of them selects, whatever way they are called. As long as a Service does not exist, nothing stands behind it."
+
+export const targetRefs = targetList(
+  ["Service", ...GATEWAY_TARGET_KINDS],
+  [...SERVICE_GROUPS, GATEWAY_GROUP],
+  TARGET_KINDS,
+  `What the policy applies to in its own namespace, instead of \`selector\`. Services: ${OF_SERVICES} A Gateway, HTTPRoute or GRPCRoute: the policy applies to the authorizers whose labels say that they decide for it, whether or not the Gateway API is installed.`,
 )
 
-export const targetRefs = list(targetRef, {
-  description:
-    "Services of the policy's own namespace, instead of `selector`: the policy applies to the workloads that the selector of one of them selects, whatever way they are called. As long as a Service does not exist, nothing stands behind it.",
-  minItems: 1,
-  maxItems: 16,
-  "x-problem": { minItems: "`targetRefs`, if defined, must name at least one Service" },
-  "x-fix": "name a Service, for example `targetRefs: [{kind: Service, name: web}]`, or remove the field",
-})
+/** For PeerAuthentications. */
+export const serviceTargetRefs = targetList(
+  ["Service"],
+  SERVICE_GROUPS,
+  ONLY_SERVICES,
+  `Services of the policy's own namespace, instead of \`selector\`: ${OF_SERVICES}`,
+)
 
-export type TargetRef = TypeOf<typeof targetRef>
+export type TargetRef = TypeOf<typeof targetRefs>[number]
 
 export const oneScope: CelRule = {
   rule: "!(has(self.selector) && has(self.targetRefs))",

@@ -133,8 +133,27 @@ describe("the CEL rules and validate() reject alike", () => {
       { selector: {}, targetRefs: [{ kind: "Service", name: "a" }] },
       "only one of targetRefs or selector can be set",
     ],
-    ["PeerAuthentication", { targetRefs: [{ kind: "Gateway", name: "a" }] }, "a target must be a Service"],
-    ["PeerAuthentication", { targetRefs: [{ group: "x", kind: "Service", name: "a" }] }, "a target must be a Service"],
+    [
+      "PeerAuthentication",
+      { targetRefs: [{ kind: "Gateway", name: "a" }] },
+      "a target of a PeerAuthentication must be",
+    ],
+    [
+      "PeerAuthentication",
+      { targetRefs: [{ group: "x", kind: "Service", name: "a" }] },
+      "a target of a PeerAuthentication",
+    ],
+    ["RequestAuthentication", { targetRefs: [{ kind: "Gateway", name: "a" }] }, "a target must be a Service"],
+    [
+      "RequestAuthentication",
+      { targetRefs: [{ group: "gateway.networking.k8s.io", kind: "Service", name: "a" }] },
+      "a target must be a Service",
+    ],
+    [
+      "AuthorizationPolicy",
+      { targetRefs: [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "x".repeat(64) }] },
+      "the name of a Gateway or a route must have at most 63 characters",
+    ],
     ["AuthorizationPolicy", { action: "DENY" }, "DENY action without `rules` is meaningless"],
     ["AuthorizationPolicy", { action: "DENY", rules: [] }, "DENY action without `rules` is meaningless"],
     [

@@ -3,6 +3,7 @@
 // scripts/generate.
 
 export { PLAIN_ATTRIBUTES } from "./authorization-policy/condition-key.js"
+export type { TargetRef } from "./common.js"
 export { type CustomResourceDefinition, customResourceDefinitions, type JsonSchema } from "./crd.js"
 export { describe } from "./describe.js"
 export type {

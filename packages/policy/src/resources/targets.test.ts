@@ -16,7 +16,7 @@ describe.each(KINDS)("a %s that names Services", kind => {
   ])("is accepted with %s", (_, spec) => expectClean(judge(kind, spec)))
 
   const refusals: readonly Refusal[] = [
-    ["none", { targetRefs: [] }, "spec.targetRefs", "must name at least one Service"],
+    ["none", { targetRefs: [] }, "spec.targetRefs", "must name at least one target"],
     [
       "labels beside them",
       { selector: { matchLabels: { app: "web" } }, targetRefs: [web] },
@@ -42,17 +42,41 @@ describe.each(KINDS)("a %s that names Services", kind => {
   test.each(refusals)("is rejected with %s", (_, spec, path, message) => expectFault(judge(kind, spec), path, message))
 
   test.each([
-    ["gateway.networking.k8s.io", "Gateway", "select the gateway's own Pods"],
     ["gateway.networking.k8s.io", "GatewayClass", "root namespace"],
-    ["gateway.networking.k8s.io", "HTTPRoute", "the Service that the route leads to"],
     ["networking.istio.io", "ServiceEntry", "workloads outside the mesh"],
     ["apps", "Deployment", "selector.matchLabels"],
     ["x.dev", "toString", "write `kind: Service`"],
   ])("is rejected with the name that %s/%s has here", (group, of, fix) => {
     const validation = judge(kind, { targetRefs: [{ group, kind: of, name: "x" }] })
-    expectFault(validation, `${AT}.kind`, "a target must be a Service")
+    expectFault(
+      validation,
+      `${AT}.kind`,
+      kind === "PeerAuthentication" ? "must be a Service" : "a target must be a Service, or",
+    )
     expectFault(validation, `${AT}.kind`, fix)
   })
+})
+
+const GATEWAY_KINDS = ["Gateway", "HTTPRoute", "GRPCRoute"]
+
+describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("a %s", kind => {
+  const target = (of: string, more: object = {}) => ({
+    targetRefs: [{ group: "gateway.networking.k8s.io", kind: of, name: "public", ...more }],
+  })
+  it.each(GATEWAY_KINDS)("may target a %s", of => expectClean(judge(kind, target(of))))
+  it.each(GATEWAY_KINDS)("is rejected with a %s of another group, or of none", of => {
+    expectFault(judge(kind, target(of, { group: "x.dev" })), `${AT}.group`, "write `group: gateway.networking.k8s.io`")
+    const { faults } = judge(kind, { targetRefs: [{ kind: of, name: "public" }] })
+    expect(faults.map(({ message }) => message).join()).toContain("write `group: gateway.networking.k8s.io`")
+  })
+  it("is rejected with a name that no label can have", () => {
+    expectFault(judge(kind, target("Gateway", { name: "x".repeat(64) })), `${AT}.name`, "at most 63 characters")
+  })
+})
+
+it.each(GATEWAY_KINDS)("does not give a PeerAuthentication to a %s", of => {
+  const spec = { targetRefs: [{ group: "gateway.networking.k8s.io", kind: of, name: "public" }] }
+  expectFault(judge("PeerAuthentication", spec), `${AT}.kind`, "select the authorizers of the gateway")
 })
 
 it("gives modes by port to the workloads behind a Service", () => {

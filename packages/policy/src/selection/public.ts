@@ -4,4 +4,4 @@
 export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerScope } from "../peer/mode.js"
 export { select } from "./select.js"
 export { isShadow } from "./shadow.js"
-export { byAge, selects, type Workload } from "./workload.js"
+export { byAge, selects, targetKey, targetsBefore, type Workload } from "./workload.js"

@@ -6,10 +6,11 @@ import type { WorkloadSelector } from "../resources/common.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import { select } from "./select.js"
 import { isShadow } from "./shadow.js"
+import type { Workload } from "./workload.js"
 
 const mesh = meshConfig()
 const workload = { namespace: "foo", name: "web-1", labels: { app: "web", version: "v1" } }
-const named = (documents: readonly PolicyDocument[], of = workload) =>
+const named = (documents: readonly PolicyDocument[], of: Workload = workload) =>
   select("AuthorizationPolicy", documents, of, mesh).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
 
 const selecting = (selector: WorkloadSelector | undefined, namespace = "foo") =>
@@ -56,6 +57,27 @@ describe("a policy that names Services applies to a workload", () => {
     ["behind one of that name in another namespace", naming(["web"], "bar"), behind, false],
     ["behind one of that name, for the mesh", naming(["web"], "merlon-system"), behind, false],
     ["of the root namespace", naming(["web"], "merlon-system"), { ...behind, namespace: "merlon-system" }, true],
+  ])("%s", (_, document, of, expected) => {
+    expect(named([document], of)).toHaveLength(expected ? 1 : 0)
+  })
+})
+
+describe("a policy that targets a Gateway or a route applies to a workload", () => {
+  const targeting = (kind: string, name: string, namespace = "foo") =>
+    policy("p", { targetRefs: [{ group: "gateway.networking.k8s.io", kind, name }] }, namespace)
+  const labelled = (labels: Readonly<Record<string, string>>, services: readonly string[] = []) => ({
+    ...{ ...workload, labels, services },
+  })
+  const authorizer = labelled({ "merlon.dev/gateway": "public", "merlon.dev/http-route": "shop" })
+  test.each<[string, AuthorizationPolicy, Workload, boolean]>([
+    ["that decides for the Gateway", targeting("Gateway", "public"), authorizer, true],
+    ["that decides for the HTTPRoute", targeting("HTTPRoute", "shop"), authorizer, true],
+    ["that decides for a GRPCRoute", targeting("GRPCRoute", "a"), labelled({ "merlon.dev/grpc-route": "a" }), true],
+    ["that decides for another", targeting("Gateway", "private"), authorizer, false],
+    ["that decides for a route of that name", targeting("Gateway", "shop"), authorizer, false],
+    ["of another namespace", targeting("Gateway", "public", "bar"), authorizer, false],
+    ["behind a Service of that name", targeting("Gateway", "web"), labelled({}, ["web"]), false],
+    ["without such a label", targeting("Gateway", "public"), workload, false],
   ])("%s", (_, document, of, expected) => {
     expect(named([document], of)).toHaveLength(expected ? 1 : 0)
   })

@@ -11,7 +11,7 @@ export type SelectedKind = RequestAuthentication | AuthorizationPolicy
 export function applies(policy: SelectedKind, workload: Workload, mesh: MeshConfig): boolean {
   const { namespace } = policy.metadata
   const { targetRefs } = policy.spec
-  if (targetRefs !== undefined) return namespace === workload.namespace && isBehind(targetRefs, workload)
+  if (targetRefs !== undefined) return namespace === workload.namespace && isBehind(targetRefs, workload, mesh.names)
   if (namespace !== workload.namespace && namespace !== mesh.names.rootNamespace) return false
   return selects(policy.spec.selector, workload)
 }

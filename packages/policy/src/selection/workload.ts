@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy selects: a workload in a namespace, identified by its labels.
 
+import { GATEWAY_TARGET_KINDS, type MeshNames } from "../mesh/names.js"
 import type { TargetRef, WorkloadSelector } from "../resources/common.js"
 import type { Metadata } from "../resources/document.js"
 
@@ -20,9 +21,25 @@ export function selects(selector: WorkloadSelector | undefined, workload: Worklo
   return true
 }
 
-/** Whether one of the Services leads to the workload. They are of the policy's namespace, and so must it be. */
-export function isBehind(targets: readonly TargetRef[], { services = [] }: Workload): boolean {
-  return targets.some(({ name }) => services.includes(name))
+/** A target as one text: the name of a Service, or kind and name of what an authorizer decides for. */
+export function targetKey({ kind, name }: Pick<TargetRef, "kind" | "name">): string {
+  return kind === "Service" ? name : `${kind}/${name}`
+}
+
+/** The targets in its namespace that the workload stands behind, as `targetKey` writes them. */
+export function targetsBefore({ services = [], labels }: Workload, { gatewayLabels }: MeshNames): readonly string[] {
+  const decidesFor = GATEWAY_TARGET_KINDS.flatMap(kind => {
+    const label = gatewayLabels[kind]
+    const name = Object.hasOwn(labels, label) ? labels[label] : undefined
+    return name === undefined || name === "" ? [] : [targetKey({ kind, name })]
+  })
+  return decidesFor.length === 0 ? services : [...services, ...decidesFor]
+}
+
+/** Whether one of the targets leads to the workload. They are of the policy's namespace, and so must it be. */
+export function isBehind(targets: readonly TargetRef[], workload: Workload, names: MeshNames): boolean {
+  const before = targetsBefore(workload, names)
+  return targets.some(target => before.includes(targetKey(target)))
 }
 
 export function hasLabels(selector: WorkloadSelector | undefined): boolean {

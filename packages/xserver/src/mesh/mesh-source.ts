@@ -38,6 +38,8 @@ export interface MeshSourceOptions {
   readonly subscriptions?: readonly Subscription[]
   /** The calls that the workload makes, where this proxy takes them. */
   readonly calls?: ReportedCalls | undefined
+  /** Whether it answers gateways instead of standing in front of the workload. */
+  readonly isAuthorizer?: boolean
 }
 
 export class MeshSource implements ConfigurationSource {
@@ -230,6 +232,7 @@ export class MeshSource implements ConfigurationSource {
           application: this.#applicationReady ? undefined : "not ready",
           exposed: this.#exposed === "" ? undefined : this.#exposed,
           calls: this.#options.calls?.taken,
+          enforcer: this.#options.isAuthorizer ? "authorizer" : undefined,
         }),
       },
       subscriptions: [

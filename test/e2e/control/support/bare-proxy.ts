@@ -29,13 +29,13 @@ export class BareProxy {
   readonly client: MeshClient
   behaviour: Behaviour = acknowledge
 
-  constructor(workload: DeclaredWorkload, port = workload.declaration.meshPort) {
+  constructor(workload: DeclaredWorkload, metadata: object = {}, port = workload.declaration.meshPort) {
     this.client = new MeshClient({
       address: `127.0.0.1:${port}`,
       serverName: `${names.mesh}d.${names.rootNamespace}.svc`,
       trustBundle: () => workload.trustBundle,
       proof: () => ({ token: workload.token }),
-      node: { id: workload.key, metadata: () => ({ address: workload.address }) },
+      node: { id: workload.key, metadata: () => ({ address: workload.address, ...metadata }) },
       subscriptions: [
         {
           typeUrl: PROXY_RESOURCE,

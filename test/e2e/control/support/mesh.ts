@@ -94,8 +94,8 @@ export class Mesh {
   }
 
   /** Declares and stands in for the xserver. */
-  async bareProxy(name: string, more: Partial<Declaration> = {}): Promise<BareProxy> {
-    const proxy = new BareProxy(await this.declare(name, more))
+  async bareProxy(name: string, more: Partial<Declaration> = {}, metadata: object = {}): Promise<BareProxy> {
+    const proxy = new BareProxy(await this.declare(name, more), metadata)
     this.#closers.push(() => proxy.close())
     return proxy.ready()
   }

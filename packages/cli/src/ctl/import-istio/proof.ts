@@ -3,9 +3,9 @@
 // group, are compared with ours by the exact comparison of `merlonctl diff`. One evaluator reads both, so this covers the
 // conversion and what was left out, not fields that mean something else in Istio.
 
-import { type MeshNames, meshConfig, meshNames } from "@merlon/policy/mesh"
+import { GATEWAY_TARGET_KINDS, type MeshNames, meshConfig, meshNames } from "@merlon/policy/mesh"
 import { type Diff, diffSets, type Limits, type ProofWorkload } from "@merlon/policy/proof"
-import { type PolicyDocument, validate } from "@merlon/policy/resources"
+import { type PolicyDocument, type TargetRef, validate } from "@merlon/policy/resources"
 import { workloadsIn } from "../answers/workload-files.js"
 import { type Fields, fieldsOf, textOf } from "../foreign.js"
 import { aboutOf, type Imported, withoutStatus } from "./imported.js"
@@ -36,7 +36,7 @@ export function proofOfImport(
   const after = documents.flatMap(object => policyOf(object, names))
   const workloads = [
     ...workloadsIn(documents, names, "default"),
-    ...before.flatMap((policy, at) => selectedBy(policy, at)),
+    ...before.flatMap((policy, at) => selectedBy(policy, at, names)),
   ]
   const mesh = meshConfig({ names })
   // The settings of ours: how Istio would normalise paths is a setting of the mesh, not of the manifests.
@@ -60,17 +60,27 @@ function policyOf(object: Fields, names: MeshNames): readonly PolicyDocument[] {
 }
 
 /** A workload that the policy certainly selects, wherever it stands. */
-function selectedBy(policy: PolicyDocument, at: number): readonly ProofWorkload[] {
+function selectedBy(policy: PolicyDocument, at: number, names: MeshNames): readonly ProofWorkload[] {
   if (policy.kind === "MeshService" || policy.kind === "PolicyInvariant") return []
   const { metadata, spec } = policy
   const namespace = metadata.namespace === ISTIO_NAMES.rootNamespace ? "default" : metadata.namespace
-  const services = spec.targetRefs?.map(({ name }) => name)
+  const services = spec.targetRefs?.flatMap(({ kind, name }) => (kind === "Service" ? [name] : []))
   return [
     {
       namespace,
       name: `selected-by-${metadata.name}-${at}`,
-      labels: spec.selector?.matchLabels ?? {},
+      labels: { ...spec.selector?.matchLabels, ...decidingFor(spec.targetRefs ?? [], names) },
       ...(services === undefined ? {} : { services }),
     },
   ]
+}
+
+/** Of an authorizer that decides for the targets, before and after. */
+function decidingFor(targets: readonly TargetRef[], names: MeshNames): Readonly<Record<string, string>> {
+  const labels = targets.flatMap(({ kind, name }) => {
+    const deciding = GATEWAY_TARGET_KINDS.find(known => known === kind)
+    if (deciding === undefined) return []
+    return [ISTIO_NAMES, names].map(({ gatewayLabels }) => [gatewayLabels[deciding], name] as const)
+  })
+  return Object.fromEntries(labels)
 }

@@ -62,8 +62,13 @@ function securityPolicy(document: Document, names: MeshNames, remarks: Remark[])
     const message = `moves from the root namespace \`${before}\` to ours, \`${names.rootNamespace}\``
     remarks.push({ about, severity: "changed", message })
   }
-  if (fieldsOf(translated.spec).targetRefs !== undefined) {
+  const targets = listOf(fieldsOf(translated.spec).targetRefs).map(target => textOf(fieldsOf(target).kind))
+  if (targets.some(kind => kind === "Service")) {
     const message = "is enforced by the proxies of the workloads behind its targets; there are no waypoints"
+    remarks.push({ about, severity: "changed", message })
+  }
+  if (targets.some(kind => kind === "Gateway")) {
+    const message = `is enforced only by \`merlond authorizer\` with the label \`${names.gatewayLabels.Gateway}\`, which the gateway must ask`
     remarks.push({ about, severity: "changed", message })
   }
   return valid({ object: withoutStatus(translated), about }, names, remarks)

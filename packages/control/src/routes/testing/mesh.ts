@@ -47,6 +47,7 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
     leaving: false,
     owners: [],
     proxied,
+    enforcer: undefined,
     bypass: undefined,
     ports,
     udpPorts: [],

@@ -47,6 +47,7 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     started: true,
     leaving: false,
     owners: [],
+    enforcer: undefined,
     bypass: undefined,
     proxied,
     ports: [],

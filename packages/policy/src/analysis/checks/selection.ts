@@ -17,15 +17,18 @@ export function* unselected(set: PolicySet, work: Work): Steps<readonly Analysis
   if (set.workloads === undefined) return found
   for (const policy of [...set.authorizationPolicies, ...set.requestAuthentications, ...set.peerAuthentications]) {
     const scope = set.scopeOf(policy)
-    const at = scope.services === undefined ? "spec.selector.matchLabels" : "spec.targetRefs"
-    if (scope.services === undefined && !hasLabels(policy.spec.selector)) continue
+    const at = scope.targets === undefined ? "spec.selector.matchLabels" : "spec.targetRefs"
+    if (scope.targets === undefined && !hasLabels(policy.spec.selector)) continue
     if (!work.spend(reachCost(set, scope))) return [...found, limited(policy, at)]
     if (work.due) yield
     if (set.reached(scope).length > 0) continue
-    if (scope.services !== undefined) {
-      const named = scope.services.map(name => `\`${name}\``).join(", ")
-      const why = `no workload in \`${scope.namespace}\` is behind the Service ${named}`
-      const fix = "create the Service in the policy's namespace with a selector, or name another"
+    if (scope.targets !== undefined) {
+      const named = scope.targets.map(name => `\`${name}\``).join(", ")
+      const isService = scope.targets.some(target => !target.includes("/"))
+      const why = `no workload in \`${scope.namespace}\` is behind ${isService ? "the Service " : ""}${named}`
+      const fix = isService
+        ? "create the Service in the policy's namespace with a selector, or name another"
+        : "run `merlond authorizer` there, with a label that names the target"
       found.push(analysisFinding("target-leads-nowhere", policy, at, why, fix))
       continue
     }
@@ -43,8 +46,8 @@ export function* unselected(set: PolicySet, work: Work): Steps<readonly Analysis
 const LETTERS = 16
 
 /** What finding out whom a scope reaches costs. */
-export function reachCost({ workloads = [] }: PolicySet, { labels, services = [] }: Scope): number {
-  return workloads.length * (1 + Object.keys(labels).length + services.length)
+export function reachCost({ workloads = [] }: PolicySet, { labels, targets = [] }: Scope): number {
+  return workloads.length * (1 + Object.keys(labels).length + targets.length)
 }
 
 /** The labels, under the selector's own keys first, of the workload that misses the selector by least. */
@@ -92,8 +95,8 @@ export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly Anal
     if (isShadow(policy, set.mesh)) continue
     const neighbours = remembered(enforced, namespace, () => [])
     // The policy itself describes workloads that it certainly selects. Neighbours come oldest first.
-    const { labels, services } = set.scopeOf(policy)
-    const selected = services?.map(service => ({ namespace, name, labels, services: [service] }))
+    const { labels, targets } = set.scopeOf(policy)
+    const selected = targets?.map(service => ({ namespace, name, labels, services: [service] }))
     const workloads = selected ?? [{ namespace, name, labels }]
     const older = neighbours.find(
       other =>

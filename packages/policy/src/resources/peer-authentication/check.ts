@@ -9,7 +9,7 @@ import { checkScope } from "../targets.js"
 
 export function checkPeerAuthentication(spec: Field, document: Field, names: MeshNames): void {
   const selector = spec.field("selector")
-  checkScope(spec)
+  checkScope(spec, "services")
   const hasLabels = selector.field("matchLabels").entries.length > 0
   const ports = spec.field("portLevelMtls")
   if (ports.present && !hasLabels && !spec.field("targetRefs").present) {

@@ -2,7 +2,7 @@
 // PeerAuthentication: whether a workload's ports accept mTLS, plaintext or both. The narrowest scope that sets a mode
 // wins.
 
-import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"
+import { enforcement, formerTarget, oneScope, selector, serviceTargetRefs } from "../common.js"
 import { choice, closed, optional, record, type TypeOf } from "../schema.js"
 
 const mtlsMode = choice(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"], {
@@ -18,7 +18,7 @@ const mtls = closed(
 export const peerAuthenticationSpec = closed(
   {
     selector: optional(selector),
-    targetRefs: optional(targetRefs),
+    targetRefs: optional(serviceTargetRefs),
     enforcement: optional(enforcement),
     mtls: optional(mtls),
     portLevelMtls: optional(
