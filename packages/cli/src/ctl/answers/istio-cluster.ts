@@ -82,14 +82,14 @@ async function served(api: Api, group: string, kind: string): Promise<Resource |
   return undefined
 }
 
-/** The mesh configuration in the namespace where Istio is installed by default, as text; why it cannot be read otherwise. */
-export async function storedMeshConfig({ api, names }: Session): Promise<Fields | { readonly problem: string }> {
+/** The ConfigMap with the mesh configuration, where Istio installs it by default; a text says why it cannot be read. */
+export async function storedMeshConfig({ api, names }: Session): Promise<Fields | string> {
   const path = `/api/v1/namespaces/${names.rootNamespace}/configmaps/istio`
   try {
     return fieldsOf(await api.request({ method: "GET", path }))
   } catch (error) {
     if (!(error instanceof ApiError) || (error.code !== 404 && error.code !== 403)) throw error
-    return { problem: visible(error.message) }
+    return visible(error.message)
   }
 }
 

@@ -46,8 +46,8 @@ export async function istioMeshOf(
     return istioMesh(await namedConfig(flags.meshConfig), session.names, flags, note)
   }
   const stored = await storedMeshConfig(session)
-  if ("problem" in stored) log.skip(`the mesh configuration: ${stored.problem}; name it with \`--mesh-config\``)
-  const written = configIn({ kind: "ConfigMap", ...stored })
+  if (typeof stored === "string") log.skip(`the mesh configuration: ${stored}; name it with \`--mesh-config\``)
+  const written = typeof stored === "string" ? undefined : configIn({ kind: "ConfigMap", ...stored })
   return istioMesh(written ?? {}, session.names, flags, note)
 }
 
