@@ -123,7 +123,7 @@ function rules(nodes: readonly FieldRow[]): string {
 
 function refused(nodes: readonly FieldRow[]): string {
   const lines = nodes.flatMap(({ path, node }) =>
-    Object.entries((node["x-refused"] ?? {}) as { readonly [name: string]: Refused }) // as `Notes` has it
+    Object.entries((node["x-rejected"] ?? {}) as { readonly [name: string]: Refused }) // as `Notes` has it
       .map(([name, { problem, fix }]) => `- \`${path}\`, \`${name}\`: ${problem}; ${fix}`),
   )
   return lines.length === 0 ? "" : `## Known from other meshes and rejected\n\n${lines.join("\n")}`

@@ -115,7 +115,7 @@ function throughStages(
   memory: TokenMemory | undefined,
   allowedBy: ReadonlySet<string>,
 ): Judgement {
-  const mode = refusedByMode(program, connection)
+  const mode = rejectedByMode(program, connection)
   if (mode !== undefined) return { verdict: "deny", stage: "transport", mode, reply: undefined }
 
   const target = normalizeTarget(request.target, program.mesh.pathNormalization, program.mesh.dialect)
@@ -181,7 +181,7 @@ function ownHeader(
 const UNKNOWN_HASH = "0".repeat(64)
 
 /** The mode of the port where it does not take this connection: STRICT wants an identity, DISABLE speaks no TLS. */
-export function refusedByMode(
+export function rejectedByMode(
   program: Program,
   { peer, destinationPort, behindGateway }: Connection,
 ): EffectiveMode | undefined {

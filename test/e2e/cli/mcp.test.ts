@@ -43,7 +43,7 @@ it("answers each question as the command does", async () => {
     workload: "foo/httpbin",
     files: ["answers/next", "manifests/httpbin.yaml"],
   })
-  expect(explained.answer).toMatchObject({ exitCode: 5, answer: { verdict: "refuse" } })
+  expect(explained.answer).toMatchObject({ exitCode: 5, answer: { verdict: "deny" } })
   expect((await asked("test", { tests: ["policies"] })).answer).toMatchObject({ exitCode: 0 })
 })
 

@@ -39,7 +39,7 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     {
       capture: "redirect",
       sidecar: "native",
-      udp: "refuse",
+      udp: "deny",
       outbound: "capture",
       outboundPolicy: "REGISTRY_ONLY",
       config: { certificateTtl: "12h" },

@@ -18,7 +18,7 @@ const inSpace = (space: string) => [
     sample(`policies/${file}.yaml`).replaceAll("namespace: app", `namespace: ${space}`),
   ),
 ]
-/** What the statement is about: a Pod of the mesh that no node takes. */
+/** What the invariant is about: a Pod of the mesh that no node takes. */
 const WAITING = {
   apiVersion: "v1",
   kind: "Pod",
@@ -29,7 +29,7 @@ const names = (...args: string[]) => kubectl("get", ...args, "-o", "name")
 
 beforeAll(startMesh)
 
-describe("the deletion of a policy that a statement needs", () => {
+describe("the deletion of a policy that an invariant needs", () => {
   beforeAll(async () => {
     await apply(sample("policies/only-consumer.yaml"), sample("policies/invariant.yaml"))
     await kubectl("wait", "policyinvariant/web", ...APP, "--for=condition=Holds", "--timeout=150s")
@@ -41,19 +41,19 @@ describe("the deletion of a policy that a statement needs", () => {
     ["by a label", ["ap", "-l", "!nothing"]],
   ])("is rejected with the request that would get in: %s", async (_, what) => {
     const { code, err } = await tryKubectl(["delete", ...what, ...APP])
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("nobody outside the namespace writes") })
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("writes from outside the namespace") })
     expect(err).toMatch(/merlonctl|xclient|POST|PUT|DELETE/)
     expect(await names("ap", ...APP)).toContain("only-consumer")
   })
 
-  it("goes through once the statement is gone", async () => {
+  it("goes through once the invariant is gone", async () => {
     await kubectl("delete", "policyinvariants", "--all", ...APP)
     await kubectl("delete", "ap", "--all", ...APP)
     expect(await names("ap,policyinvariants", ...APP)).toBe("")
   })
 })
 
-describe("a namespace with statements and policies", () => {
+describe("a namespace with invariants and policies", () => {
   it("ends, with all of them", async () => {
     const [space = {}, ...documents] = inSpace("leaving")
     await apply(space, WAITING, ...documents)

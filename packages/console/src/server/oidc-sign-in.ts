@@ -11,7 +11,7 @@ import type { IdToken, OidcIssuer } from "./oidc-issuer.js"
 import { SealedCookie } from "./sealed-cookie.js"
 import { type SignedIn, SignInError } from "./sign-in.js"
 
-interface WayIn {
+interface PendingSignIn {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
@@ -55,14 +55,21 @@ export class OidcSignIn {
   /** Where to send the browser, and how it is known again; straight back where the issuer cannot be asked. */
   async start(redirectUri: string, home: string, page: string): Promise<Start> {
     const [state, nonce, verifier] = [secret(), secret(), secret()]
-    const wayIn: WayIn = { state, nonce, verifier, redirectUri, page: digest(page), ends: this.#now() + OIDC_LIFE_MS }
+    const pending: PendingSignIn = {
+      state,
+      nonce,
+      verifier,
+      redirectUri,
+      page: digest(page),
+      ends: this.#now() + OIDC_LIFE_MS,
+    }
     const challenge = createHash("sha256").update(verifier).digest("base64url")
     try {
       const location = await this.#issuer.authorization({ state, nonce, challenge, redirectUri })
-      return { cookie: this.#sealed.seal(wayIn), location }
+      return { cookie: this.#sealed.seal(pending), location }
     } catch (error) {
       return {
-        cookie: this.#sealed.seal({ ...wayIn, outcome: { status: 502, why: messageOf(error) } }),
+        cookie: this.#sealed.seal({ ...pending, outcome: { status: 502, why: messageOf(error) } }),
         location: home,
       }
     }
@@ -73,44 +80,44 @@ export class OidcSignIn {
    * nothing was begun or it is back already.
    */
   back(cookie: string, query: URLSearchParams): string | undefined {
-    const wayIn = this.#open(cookie)
-    if (wayIn === undefined || wayIn.outcome !== undefined) return undefined
-    const back = this.#sealed.seal({ ...wayIn, outcome: outcomeOf(wayIn, query) })
+    const pending = this.#open(cookie)
+    if (pending === undefined || pending.outcome !== undefined) return undefined
+    const back = this.#sealed.seal({ ...pending, outcome: outcomeOf(pending, query) })
     if (back.length <= MAX_COOKIE) return back
-    return this.#sealed.seal({ ...wayIn, outcome: refused("the issuer's code is too long to be kept by a browser") })
+    return this.#sealed.seal({ ...pending, outcome: refused("the issuer's code is too long to be kept by a browser") })
   }
 
   /** Once. */
   async take(cookie: string, page: string): Promise<SignedIn> {
-    const wayIn = this.#open(cookie)
+    const pending = this.#open(cookie)
     // Fail closed: a cookie without its page's secret may come from another port of this host.
-    if (wayIn?.outcome === undefined || !isSame(digest(page), wayIn.page) || this.#taken.has(wayIn.state))
+    if (pending?.outcome === undefined || !isSame(digest(page), pending.page) || this.#taken.has(pending.state))
       throw new SignInError(401, `this way in has ended or was begun in another browser; ${AGAIN}`)
-    const { outcome, state, ends } = wayIn
+    const { outcome, state, ends } = pending
     if (!("code" in outcome)) throw new SignInError(outcome.status, outcome.why)
     for (const [old, end] of this.#taken) if (end <= this.#now()) this.#taken.delete(old)
     this.#taken.set(state, ends)
     try {
-      return await this.#enter(await this.#exchanged(outcome.code, wayIn))
+      return await this.#enter(await this.#exchanged(outcome.code, pending))
     } catch (error) {
       this.#taken.delete(state)
       throw error
     }
   }
 
-  #exchanged(code: string, { verifier, redirectUri, nonce }: WayIn): Promise<IdToken> {
+  #exchanged(code: string, { verifier, redirectUri, nonce }: PendingSignIn): Promise<IdToken> {
     return this.#issuer.exchange({ code, verifier, redirectUri, nonce }).catch((failure: unknown) => {
       throw new SignInError(401, messageOf(failure))
     })
   }
 
-  #open(cookie: string): WayIn | undefined {
-    const wayIn = this.#sealed.open(cookie) as WayIn | undefined // nobody else seals
-    return wayIn !== undefined && wayIn.ends > this.#now() ? wayIn : undefined
+  #open(cookie: string): PendingSignIn | undefined {
+    const pending = this.#sealed.open(cookie) as PendingSignIn | undefined // nobody else seals
+    return pending !== undefined && pending.ends > this.#now() ? pending : undefined
   }
 }
 
-function outcomeOf({ state }: WayIn, query: URLSearchParams): { readonly code: string } | Refused {
+function outcomeOf({ state }: PendingSignIn, query: URLSearchParams): { readonly code: string } | Refused {
   if (!isSame(query.get("state") ?? "", state)) return refused("what came back belongs to another way in")
   const [error, code] = [query.get("error"), query.get("code")]
   if (error !== null) return refused(`the issuer refused (${error.slice(0, 100)})`)

@@ -40,11 +40,11 @@ const strict = document("PeerAuthentication", "strict", { mtls: { mode: "STRICT"
 const rootDeny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, root)
 
 it.each([
-  ["what might break a statement that must hold is refused", [OPS, INVARIANT], OPEN, REFUSED],
+  ["what might break an invariant that must hold is refused", [OPS, INVARIANT], OPEN, REFUSED],
   ["what might break one in shadow is warned of", [OPS, SHADOW], OPEN, WARNED],
-  ["what no statement is about is warned of", [OPS], OPEN, WARNED],
+  ["what no invariant is about is warned of", [OPS], OPEN, WARNED],
   [
-    "a statement of another namespace is no reason",
+    "an invariant of another namespace is no reason",
     [document("PolicyInvariant", "i", { always }, "bar")],
     OPEN,
     WARNED,

@@ -19,7 +19,7 @@ export interface AssessmentOptions {
   readonly prover: Pick<Prover, "review">
   /** Who was seen to call as the change would no longer let them, in sentences. */
   readonly cutOff: (change: ChangedPolicy) => readonly string[]
-  /** Whether our copy of the statements was behind and is not any more, so that asking again is worth it. */
+  /** Whether our copy of the invariants was behind and is not any more, so that asking again is worth it. */
   readonly caughtUp: () => Promise<boolean>
   /** Whether the namespace is on its way out, by the API server's word of now. */
   readonly isGoing: (namespace: string) => Promise<boolean>

@@ -53,7 +53,7 @@ const ALWAYS = document("PolicyInvariant", "open", {
 
 it.each([
   [
-    "what keeps a statement is refused to go",
+    "what keeps an invariant is refused to go",
     [OPS, INVARIANT],
     OPS,
     {},
@@ -67,14 +67,14 @@ it.each([
     { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
   ],
   [
-    "of a statement in shadow it is warned",
+    "of an invariant in shadow it is warned",
     [OPS, SHADOW],
     OPS,
     {},
     { refusals: [], warnings: [CUT, BROKEN, NEWLY, NEWLY] },
   ],
   [
-    "without a statement it is told what is newly allowed",
+    "without an invariant it is told what is newly allowed",
     [OPS],
     OPS,
     {},
@@ -86,7 +86,7 @@ it.each([
   ...["system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"].map(
     user =>
       [
-        `what keeps a statement stays, also where ${user} deletes it for an owner that is gone`,
+        `what keeps an invariant stays, also where ${user} deletes it for an owner that is gone`,
         [OPS, INVARIANT],
         OPS,
         { user },
@@ -102,7 +102,7 @@ it("lets everything go with its namespace, for any user", async () => {
 })
 
 it.each([
-  ["what may break a statement stays", [OPS, INVARIANT], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
+  ["what may break an invariant stays", [OPS, INVARIANT], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
   ["a DENY may go where something is to get in", [DENY, ALWAYS], DENY, { refusals: [], warnings: [CUT, UNDECIDED] }],
   ["so may the only ALLOW", [OPS, ALWAYS], OPS, { refusals: [], warnings: [CUT, UNDECIDED] }],
   ["an ALLOW beside another may not", [OPS, OTHER, ALWAYS], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
@@ -110,7 +110,7 @@ it.each([
   expect(await assessedDeletion(deletionOf(policy), stage(documents, { late: LATE }))).toEqual(expected)
 })
 
-it("rests no statement on a policy that is being deleted", async () => {
+it("rests no invariant on a policy that is being deleted", async () => {
   const [first, second] = ["first", "second"].map(name => document("AuthorizationPolicy", name, OPS.spec))
   if (first === undefined || second === undefined) throw new Error("there are two")
   const news = newsOf(first, second, INVARIANT)

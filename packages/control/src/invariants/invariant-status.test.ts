@@ -64,7 +64,7 @@ function stage() {
   return { ...views, status, written, pass, holds, instead, lead: leadership }
 }
 
-it("says whether the statements hold, as policies and workloads change", async () => {
+it("says whether the invariants hold, as policies and workloads change", async () => {
   const s = stage()
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
   await s.pass()

@@ -11,11 +11,11 @@ import {
   callersAmong,
   changeEffect,
   checkInvariants,
+  describeViolation,
   isAbout,
   type Limits,
   lastingName,
   type ProofWorkload,
-  tellStatement,
 } from "@merlon/policy/proof"
 import type { PolicyDocument, PolicyInvariant } from "@merlon/policy/resources"
 import { policyKey } from "../policies/stored-policy.js"
@@ -101,7 +101,7 @@ export class Answering {
 
   /** Of the policy with this key, as it is to be; undefined where it is to go. */
   #assessed(key: string, after: PolicyDocument | undefined, limits: Limits): Assessment {
-    // No statement rests on a policy whose deletion was allowed already: its last finalizer may go at any moment.
+    // No invariant rests on a policy whose deletion was allowed already: its last finalizer may go at any moment.
     const staying = [...this.#documents].filter(([name]) => !this.#leaving.has(name))
     const documents = staying.map(([, document]) => document)
     const before = this.#leaving.has(key) ? undefined : this.#documents.get(key)
@@ -158,9 +158,10 @@ export class Answering {
     const options = { limits, now: seconds(), callers: callersAmong(near, this.#mesh) }
     const checked = checkInvariants([invariant], documents, workloads, this.#mesh, options)
     const broken = checked.find(({ result }) => result.verdict === "broken")
-    if (broken !== undefined) return { status: "False", reason: "Broken", message: tellStatement(broken) }
+    if (broken !== undefined) return { status: "False", reason: "Broken", message: describeViolation(broken) }
     const undecided = checked.find(({ result }) => result.verdict === "undecided")
-    if (undecided !== undefined) return { status: "Unknown", reason: "NotDecided", message: tellStatement(undecided) }
+    if (undecided !== undefined)
+      return { status: "Unknown", reason: "NotDecided", message: describeViolation(undecided) }
     // Not Pods: their number changes all the time.
     const about = new Set(workloads.filter(one => isAbout(invariant, one, this.#mesh)).map(lastingName)).size
     if (checked.length === 0) return { status: "Unknown", reason: "NotDecided", message: "it has no rules" }

@@ -54,7 +54,7 @@ export interface NotDecided {
 }
 
 /**
- * The root namespace's changes concern every namespace's policies and statements, so they take longer to prove; a tenant
+ * The root namespace's changes concern every namespace's policies and invariants, so they take longer to prove; a tenant
  * must not be able to hold them up. Kept below the ten seconds that an API server waits for a webhook.
  */
 const ROOT_BUDGETS = 10

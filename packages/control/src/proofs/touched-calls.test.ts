@@ -40,12 +40,12 @@ describe("recorded calls that a change touches", () => {
         {
           ...{ caller: "10.0.0.1", workload: "foo/web", method: "POST", path: "/{**}", count: 5 },
           from: "allow",
-          to: "refuse",
+          to: "deny",
         },
         {
           ...{ caller: CONSUMER, workload: "foo/web", method: "PUT", path: "/items/{*}", count: 3 },
           from: "allow",
-          to: "refuse",
+          to: "deny",
         },
       ],
     })

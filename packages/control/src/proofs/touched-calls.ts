@@ -15,8 +15,8 @@ export interface TouchedCall {
   readonly method: string
   readonly path: string
   readonly count: number
-  readonly from: "allow" | "refuse"
-  readonly to: "allow" | "refuse"
+  readonly from: "allow" | "deny"
+  readonly to: "allow" | "deny"
 }
 
 export interface TouchedCalls {
@@ -70,11 +70,11 @@ export function touchedCalls(
 }
 
 /** Undefined where its shape is no request that could be sent. */
-function verdictOf(trial: Trial, call: ObservedCall): "allow" | "refuse" | undefined {
+function verdictOf(trial: Trial, call: ObservedCall): "allow" | "deny" | undefined {
   try {
     const { verdict } = trial.ask(exampleOf(call))
     // What depends on a provider is not allowed for certain.
-    return verdict === "allow" ? "allow" : "refuse"
+    return verdict === "allow" ? "allow" : "deny"
   } catch (error) {
     if (error instanceof AskedError) return undefined
     throw error

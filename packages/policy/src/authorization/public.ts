@@ -8,7 +8,7 @@ export {
   judge,
   providersToAsk,
   type Reply,
-  refusedByMode,
+  rejectedByMode,
 } from "../judge.js"
 export { compile, decide, explain, type Program } from "../program.js"
 export {

@@ -28,7 +28,7 @@ export function casesIn({ region, workload, example }: RegionCoverage): readonly
   const { request, answer } = example
   const expect: Expectation = {
     verdict: answer.verdict,
-    ...(answer.verdict === "refuse" ? { status: answer.status ?? 0 } : {}),
+    ...(answer.verdict === "deny" ? { status: answer.status ?? 0 } : {}),
     ...(answer.rule === undefined ? {} : { rule: ruleName(answer.rule) }),
   }
   return [{ name: `${titleOf(region, answer)}: ${describeRequest(request)}`, workload, request, expect }]

@@ -182,7 +182,7 @@ export function isWithin({ of }: Region, answer: Answer): boolean {
       case "token":
         return stage === of.stage
       case "no rule":
-        return verdict === "refuse" && stage === "allow"
+        return verdict === "deny" && stage === "allow"
       case "no policy":
         return verdict === "allow" && stage === "default"
     }
@@ -194,7 +194,7 @@ export function isWithin({ of }: Region, answer: Answer): boolean {
       of.action === "AUDIT" || (stage === of.action.toLowerCase() && (verdict === "allow") === (of.action === "ALLOW"))
     return isSettled && trace.matched && (of.part === undefined || partHolds(trace, of.part))
   }
-  const isSpared = of.action === "ALLOW" ? verdict === "refuse" && stage === "allow" : stage !== "deny"
+  const isSpared = of.action === "ALLOW" ? verdict === "deny" && stage === "allow" : stage !== "deny"
   return isSpared && !trace.matched && failsAlone(trace, of.field)
 }
 

@@ -22,8 +22,9 @@ describe("a case", () => {
   test.each([
     ["- { request: {}, expect: allow }", []],
     ["- { request: {}, expect: 200 }", []],
-    ["- { request: {}, expect: refuse }", ["expected verdict `refuse`, got `allow`"]],
-    ["- { request: {}, expect: 403 }", ["expected verdict `refuse`, got `allow`", "expected status `403`, got `0`"]],
+    ["- { request: {}, expect: deny }", ["expected verdict `deny`, got `allow`"]],
+    ["- { request: {}, expect: refuse }", ["expected verdict `deny`, got `allow`"]],
+    ["- { request: {}, expect: 403 }", ["expected verdict `deny`, got `allow`", "expected status `403`, got `0`"]],
     ['- { request: {}, expect: { rule: "get[0]" } }', []],
     ['- { request: {}, expect: { rule: "foo/get[0]", stage: allow } }', []],
     ['- { request: {}, expect: { rule: "bar/get[0]" } }', ["expected rule `bar/get[0]`, got `foo/get[0]`"]],
@@ -40,11 +41,11 @@ describe("a case", () => {
   })
 
   it.each([
-    ["a header is sent as UTF-8", "headers: { x-user: Zoë }", "refuse"],
+    ["a header is sent as UTF-8", "headers: { x-user: Zoë }", "deny"],
     ["a path beyond ASCII is no path", "path: /ä", "400"],
-    ["blanks around a value are no part of it", 'headers: { x-user: " Zoë\\t" }', "refuse"],
-    ["lines of a header are one header's, whatever their case", "headers: { X-User: Zoë, x-user: [a, b] }", "refuse"],
-    ["the host is what `Host` says", "headers: { Host: closed.example }", "refuse"],
+    ["blanks around a value are no part of it", 'headers: { x-user: " Zoë\\t" }', "deny"],
+    ["lines of a header are one header's, whatever their case", "headers: { X-User: Zoë, x-user: [a, b] }", "deny"],
+    ["the host is what `Host` says", "headers: { Host: closed.example }", "deny"],
   ])("%s", (_, request, expected) => {
     const zoe = policy("zoe", {
       action: "DENY",
@@ -88,7 +89,7 @@ describe("a file is rejected", () => {
     ["cases: [{ request: { token: { claim: {} } }, expect: allow }]", "did you mean `claims`?"],
     ["cases: [{ request: { port: '80' }, expect: allow }]", "`port` must be a number"],
     ["cases: [{ request: { protocol: udp }, expect: allow }]", "unknown protocol `udp`"],
-    ["cases: [{ request: {}, expect: { verdict: deny } }]", "unknown verdict `deny`"],
+    ["cases: [{ request: {}, expect: { verdict: reject } }]", "unknown verdict `reject`"],
     ["cases: [{ to: shop, request: {}, expect: allow }]", "there is no workload `shop`"],
     ["test: []\ncases: [{ request: {}, expect: allow }]", "unknown field `test`"],
   ])("%s", (text, message) => {
@@ -101,7 +102,7 @@ describe("a file is rejected", () => {
   })
 })
 
-describe("a statement", () => {
+describe("an invariant", () => {
   const stated = (text: string, documents = [allowGet]) => {
     const { files, faults } = readTests(`${head}${text}`)
     expect(faults.map(({ message }) => message)).toEqual([])

@@ -5,7 +5,7 @@
 import type { RuleRef } from "../authorization/rule.js"
 import { ruleName } from "../authorization/rule-name.js"
 import { type MeshConfig, meshConfig } from "../mesh/config.js"
-import { tellStatement } from "../proof/questions/assess-change.js"
+import { describeViolation } from "../proof/questions/assess-change.js"
 import { checkInvariants } from "../proof/questions/invariants.js"
 import type { PolicyDocument, PolicyInvariant } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
@@ -14,12 +14,12 @@ import { type Answer, Trial } from "../trial/trial.js"
 import type { Expectation, PolicyTestCase, PolicyTestFile } from "./test-file.js"
 
 export interface CaseResult {
-  /** A case, or a statement on one workload. */
+  /** A case, or an invariant on one workload. */
   readonly test: Pick<PolicyTestCase, "name">
   readonly passed: boolean
   /** What differs, one line each; empty where the case passed. */
   readonly differences: readonly string[]
-  /** Absent where the request cannot be made, and for a statement. */
+  /** Absent where the request cannot be made, and for an invariant. */
   readonly answer: Answer | undefined
   /** Whose case it is. */
   readonly workload?: Workload
@@ -40,7 +40,7 @@ export interface TestRun {
 
 /** `now` in seconds since the epoch: tokens are signed, and judged, as of then. */
 export function runTests(
-  { cases, mesh: settings, statements, workloads }: PolicyTestFile,
+  { cases, mesh: settings, invariants, workloads }: PolicyTestFile,
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,
   now: number,
@@ -52,13 +52,13 @@ export function runTests(
     trials.set(test.workload, trial)
     return runCase(test, trial)
   })
-  const stated = [...workloads.values()].flatMap(workload => checked(statements, documents, workload, config, now))
+  const stated = [...workloads.values()].flatMap(workload => checked(invariants, documents, workload, config, now))
   return { results: [...results, ...stated], coverage: coverageOf(documents, results) }
 }
 
-/** Each statement by proof, for every request to the workload. */
+/** Each invariant by proof, for every request to the workload. */
 function checked(
-  statements: PolicyTestFile["statements"],
+  invariants: PolicyTestFile["invariants"],
   documents: readonly PolicyDocument[],
   workload: Workload,
   mesh: MeshConfig,
@@ -68,12 +68,12 @@ function checked(
     apiVersion: `${mesh.names.securityGroup}/${mesh.names.version}`,
     kind: "PolicyInvariant",
     metadata: { name: "tests", namespace: workload.namespace },
-    spec: statements,
+    spec: invariants,
   }
   return checkInvariants([invariant], documents, [workload], mesh, { now }).map(one => {
-    const name = `${one.statement.holds}: ${one.statement.name} (${workload.namespace}/${workload.name})`
+    const name = `${one.rule.holds}: ${one.rule.name} (${workload.namespace}/${workload.name})`
     const passed = one.result.verdict === "holds"
-    return { test: { name }, passed, differences: passed ? [] : [tellStatement(one)], answer: undefined }
+    return { test: { name }, passed, differences: passed ? [] : [describeViolation(one)], answer: undefined }
   })
 }
 
@@ -94,7 +94,7 @@ function differencesOf(expected: Expectation, answer: Answer): readonly string[]
   const rule = answer.rule && ruleName(answer.rule)
   const told: readonly (readonly [string, string | number | undefined, string | number | undefined, boolean])[] = [
     ["verdict", expected.verdict, verdict, expected.verdict === verdict],
-    ["status", expected.status, status === 0 && verdict === "refuse" ? "closed" : status, expected.status === status],
+    ["status", expected.status, status === 0 && verdict === "deny" ? "closed" : status, expected.status === status],
     ["stage", expected.stage, stage, expected.stage === stage],
     ["rule", expected.rule, rule, rule === expected.rule || rule?.split("/")[1] === expected.rule],
     ["body", expected.body, body, expected.body === body],

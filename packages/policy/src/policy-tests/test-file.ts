@@ -26,7 +26,7 @@ export interface PolicyTestFile {
   readonly mesh: { readonly [setting: string]: unknown }
   readonly cases: readonly PolicyTestCase[]
   /** What must hold of every request to every workload of the file, as a PolicyInvariant states it. */
-  readonly statements: Pick<PolicyInvariantSpec, "never" | "always">
+  readonly invariants: Pick<PolicyInvariantSpec, "never" | "always">
 }
 
 export interface PolicyTestCase {
@@ -96,7 +96,7 @@ function readFile(file: Field): PolicyTestFile {
   ])
   const workloads = new Map(file.field("workloads").entries.map(([name, field]) => [name, readWorkload(name, field)]))
   const cases = file.field("cases")
-  const statements = readStatements(file)
+  const invariants = readInvariants(file)
   const stated = file.field("never").present || file.field("always").present
   if (cases.items.length === 0 && !stated)
     cases.fault("missing-field", "there are no cases", "add `cases: [{request, expect}]`")
@@ -107,12 +107,12 @@ function readFile(file: Field): PolicyTestFile {
     workloads,
     mesh: objectOf(file.field("mesh")),
     cases: cases.items.map((item, index) => readCase(item, index, workloads)),
-    statements,
+    invariants,
   }
 }
 
 /** In the words of a PolicyInvariant, and by its rules. */
-function readStatements(file: Field): PolicyTestFile["statements"] {
+function readInvariants(file: Field): PolicyTestFile["invariants"] {
   const [never, always] = [file.field("never"), file.field("always")]
   if (!never.present && !always.present) return {}
   const names = meshNames()
@@ -124,7 +124,7 @@ function readStatements(file: Field): PolicyTestFile["statements"] {
     {
       apiVersion: `${names.securityGroup}/${names.version}`,
       kind: "PolicyInvariant",
-      metadata: { name: "statements", namespace: "default" },
+      metadata: { name: "invariants", namespace: "default" },
       spec,
     },
     names,
@@ -238,31 +238,34 @@ function readToken(field: Field): AskedToken | string | undefined {
 }
 
 const EXPECTED =
-  "write `allow`, `refuse`, `depends`, `closed`, a status, or an object with `verdict`, `status`, `stage`, `rule`, `body`"
+  "write `allow`, `deny`, `depends`, `closed`, a status, or an object with `verdict`, `status`, `stage`, `rule`, `body`"
 
-const isVerdict = (value: unknown): value is Answer["verdict"] =>
-  value === "allow" || value === "refuse" || value === "depends"
+/** `refuse` is the former name of `deny`, read for one version more. */
+const verdictOf = (value: unknown): Answer["verdict"] | undefined =>
+  value === "refuse" ? "deny" : value === "allow" || value === "deny" || value === "depends" ? value : undefined
 
 function readExpectation(field: Field): Expectation {
   const { value } = field
-  if (isVerdict(value)) return { verdict: value }
-  if (value === "closed") return { verdict: "refuse", status: 0 }
-  if (typeof value === "number") return value === 200 ? { verdict: "allow" } : { verdict: "refuse", status: value }
+  const word = verdictOf(value)
+  if (word !== undefined) return { verdict: word }
+  if (value === "closed") return { verdict: "deny", status: 0 }
+  if (typeof value === "number") return value === 200 ? { verdict: "allow" } : { verdict: "deny", status: value }
   if (!isObject(value)) {
     field.fault(field.present ? "bad-value" : "missing-field", "what is expected is not said", EXPECTED)
     return {}
   }
   known(field, ["verdict", "status", "stage", "rule", "body"])
   const verdict = field.field("verdict")
-  if (verdict.present && !isVerdict(verdict.value)) {
-    const fix = "write `allow`, `refuse` or `depends`"
+  const expected = verdictOf(verdict.value)
+  if (verdict.present && expected === undefined) {
+    const fix = "write `allow`, `deny` or `depends`"
     verdict.fault("unknown-value", `unknown verdict \`${shown(String(verdict.value))}\``, fix)
   }
   const status = field.field("status")
   if (status.present && typeof status.value !== "number")
     status.fault("wrong-type", "`status` must be a number", EXPECTED)
   return definedOnly<Expectation>({
-    verdict: isVerdict(verdict.value) ? verdict.value : undefined,
+    verdict: expected,
     status: typeof status.value === "number" ? status.value : undefined,
     stage: field.field("stage").text,
     rule: field.field("rule").text,

@@ -13,7 +13,7 @@ const RULES = 960
 const rulesOf = (word: string): readonly Rule[] =>
   Array.from({ length: RULES }, (_, n) => ({ to: [{ operation: { paths: [`/${word}/${n}`] } }] }))
 const [before, after] = ["a", "b"].map(word => [policy("p", { rules: [...rulesOf(word)] })])
-const statement: PolicyInvariant = {
+const invariant: PolicyInvariant = {
   apiVersion: "security.merlon.dev/v1alpha3",
   kind: "PolicyInvariant",
   metadata: { name: "i", namespace: "foo" },
@@ -41,10 +41,10 @@ it("no more than a few dozen rules are made ready between two looks", () => {
   expect(looks()).toBeGreaterThan((4 * 2 * RULES) / 64)
 })
 
-it("nor while a statement is checked", () => {
+it("nor while an invariant is checked", () => {
   const { limits, looks } = ending(Number.POSITIVE_INFINITY)
   const options = { limits: { ...limits, steps: 0 }, now: 1_000 }
-  const [checked] = checkInvariants([statement], after ?? [], [workload], meshConfig(), options)
+  const [checked] = checkInvariants([invariant], after ?? [], [workload], meshConfig(), options)
   expect(checked?.result).toMatchObject({ verdict: "undecided", reason: "the budget of steps is used up" })
   expect(looks()).toBeGreaterThan((2 * RULES) / 64)
 })

@@ -4,7 +4,7 @@
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { policies } from "../authorization/testing/arbitraries.js"
-import { refusedByMode } from "../judge.js"
+import { rejectedByMode } from "../judge.js"
 import { compile, decide, type Program } from "../program.js"
 import type { Attributes } from "../request/attributes.js"
 import type { AuthorizationPolicy, PeerAuthentication, PolicyDocument } from "../resources/document.js"
@@ -90,7 +90,7 @@ const changes = fc
   )
 
 const allowed = (program: Program, attributes: Attributes): boolean =>
-  refusedByMode(program, attributes) === undefined && decide(program, attributes).verdict === "allow"
+  rejectedByMode(program, attributes) === undefined && decide(program, attributes).verdict === "allow"
 
 it("recognises no change as allowing less that allows a request it did not", {
   timeout: 180_000 * inject("effort"),

@@ -17,9 +17,9 @@ import type { ProofTokenRule } from "./token-rules.js"
  * `custom`: allowed unless the provider of a CUSTOM rule denies. `unauthenticated`: a token is missing or not good.
  * `transport`: the connection is closed by the port's mode.
  */
-export type Outcome = "allow" | "custom" | "refuse" | "unauthenticated" | "transport"
+export type Outcome = "allow" | "custom" | "deny" | "unauthenticated" | "transport"
 
-export const OUTCOMES: readonly Outcome[] = ["allow", "custom", "refuse", "unauthenticated", "transport"]
+export const OUTCOMES: readonly Outcome[] = ["allow", "custom", "deny", "unauthenticated", "transport"]
 
 /** One side, in one frame. */
 export interface Stages {
@@ -65,7 +65,7 @@ export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[]
       const without = { needs: [missing], bans: transport }
       return good === undefined ? [without] : [without, { needs: [], bans: [...transport, ...good] }]
     }
-    case "refuse": {
+    case "deny": {
       const denied = { needs: [...authenticated, deny], bans: [...transport, ...missing] }
       const missed = { needs: authenticated, bans: [...transport, ...missing, ...allow] }
       return closed ? [denied, missed] : [denied]

@@ -9,20 +9,20 @@ export {
   type AssessOptions,
   assessChange,
   couldBreak,
+  describeViolation,
   type PolicyStep,
-  tellStatement,
 } from "./questions/assess-change.js"
 export { type ChangeEffect, changeEffect, type EffectRegion } from "./questions/change-effect.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./questions/compare.js"
 export { type DeadRule, type DeadRules, deadRules } from "./questions/dead-rules.js"
 export { type Diff, type DiffGroup, diffSets } from "./questions/diff.js"
 export {
-  type CheckedStatement,
+  type CheckedInvariant,
   type CheckOptions,
   checkInvariants,
+  type InvariantRule,
+  type InvariantVerdict,
   isAbout,
-  type StatementRef,
-  type StatementVerdict,
 } from "./questions/invariants.js"
 export { type Reach, type ReachOptions, reachOf, type Way } from "./questions/reach.js"
 export { DocumentsByNamespace } from "./selected.js"

@@ -4,7 +4,7 @@
 
 import type { Verdict } from "../authorization/decision.js"
 import type { RuleRef } from "../authorization/rule.js"
-import { type Connection, type HttpRequest, judge, refusedByMode } from "../judge.js"
+import { type Connection, type HttpRequest, judge, rejectedByMode } from "../judge.js"
 import { decide, type Program } from "../program.js"
 import { byteText } from "../request/byte-text.js"
 import { parseIp } from "../request/ip.js"
@@ -52,13 +52,13 @@ export class Replay {
 }
 
 function overTcp(program: Program, connection: Connection): Replayed {
-  if (refusedByMode(program, connection) !== undefined) return { ...NOTHING, outcome: "transport" }
+  if (rejectedByMode(program, connection) !== undefined) return { ...NOTHING, outcome: "transport" }
   const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
   return decided(decide(program, attributes))
 }
 
 function decided({ verdict, stage, rule, asked = [] }: Verdict): Replayed {
-  const outcome = verdict === "allow" ? "allow" : stage === "custom" ? "custom" : "refuse"
+  const outcome = verdict === "allow" ? "allow" : stage === "custom" ? "custom" : "deny"
   return { outcome, rule, providers: asked.flatMap(({ provider }) => provider ?? []).sort() }
 }
 

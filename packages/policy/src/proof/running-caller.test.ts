@@ -80,7 +80,7 @@ describe("a witness", () => {
   })
 })
 
-it("statements and ways in name them too", () => {
+it("invariants and ways in name them too", () => {
   const options = { now: 1_000, callers: [id("app", "consumer")] }
   const invariant: PolicyInvariant = {
     apiVersion: "security.merlon.dev/v1alpha3",

@@ -31,7 +31,7 @@ export const selector = closed(
   {
     description:
       "The workloads the policy applies to. Absent, it applies to every workload of its namespace; in the root namespace, to every workload of the mesh.",
-    "x-refused": {
+    "x-rejected": {
       matchExpressions: {
         problem: "`matchExpressions` is not supported in a workload selector",
         fix: "write the labels as `matchLabels`, and one policy per alternative",
@@ -79,7 +79,7 @@ function targetList(kinds: readonly string[], groups: readonly string[], wanted:
     },
     {
       description: "One target.",
-      "x-refused": {
+      "x-rejected": {
         namespace: {
           problem: "targetRef namespace must not be set; cross namespace referencing is not supported",
           fix: "remove `namespace`, and keep the policy in the namespace of the target",

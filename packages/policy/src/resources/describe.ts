@@ -35,15 +35,15 @@ function sentenceOf(document: PolicyDocument): string {
     case "PeerAuthentication":
       return describePeers(document)
     case "PolicyInvariant":
-      return describeStatements(document)
+      return describeInvariant(document)
     case "MeshService":
       return describeRoutes(document)
   }
 }
 
-function describeStatements({ spec: { never = [], always = [] } }: PolicyInvariant): string {
-  const named = (statements: readonly { readonly name: string }[]) =>
-    cut(quoted(statements.map(({ name }) => name)), ", ")
+function describeInvariant({ spec: { never = [], always = [] } }: PolicyInvariant): string {
+  const named = (invariants: readonly { readonly name: string }[]) =>
+    cut(quoted(invariants.map(({ name }) => name)), ", ")
   const parts = [
     ...(never.length === 0 ? [] : [`never lets through ${named(never)}`]),
     ...(always.length === 0 ? [] : [`always lets through ${named(always)}`]),

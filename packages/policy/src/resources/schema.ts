@@ -29,7 +29,7 @@ export interface Notes {
   readonly "x-problem"?: { readonly [keyword: string]: string }
   /** What would be right, where the schema itself does not say it well. */
   readonly "x-fix"?: string
-  readonly "x-refused"?: { readonly [fieldOrValue: string]: Refused }
+  readonly "x-rejected"?: { readonly [fieldOrValue: string]: Refused }
   /** The field is another spelling of the named one and is read as that. */
   readonly "x-alias"?: string
   readonly "x-kubernetes-validations"?: readonly CelRule[]

@@ -23,7 +23,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
   const fix = node["x-fix"]
   switch (keyword) {
     case "additionalProperties": {
-      const refused = own(node["x-refused"], field)
+      const refused = own(node["x-rejected"], field)
       if (refused !== undefined) report.fault("not-supported", [...at, field], refused.problem, refused.fix)
       else
         report.fault(
@@ -49,7 +49,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       return
     case "enum": {
       const value = String(data)
-      const refused = own(node["x-refused"], value)
+      const refused = own(node["x-rejected"], value)
       if (refused !== undefined) {
         report.fault("not-supported", at, refused.problem, refused.fix)
         return

@@ -103,7 +103,7 @@ function suggestion(
     labels,
     rulesOf(calls),
     mesh,
-    options.name ?? `${workload.runBy ?? workload.name}-seen`,
+    options.name ?? `${workload.runBy ?? workload.name}-observed`,
   )
   const enforced: AuthorizationPolicy = { ...policy, spec: { ...policy.spec, enforcement: "Enforce" } }
   const proofs = new Proofs(workload, mesh, options)
@@ -204,9 +204,9 @@ class Proofs {
     }
     const tokens = rest.filter(({ kind }) => kind === "RequestAuthentication")
     const checked = checkInvariants([invariant], [...tokens, policy], [this.#workload], this.#mesh, this.#options)
-    for (const { statement, result } of checked) {
+    for (const { rule, result } of checked) {
       if (result.verdict === "undecided") return { verdict: "undecided", why: result.reason }
-      if (result.verdict === "broken") return { verdict: "refuted", why: `${statement.name} would be denied` }
+      if (result.verdict === "broken") return { verdict: "refuted", why: `${rule.name} would be denied` }
     }
     return PROVED
   }

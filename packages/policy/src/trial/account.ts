@@ -24,7 +24,7 @@ export function accountOf(answer: Answer): readonly StageAccount[] {
     if (at > reached) return { stage, outcome: "not reached", why: "" }
     return { stage, outcome: ends ? "refused" : "passed", why }
   }
-  const refusedAt = answer.verdict === "refuse" ? answer.stage : undefined
+  const refusedAt = answer.verdict === "deny" ? answer.stage : undefined
   return [
     of(0, "transport", transport(answer), refusedAt === "transport"),
     of(1, "path", path(answer), refusedAt === "path" || refusedAt === "internal"),

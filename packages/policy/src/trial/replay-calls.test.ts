@@ -27,16 +27,16 @@ const onlyA = allow({ to: [{ operation: { paths: ["/a/{**}"] } }] })
 
 it("counts the calls that a change decides differently, by direction", () => {
   expect(touched([], [onlyA], seen({}), seen({ path: "/b" }), seen({ path: "/c/{**}", count: 2 }))).toEqual([
-    { from: "allow", to: "refuse", shapes: 2, calls: 7 },
+    { from: "allow", to: "deny", shapes: 2, calls: 7 },
   ])
-  expect(touched([onlyA], [], seen({ path: "/b" }))).toEqual([{ from: "refuse", to: "allow", shapes: 1, calls: 5 }])
+  expect(touched([onlyA], [], seen({ path: "/b" }))).toEqual([{ from: "deny", to: "allow", shapes: 1, calls: 5 }])
 })
 
 it("judges identities, addresses, tokens and TCP as they were", () => {
   const principal = policy("p", { rules: [{ from: [{ source: { principals: ["cluster.local/ns/a/sa/b"] } }] }] })
   const issuer = policy("i", { rules: [{ from: [{ source: { requestPrincipals: ["https://i.example/*"] } }] }] })
   const { caller: _, method: __, path: ___, ...plain } = seen({ tls: false, address: "10.0.0.7", protocol: "tcp" })
-  expect(touched([], [principal], seen({}), plain)).toEqual([{ from: "allow", to: "refuse", shapes: 1, calls: 5 }])
+  expect(touched([], [principal], seen({}), plain)).toEqual([{ from: "allow", to: "deny", shapes: 1, calls: 5 }])
   const tokens = naming(["https://i.example"])
   expect(touched([tokens], [tokens, issuer], seen({ issuer: "https://i.example" }))).toEqual([])
   expect(touched([tokens], [tokens, issuer], seen({}))).toHaveLength(1)

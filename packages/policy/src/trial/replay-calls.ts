@@ -46,8 +46,8 @@ export function touchedCalls(
 }
 
 function outcomeOf({ verdict, stage }: Answer): Outcome {
-  if (verdict !== "refuse") return verdict === "allow" ? "allow" : "custom"
-  return stage === "token" ? "unauthenticated" : stage === "transport" ? "transport" : "refuse"
+  if (verdict !== "deny") return verdict === "allow" ? "allow" : "custom"
+  return stage === "token" ? "unauthenticated" : stage === "transport" ? "transport" : "deny"
 }
 
 function askedOf({ caller, address, port, protocol, method, path, issuer }: ObservedCall): AskedRequest {

@@ -5,7 +5,7 @@
 import type { Verdict } from "../authorization/decision.js"
 import { explainAuthorization, type Trace } from "../authorization/explain.js"
 import type { RuleRef } from "../authorization/rule.js"
-import { type Judgement, judge, refusedByMode } from "../judge.js"
+import { type Judgement, judge, rejectedByMode } from "../judge.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { EffectiveMode } from "../peer/mode.js"
 import { compile, type Program } from "../program.js"
@@ -21,7 +21,7 @@ import { type AskedRequest, type AskedToken, connectionOf, requestOf } from "./a
 
 export interface Answer {
   /** `depends`: allowed unless an external authorizer denies it. */
-  readonly verdict: "allow" | "refuse" | "depends"
+  readonly verdict: "allow" | "deny" | "depends"
   /** The stage that settled it. */
   readonly stage: Judgement["stage"]
   /** Of the reply; absent where the application replies, or where the connection is closed without a word. */
@@ -66,7 +66,7 @@ export class Trial {
     const connection = connectionOf(asked)
     const { mode } = this.program.peers.resolve(connection.destinationPort)
     if (asked.protocol === "tcp") {
-      if (refusedByMode(this.program, connection) !== undefined) return closed(mode)
+      if (rejectedByMode(this.program, connection) !== undefined) return closed(mode)
       const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
       return this.#authorized(attributes, mode, undefined)
     }
@@ -89,7 +89,7 @@ export class Trial {
   #authorized(attributes: Attributes, mode: EffectiveMode, authentication: Authentication | undefined): Answer {
     const trace = explainAuthorization(this.program.authorization, attributes)
     const verdict = verdictOf(trace)
-    const answered = verdict === "refuse" && attributes.http !== undefined
+    const answered = verdict === "deny" && attributes.http !== undefined
     return {
       verdict,
       stage: trace.stage,
@@ -127,12 +127,12 @@ export class Trial {
 
 export function verdictOf({ verdict, stage }: Verdict): Answer["verdict"] {
   if (stage === "custom") return "depends"
-  return verdict === "allow" ? "allow" : "refuse"
+  return verdict === "allow" ? "allow" : "deny"
 }
 
 function closed(mode: EffectiveMode): Answer {
   return {
-    verdict: "refuse",
+    verdict: "deny",
     stage: "transport",
     status: undefined,
     body: undefined,

@@ -7,7 +7,7 @@
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
-import { type Connection, refusedByMode } from "@merlon/policy/authorization"
+import { type Connection, rejectedByMode } from "@merlon/policy/authorization"
 import { parseIp } from "@merlon/policy/request"
 import type { EffectiveMode } from "@merlon/policy/selection"
 import { ConnectionLimiter } from "@merlon/wire/limits"
@@ -321,7 +321,7 @@ export class Listener {
     }
     const connection: Connection = { peer, sourceIp, destinationIp, destinationPort: port.port, sni }
     // The mode may have changed during a handshake.
-    if (refusedByMode(gate.program, connection) !== undefined) {
+    if (rejectedByMode(gate.program, connection) !== undefined) {
       this.#refuse(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
       return
     }

@@ -14,7 +14,7 @@ import {
   providersToAsk,
   type Reply,
   type RuleRef,
-  refusedByMode,
+  rejectedByMode,
 } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
 import { newDecisionId } from "./decision-id.js"
@@ -116,7 +116,7 @@ export class Gate {
    */
   admitTcp(connection: Connection, undeclared: boolean): Admission<Judged> {
     const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
-    const mode = refusedByMode(this.#program, connection)
+    const mode = rejectedByMode(this.#program, connection)
     if (mode !== undefined) return this.#admission({ verdict: "deny", stage: "transport", mode, reply: undefined })
     if (undeclared && needsHttp(this.#program, destinationPort)) return this.refuseProtocol("http-needed")
     const decision = decide(this.#program, {

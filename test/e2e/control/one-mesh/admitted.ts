@@ -130,7 +130,7 @@ export function admitted(started: () => Mesh): void {
       expect(JSON.parse(asked.out)).toMatchObject({
         status: {
           result: "different",
-          groups: [{ changes: [{ from: "refuse", to: "allow", region: "any request from namespace dev" }] }],
+          groups: [{ changes: [{ from: "deny", to: "allow", region: "any request from namespace dev" }] }],
         },
       })
     })

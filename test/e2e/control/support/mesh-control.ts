@@ -62,7 +62,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     replica: "one",
     hasCluster: false,
     answersApi: true,
-    // A busy machine must not make a statement undecided.
+    // A busy machine must not make an invariant undecided.
     proofBudgetMs: 5_000,
     historyEntries: 200,
     listen: { host: "127.0.0.1", meshPort: 0, webhookPort: 0, healthPort: 0, replicaPort: 0 },

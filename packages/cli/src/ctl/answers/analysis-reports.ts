@@ -2,7 +2,7 @@
 // Findings and invariants as reports of OpenReports: one for each namespace with policies, and one of the cluster if
 // something was not read.
 
-import { type CheckedStatement, tellStatement } from "@merlon/policy/proof"
+import { type CheckedInvariant, describeViolation } from "@merlon/policy/proof"
 import { type Found, formatReports, openReport } from "../output/open-report.js"
 import type { PlacedFinding } from "./findings.js"
 import type { Inputs } from "./inputs.js"
@@ -13,13 +13,13 @@ const FINDING = "policy analysis"
 export interface Analyzed {
   readonly placed: readonly PlacedPolicy[]
   readonly findings: readonly PlacedFinding[]
-  readonly statements: readonly CheckedStatement[]
+  readonly invariants: readonly CheckedInvariant[]
   readonly read: Inputs
   /** In seconds since the epoch. */
   readonly now: number
 }
 
-export function analysisReports({ placed, findings, statements, read, now }: Analyzed): string {
+export function analysisReports({ placed, findings, invariants, read, now }: Analyzed): string {
   const byNamespace = new Map<string, Found[]>()
   const add = (namespace: string, found: Found): void => {
     byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), found])
@@ -32,7 +32,7 @@ export function analysisReports({ placed, findings, statements, read, now }: Ana
     if (own.length === 0)
       add(namespace, { policy: "analyze", category: FINDING, result: "pass", message: "nothing found", resources })
   }
-  for (const one of statements) add(one.statement.invariant.namespace, statementResult(one))
+  for (const one of invariants) add(one.rule.invariant.namespace, invariantResult(one))
   const reports = [...byNamespace].map(([namespace, results]) => openReport("analyze", namespace, results, now))
   const skipped = read.skipped.map(
     message => ({ policy: "inputs", category: FINDING, result: "error", message }) as const,
@@ -59,16 +59,16 @@ function findingResult({ code, severity, path, why, fix, file, line }: PlacedFin
   }
 }
 
-function statementResult(one: CheckedStatement): Found {
-  const { statement, workloads, result } = one
+function invariantResult(one: CheckedInvariant): Found {
+  const { rule, workloads, result } = one
   const { verdict } = result
   return {
-    policy: statement.invariant.name,
-    rule: `${statement.holds}: ${statement.name}`,
+    policy: rule.invariant.name,
+    rule: `${rule.holds}: ${rule.name}`,
     category: "invariant",
     ...(verdict === "broken" ? { severity: "high" } : {}),
     result: verdict === "holds" ? "pass" : verdict === "broken" ? "fail" : "error",
-    message: verdict === "holds" ? "holds (proved)" : tellStatement(one),
+    message: verdict === "holds" ? "holds (proved)" : describeViolation(one),
     ...(workloads.length === 0
       ? {}
       : { properties: { workloads: workloads.map(({ namespace, name }) => `${namespace}/${name}`).join(", ") } }),

@@ -143,7 +143,7 @@ describe("diff", () => {
   it("proves that nothing changes, whatever files hold the policies, and exits with 0", async () => {
     expect(await diff("old", "same", "-o", "json")).toBe(0)
     expect(JSON.parse(out)).toEqual({
-      ...{ result: "equal", changes: [], undecided: [], statements: [] },
+      ...{ result: "equal", changes: [], undecided: [], invariants: [] },
       read: { policies: 2, workloads: 2, skipped: [] },
     })
     expect(err).toMatch(/note: .*ConfigMap settings is passed over/)
@@ -151,9 +151,7 @@ describe("diff", () => {
 
   it("takes a folder without files for a set without policies", async () => {
     expect(await diff("empty", "same", "-o", "json")).toBe(5)
-    expect(new Set(JSON.parse(out).changes.map(({ direction }: { direction: string }) => direction))).toContain(
-      "refuse",
-    )
+    expect(new Set(JSON.parse(out).changes.map(({ direction }: { direction: string }) => direction))).toContain("deny")
   })
 
   it("ends with 1 where a policy cannot be read, and points at it", async () => {
@@ -187,9 +185,9 @@ describe("diff", () => {
     }
   })
 
-  it("says which statements break, and ends with 5", async () => {
+  it("says which invariants break, and ends with 5", async () => {
     expect(await diff("kept.yaml", "invariant.yaml")).toBe(5)
-    golden("diff-statements.text")
+    golden("diff-invariants.text")
     expect(await diff("kept.yaml", "kept.yaml")).toBe(0)
   })
 })
@@ -320,7 +318,7 @@ describe("Pods that one Deployment runs", () => {
     expect(suggestions).toMatchObject([
       {
         workload: "foo/httpbin",
-        policy: { metadata: { name: "httpbin-seen" }, spec: { selector: { matchLabels: { app: "httpbin" } } } },
+        policy: { metadata: { name: "httpbin-observed" }, spec: { selector: { matchLabels: { app: "httpbin" } } } },
         alsoSelects: [],
       },
     ])

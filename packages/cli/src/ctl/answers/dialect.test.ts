@@ -320,7 +320,7 @@ describe("CUSTOM, whose provider may deny", () => {
 
   it("is a case of its own in policy tests", async () => {
     put("p.yaml", ALLOW_GET, custom())
-    const cases = ["allow", "refuse", "depends"].map(expect => ({ name: expect, request: { path: "/admin" }, expect }))
+    const cases = ["allow", "deny", "depends"].map(expect => ({ name: expect, request: { path: "/admin" }, expect }))
     const workloads = { cart: { namespace: "shop" } }
     const file = put("p.test.yaml", { ...TEST, policies: ["p.yaml"], workloads, cases })
     expect(await run("test", file, "--dialect", "istio", "-o", "json")).toBe(1)
@@ -365,7 +365,7 @@ it.each([[[]], [["--dialect", "istio"]]])("policy tests read Istio's policies wi
     kind: "PolicyTest",
     policies: ["p.yaml"],
     workloads: { cart: { namespace: "shop" } },
-    cases: [{ name: "denied", request: { method: "POST" }, expect: "refuse" }],
+    cases: [{ name: "denied", request: { method: "POST" }, expect: "deny" }],
   })
   expect(await run("test", file, ...flags), `${out}${err}`).toBe(0)
   expect(err).toContain("these are Istio's policies")

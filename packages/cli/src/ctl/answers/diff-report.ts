@@ -4,13 +4,13 @@
 import type { MeshNames } from "@merlon/policy/mesh"
 import {
   type Change,
-  type CheckedStatement,
+  type CheckedInvariant,
   type Diff,
   type DiffGroup,
+  describeViolation,
   lastingName,
   type Outcome,
   type ProofWorkload,
-  tellStatement,
   type Witness,
 } from "@merlon/policy/proof"
 import type { TouchedCalls } from "@merlon/policy/trial"
@@ -41,8 +41,8 @@ export interface DiffReport {
   readonly changes: readonly ReportedChange[]
   /** Workloads of which not everything is proved, and why. */
   readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
-  /** Statements of PolicyInvariants that held and do not hold any more, or of which that is not decided. */
-  readonly statements: readonly ReportedStatement[]
+  /** Invariants that held and are now broken or not decided. */
+  readonly invariants: readonly ReportedInvariant[]
   readonly read: Inputs
 }
 
@@ -51,28 +51,28 @@ export interface Compared {
   readonly diff: Diff
   readonly workloads: readonly ProofWorkload[]
   readonly names: MeshNames
-  readonly broken: readonly CheckedStatement[]
+  readonly broken: readonly CheckedInvariant[]
   readonly read: Inputs
   readonly touched?: Touched | undefined
 }
 
-interface ReportedStatement {
+interface ReportedInvariant {
   readonly invariant: string
-  readonly statement: string
+  readonly rule: string
   readonly workloads: readonly string[]
   readonly verdict: "broken" | "undecided"
   readonly told: string
   readonly witness?: Witness & { readonly call: string }
 }
 
-function reportedStatement(one: CheckedStatement, { workloads: all, names }: Compared): ReportedStatement {
-  const { statement, workloads, result } = one
+function reportedInvariant(one: CheckedInvariant, { workloads: all, names }: Compared): ReportedInvariant {
+  const { rule, workloads, result } = one
   return {
-    invariant: `${statement.invariant.namespace}/${statement.invariant.name}`,
-    statement: `${statement.holds}: ${statement.name}`,
+    invariant: `${rule.invariant.namespace}/${rule.invariant.name}`,
+    rule: `${rule.holds}: ${rule.name}`,
     workloads: workloads.map(nameOf),
     verdict: result.verdict === "broken" ? "broken" : "undecided",
-    told: tellStatement(one),
+    told: describeViolation(one),
     ...(result.verdict === "broken"
       ? { witness: { ...result.witness, call: callLine(result.witness, all, names) } }
       : {}),
@@ -100,7 +100,7 @@ export function diffReport(compared: Compared): DiffReport {
     undecided: groups.flatMap(({ workloads, comparison: { undecided } }) =>
       undecided === undefined ? [] : workloads.map(workload => ({ workload: nameOf(workload), reason: undecided })),
     ),
-    statements: broken.map(one => reportedStatement(one, compared)),
+    invariants: broken.map(one => reportedInvariant(one, compared)),
     read,
   }
 }
@@ -127,20 +127,20 @@ export function isWanted({ direction, before }: Pick<ReportedChange, "direction"
   return failOn === "widen" ? gained > 0 : gained < 0
 }
 
-const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, refuse: 0, unauthenticated: 0, transport: 0 }
+const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, deny: 0, unauthenticated: 0, transport: 0 }
 
 type Words = Readonly<Record<Exclude<Outcome, "custom">, string>>
 
 const NEWLY: Words = {
   allow: "newly allowed",
-  refuse: "newly denied (403)",
+  deny: "newly denied (403)",
   unauthenticated: "newly unauthenticated (401)",
   transport: "newly closed by the mTLS mode",
 }
 
 const WAS: Words = {
   allow: "allowed",
-  refuse: "denied (403)",
+  deny: "denied (403)",
   unauthenticated: "unauthenticated (401)",
   transport: "closed by the mTLS mode",
 }
@@ -157,7 +157,7 @@ export function was({ from, providers: [before] }: Pick<Change, "from" | "provid
 const quoted = (providers: readonly string[]): string => providers.map(name => `\`${name}\``).join(" or ")
 
 export function diffText({ diff, workloads: all, names, broken, read, touched }: Compared): string {
-  const lines: string[] = broken.map(one => `broken: ${tellStatement(one)}`)
+  const lines: string[] = broken.map(one => `broken: ${describeViolation(one)}`)
   if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
     lines.push(headline(group))
@@ -181,7 +181,7 @@ export function diffText({ diff, workloads: all, names, broken, read, touched }:
 export function diffMarkdown({ diff, workloads: all, names, broken, read, touched }: Compared): string {
   const lines = ["### What these policies change", "", summary(diff, all.length, read), ""]
   lines.push(...inputLines(read).map(line => `- ${cell(line)}`), "")
-  for (const one of broken) lines.push(`- **broken**: ${cell(tellStatement(one))}`)
+  for (const one of broken) lines.push(`- **broken**: ${cell(describeViolation(one))}`)
   if (broken.length > 0) lines.push("")
   for (const group of diff.groups) {
     lines.push(`**${cell(headline(group))}**`, "")

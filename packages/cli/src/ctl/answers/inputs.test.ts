@@ -28,7 +28,7 @@ const POD = {
 const TEST = {
   kind: "PolicyTest",
   workloads: { web: { namespace: "foo" } },
-  cases: [{ name: "denied", request: {}, expect: "refuse" }],
+  cases: [{ name: "denied", request: {}, expect: "deny" }],
 }
 
 let folder = ""

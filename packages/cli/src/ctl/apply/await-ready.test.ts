@@ -68,11 +68,11 @@ it("is not content with a policy that is enforced and not ready", async () => {
   await expect(awaitReady(session(object), written, 1)).rejects.toThrow("not ready within 0.001 s: no keys of `i`")
 })
 
-it("waits until a statement holds, which has no `Ready`", async () => {
-  const statement = { ...written, resource: { ...resource, kind: "PolicyInvariant" } }
+it("waits until an invariant holds, which has no `Ready`", async () => {
+  const invariant = { ...written, resource: { ...resource, kind: "PolicyInvariant" } }
   const holds = (status: string, reason: string) => ({
     status: { conditions: [{ type: "Holds", status, reason, message: `it ${reason}`, observedGeneration: 2 }] },
   })
-  await expect(awaitReady(session({}, holds("True", "Proved")), statement, 10_000)).resolves.toBe("it Proved")
-  await expect(awaitReady(session(holds("False", "Broken")), statement, 10_000)).rejects.toThrow("it Broken")
+  await expect(awaitReady(session({}, holds("True", "Proved")), invariant, 10_000)).resolves.toBe("it Proved")
+  await expect(awaitReady(session(holds("False", "Broken")), invariant, 10_000)).rejects.toThrow("it Broken")
 })

@@ -2,7 +2,7 @@
 // `merlonctl analyze`: finds problems of a set of policies that are each valid. Rules without effect are found by proof,
 // everything else by heuristics.
 
-import { type CheckedStatement, callersAmong, checkInvariants } from "@merlon/policy/proof"
+import { type CheckedInvariant, callersAmong, checkInvariants } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { analysisReports } from "../answers/analysis-reports.js"
 import { findingsOf } from "../answers/findings.js"
@@ -53,17 +53,17 @@ async function run(flags: Flags): Promise<void> {
   const nothing = placed.length === 0 && flags.filename.length === 0
   const read = nothing ? { ...inputs, skipped: [...inputs.skipped, "the cluster has no policy"] } : inputs
   const findings = findingsOf(placed, workloads, mesh, limitsOf(flags))
-  const statements = flags.output === "openreports" ? statementsOf(source, flags) : []
+  const invariants = flags.output === "openreports" ? invariantsOf(source, flags) : []
   if (flags.output === "openreports")
-    print(analysisReports({ placed, findings, statements, read, now: Math.floor(Date.now() / 1000) }))
+    print(analysisReports({ placed, findings, invariants, read, now: Math.floor(Date.now() / 1000) }))
   else print(formatFindings(findings, flags.output, read))
   const counting = flags.failOn === "never" ? [] : flags.failOn === "error" ? ["error"] : ["error", "warning"]
-  const isBroken = flags.failOn !== "never" && statements.some(({ result }) => result.verdict === "broken")
+  const isBroken = flags.failOn !== "never" && invariants.some(({ result }) => result.verdict === "broken")
   const isFound = isBroken || findings.some(({ severity }) => counting.includes(severity))
   process.exitCode = exitCodeOf(read, isFound ? EXIT.found : EXIT.ok)
 }
 
-function statementsOf({ policies, workloads, mesh }: QuestionSource, flags: Flags): readonly CheckedStatement[] {
+function invariantsOf({ policies, workloads, mesh }: QuestionSource, flags: Flags): readonly CheckedInvariant[] {
   const invariants = policies.filter(document => document.kind === "PolicyInvariant")
   const callers = callersAmong(workloads, mesh)
   const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000), callers }

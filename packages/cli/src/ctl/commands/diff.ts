@@ -5,15 +5,15 @@
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import {
-  type CheckedStatement,
+  type CheckedInvariant,
   type CheckOptions,
   callersAmong,
   checkInvariants,
   type Diff,
   diffSets,
+  type InvariantRule,
   lastingName,
   type ProofWorkload,
-  type StatementRef,
 } from "@merlon/policy/proof"
 import type { PolicyDocument, ReadDocument } from "@merlon/policy/resources"
 import { touchedCalls } from "@merlon/policy/trial"
@@ -167,35 +167,35 @@ function touchedBy(
   )
 }
 
-/** Statements that hold of the policies as they are and not, or not surely, of those to be. */
+/** Invariants that hold before the change, and are broken or not decided after it. */
 function brokenBy(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
   options: CheckOptions,
-): readonly CheckedStatement[] {
+): readonly CheckedInvariant[] {
   const invariants = after.filter(document => document.kind === "PolicyInvariant")
   const known = new Set(
     checkInvariants(invariants, before, workloads, mesh, options)
       .filter(({ result }) => result.verdict === "broken")
-      .flatMap(({ statement, workloads: on }) => on.map(workload => keyOf(statement, workload))),
+      .flatMap(({ rule, workloads: on }) => on.map(workload => keyOf(rule, workload))),
   )
   return checkInvariants(invariants, after, workloads, mesh, options).filter(
-    ({ statement, workloads: on, result }) =>
-      result.verdict !== "holds" && on.some(workload => !known.has(keyOf(statement, workload))),
+    ({ rule, workloads: on, result }) =>
+      result.verdict !== "holds" && on.some(workload => !known.has(keyOf(rule, workload))),
   )
 }
 
-function keyOf(statement: StatementRef, { namespace, name }: ProofWorkload): string {
-  return JSON.stringify([statement, namespace, name])
+function keyOf(rule: InvariantRule, { namespace, name }: ProofWorkload): string {
+  return JSON.stringify([rule, namespace, name])
 }
 
-export function exitCodeOf({ changes, undecided, statements }: DiffReport, failOn: FailOn): number {
-  if (statements.some(({ verdict }) => verdict === "broken")) return EXIT.found
+export function exitCodeOf({ changes, undecided, invariants }: DiffReport, failOn: FailOn): number {
+  if (invariants.some(({ verdict }) => verdict === "broken")) return EXIT.found
   if (changes.some(change => isWanted(change, failOn))) return EXIT.found
   // What is not decided could be just what was asked about.
-  return undecided.length + statements.length > 0 ? EXIT.undecided : EXIT.ok
+  return undecided.length + invariants.length > 0 ? EXIT.undecided : EXIT.ok
 }
 
 async function fromFiles(flags: Flags): Promise<Sets> {

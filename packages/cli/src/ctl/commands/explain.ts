@@ -147,7 +147,7 @@ async function explain(word: string, flags: Flags): Promise<void> {
     )
     if (!isComplete(read)) for (const line of inputLines(read)) note(line)
     // A verdict of other policies than those in force is none.
-    const code = { allow: EXIT.ok, refuse: EXIT.found, depends: EXIT.undecided }[explanation.verdict]
+    const code = { allow: EXIT.ok, deny: EXIT.found, depends: EXIT.undecided }[explanation.verdict]
     process.exitCode = isComplete(read) ? code : EXIT.undecided
   } catch (error) {
     throw error instanceof AskedError ? new CommandError("unreadable-file", error.message) : error

@@ -44,8 +44,8 @@ Exit codes: 0 promoted, 5 not promoted because nobody said yes, 4 not promoted b
 matter.
 
 Examples:
-  merlonctl promote authorizationpolicy/httpbin-seen -n foo
-  merlonctl promote ap httpbin-seen -n foo --yes`
+  merlonctl promote authorizationpolicy/httpbin-observed -n foo
+  merlonctl promote ap httpbin-observed -n foo --yes`
 
 async function run(session: Session, kind: string, name: string | undefined, flags: Flags): Promise<void> {
   const target = await oneObject(session, kind, name)

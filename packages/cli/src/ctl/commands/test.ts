@@ -95,13 +95,13 @@ async function run(
   return { runs, read: log.of(policies.size, workloads) }
 }
 
-/** The cases and statements that are meant. */
+/** The cases and invariants that are meant. */
 function chosen(test: PolicyTestFile, file: string, filter: string): PolicyTestFile {
   if (file.includes(filter)) return test
   const meant = <T extends { readonly name: string }>(some: readonly T[]): T[] =>
     some.filter(({ name }) => name.includes(filter))
-  const { never = [], always = [] } = test.statements
-  return { ...test, cases: meant(test.cases), statements: { never: meant(never), always: meant(always) } }
+  const { never = [], always = [] } = test.invariants
+  return { ...test, cases: meant(test.cases), invariants: { never: meant(never), always: meant(always) } }
 }
 
 /** One run at a time; what changes meanwhile makes one more. */

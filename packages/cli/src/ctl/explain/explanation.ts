@@ -38,7 +38,7 @@ export function explanationOf(question: Question): Explanation {
   const { authentication } = answer
   return {
     ...summaryOf(answer),
-    change: answer.verdict === "refuse" ? smallestChange(question, answer) : undefined,
+    change: answer.verdict === "deny" ? smallestChange(question, answer) : undefined,
     token:
       authentication?.outcome === "reject"
         ? tokenHelp(authentication.fault, trial.tokenText(asked) ?? bearerOf(asked), trial.program.tokens, now)

@@ -26,7 +26,7 @@ export function explanationText(explanation: Explanation): string {
   return lines.join("\n")
 }
 
-const SHADOW = { allow: "allowed", refuse: "denied", depends: "allowed unless a provider denies it" } as const
+const SHADOW = { allow: "allowed", deny: "denied", depends: "allowed unless a provider denies it" } as const
 
 export function changeLines(change: readonly PolicyEdit[]): readonly string[] {
   return change.map(({ rule, at, change: what, value }) => {

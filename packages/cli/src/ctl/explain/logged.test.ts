@@ -10,7 +10,7 @@ const explained = (verdict: Explanation["verdict"], status?: number): Explanatio
 const line = (fields: object): string => JSON.stringify({ method: "GET", ...fields })
 
 it.each([
-  ["refuses it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("refuse", 403)],
+  ["refuses it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("deny", 403)],
   ["would let it through", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
 ])("a line is reported as unlike the explanation where that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(
@@ -19,16 +19,16 @@ it.each([
 })
 
 it("also where that denies what passed", () => {
-  expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("refuse", 403))).toMatch(
+  expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("deny", 403))).toMatch(
     /^according to the log, the proxy allowed it: [^;]*$/,
   )
 })
 
 it.each([
-  ["it says the same", line({ verdict: "deny", status: 403 }), explained("refuse", 403)],
+  ["it says the same", line({ verdict: "deny", status: 403 }), explained("deny", 403)],
   ["both let it through, whatever the application said", line({ verdict: "allow", status: 500 }), explained("allow")],
-  ["it says nothing of that", line({}), explained("refuse", 403)],
-  ["it is none", "{", explained("refuse", 403)],
+  ["it says nothing of that", line({}), explained("deny", 403)],
+  ["it is none", "{", explained("deny", 403)],
 ])("nothing is said of a line where %s", (_, text, explanation) => {
   expect(unlikeLog(text, explanation)).toBeUndefined()
 })

@@ -13,7 +13,7 @@ export function unlikeLog(line: string, { verdict, status }: Explanation): strin
   const refused = logged.verdict === "deny"
   // Either answer may have been the provider's.
   if (verdict === "depends") return undefined
-  const same = refused === (verdict === "refuse") && (!refused || status === undefined || logged.status === status)
+  const same = refused === (verdict === "deny") && (!refused || status === undefined || logged.status === status)
   if (same) return undefined
   const answered = refused
     ? `denied it${typeof logged.status === "number" ? ` with ${logged.status}` : ""}`

@@ -103,7 +103,7 @@ test.each<[string, Cluster, readonly string[]]>([
     ["well", "well", "well", "well", "note", "well", ...WELL],
   ],
   [
-    "has a broken statement",
+    "has a broken invariant",
     { objects: { policyinvariants: [held, broken] } },
     ["well", "well", "well", "well", "wrong", ...WELL],
   ],
@@ -121,7 +121,7 @@ it.each<[string, Cluster, number, boolean]>([
   ["has something wrong", { webhooks: [] }, 1, false],
   ["may not be asked for all of it", { forbidden: "webhook" }, 4, false],
   [
-    "has a statement that nobody has decided",
+    "has an undecided invariant",
     { objects: { policyinvariants: [object("e", condition("Holds", "Unknown", "it takes too long"))] } },
     4,
     false,

@@ -103,7 +103,7 @@ async function admission(session: Session): Promise<readonly Checked[]> {
 async function conditions(session: Session): Promise<readonly Checked[]> {
   const lists = await ofServed(knownKinds(session.names), resource => listObjects(session, resource, EVERYWHERE))
   const all = lists.flatMap(({ items }) => items)
-  return [...policies(all), ...unjudged(all), ...statements(all)]
+  return [...policies(all), ...unjudged(all), ...invariants(all)]
 }
 
 /** All policies of a workload name it, so one line is enough. */
@@ -131,7 +131,7 @@ function policies(all: readonly AnyObject[]): readonly Checked[] {
   ]
 }
 
-function statements(all: readonly AnyObject[]): readonly Checked[] {
+function invariants(all: readonly AnyObject[]): readonly Checked[] {
   const own = all.filter(({ kind }) => kind === "PolicyInvariant")
   const open = own.filter(object => conditionOf(object, "Holds")?.status !== "True")
   if (open.length === 0)

@@ -36,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 it.each([
   ["one", "  ✓ one\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
   ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
-])("runs the cases and statements with `%s` alone, and says nothing of what they leave out", async (text, said) => {
+])("runs the cases and invariants with `%s` alone, and says nothing of what they leave out", async (text, said) => {
   expect(await typed(["test", file, "--filter", text])).toMatchObject({ code: 0, out: `${file}\n${said}` })
 })
 

@@ -165,12 +165,12 @@ export interface Stage {
 }
 
 export interface Explanation {
-  readonly verdict: "allow" | "refuse"
+  readonly verdict: "allow" | "deny"
   readonly status?: number
   readonly body?: string
   readonly stages: readonly Stage[]
   readonly rule?: string
-  readonly shadow?: "allow" | "refuse"
+  readonly shadow?: "allow" | "deny"
   readonly change?: readonly {
     readonly at: string
     readonly change: string
@@ -202,7 +202,7 @@ export interface PolicyDiff {
       readonly method: string
       readonly path: string
       readonly count: number
-      readonly to: "allow" | "refuse"
+      readonly to: "allow" | "deny"
     }[]
     /** Shapes that were not tried; absent where the control plane is older. */
     readonly untried?: number

@@ -15,7 +15,7 @@ export function ExplanationView({ of }: { readonly of: Explanation }): ReactNode
     <div className="explanation">
       <p>
         <Verdict of={verdict} />
-        {verdict === "refuse" &&
+        {verdict === "deny" &&
           (status === undefined ? " without a response" : ` with ${status}${body ? `: ${body}` : ""}`)}
       </p>
       <ol className="stages" aria-label="Stages">

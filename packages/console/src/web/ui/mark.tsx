@@ -41,6 +41,6 @@ export function Badge({ tone, children }: MarkProps): ReactNode {
   )
 }
 
-export function Verdict({ of }: { readonly of: "allow" | "deny" | "refuse" }): ReactNode {
+export function Verdict({ of }: { readonly of: "allow" | "deny" }): ReactNode {
   return of === "allow" ? <Badge tone="good">allowed</Badge> : <Badge tone="bad">denied</Badge>
 }

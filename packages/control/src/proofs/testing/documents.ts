@@ -23,7 +23,7 @@ export function document(kind: string, name: string, spec: object, namespace = "
 const to = [{ operation: { paths: ["/admin/*"] } }]
 const never = [{ name: "only ops", from: [{ source: { notNamespaces: ["ops"] } }], to }]
 export const OPS = document("AuthorizationPolicy", "ops", { rules: [{ from: [{ source: { namespaces: ["ops"] } }] }] })
-/** Breaks the statement. */
+/** Breaks the invariant. */
 export const OPEN = document("AuthorizationPolicy", "open", { rules: [{ to }] })
 export const INVARIANT = document("PolicyInvariant", "admin", { never })
 export const SHADOW = document("PolicyInvariant", "admin", { never, enforcement: "Shadow" })

@@ -152,7 +152,7 @@ it("is done in bounded work", () => {
   expect(analyze(many, mesh).some(({ code }) => code === "analysis-limited")).toBe(true)
 })
 
-describe("a statement", () => {
+describe("an invariant", () => {
   const told = (never: readonly Rule[]) => {
     const spec = { never: never.map(rule => ({ name: "closed", ...rule })) }
     const metadata = { name: "i", namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" }

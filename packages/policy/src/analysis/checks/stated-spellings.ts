@@ -14,12 +14,12 @@ export function* statedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
   const attributes = anyWorkload(set.mesh)
   for (const invariant of set.invariants) {
     for (const [index, { name: _, ...rule }] of (invariant.spec.never ?? []).entries()) {
-      const statement = compileRule(invariant.metadata, index, rule, set.mesh, attributes)
+      const compiled = compileRule(invariant.metadata, index, rule, set.mesh, attributes)
       // Compiling is the dear part, and no comparison.
       yield
-      for (const place of closedIn(statement, false)) {
+      for (const place of closedIn(compiled, false)) {
         const at = `spec.never[${index}].${place.closed.field}`
-        const passed = yield* firstPassed(place, set.mesh, asked => ruleCovers(statement, asked, work), work)
+        const passed = yield* firstPassed(place, set.mesh, asked => ruleCovers(compiled, asked, work), work)
         if (work.exhausted) return [...found, limited(invariant, at)]
         if (passed === undefined) continue
         const { text, written, readers, fix } = passed

@@ -36,7 +36,7 @@ const assess = (
 const BROKEN =
   "`never: only ops` of PolicyInvariant `foo/admin` is broken on 2 workloads (`foo/web` …): GET /admin/ from cluster.local/ns/default/sa/default is allowed by rule 0 of `foo/open`"
 
-describe("a change that breaks a statement", () => {
+describe("a change that breaks an invariant", () => {
   it("is rejected, with the request and the rule", () => {
     expect(assess([invariant(), ops], undefined, open).refusals).toEqual([BROKEN])
   })
@@ -61,7 +61,7 @@ describe("a change that breaks a statement", () => {
     ).toHaveLength(1)
   })
 
-  it("is no DENY that goes, where the statement is that something gets in", () => {
+  it("is no DENY that goes, where the invariant is that something gets in", () => {
     const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
     const deny = policy("stop", { action: "DENY", rules: [{}] })
     const reachable = { ...invariant(), spec: { always } }
@@ -89,7 +89,7 @@ describe("a change that breaks a statement", () => {
   })
 })
 
-it("lets people go on while a statement is broken anyway, and mend it", () => {
+it("lets people go on while an invariant is broken anyway, and mend it", () => {
   const other = policy("other", { rules: [{ to: [{ operation: { paths: ["/x"] } }] }] })
   expect(assess([invariant(), ops, open], undefined, other).refusals).toEqual([])
   expect(assess([invariant(), ops, open], open, undefined).refusals).toEqual([])

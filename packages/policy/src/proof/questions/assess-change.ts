@@ -11,7 +11,7 @@ import { concerns } from "../selected.js"
 import { ruleWords } from "../words.js"
 import { callersAmong, type ProofWorkload } from "../workload.js"
 import { diffSets } from "./diff.js"
-import { type CheckedStatement, type CheckOptions, checkInvariants, isAbout } from "./invariants.js"
+import { type CheckedInvariant, type CheckOptions, checkInvariants, isAbout } from "./invariants.js"
 
 export interface PolicyStep {
   /** Everything that is stored. */
@@ -51,7 +51,7 @@ export function assessChange(
   const touched = workloads.filter(isTouched)
   if (touched.length === 0) return NOTHING
   const change = { before, after, documents: old }
-  const broken = assessStatements(change, was, is, touched, mesh, options)
+  const broken = assessInvariants(change, was, is, touched, mesh, options)
   // Known without a search, which others' policies could make long.
   const newly = narrows(change, old, mesh) ? [] : widened(was, is, touched, mesh, options)
   return { refusals: broken.refusals, warnings: [...broken.warnings, ...newly] }
@@ -70,7 +70,7 @@ function callersFor(
 
 const NOTHING: Assessment = { refusals: [], warnings: [] }
 
-/** A statement that does not hold yet may be written down: that is how people find out what to mend. */
+/** An invariant that does not hold yet may be written down: that is how people find out what to mend. */
 function assessInvariant(
   invariant: PolicyInvariant,
   documents: readonly PolicyDocument[],
@@ -81,14 +81,14 @@ function assessInvariant(
   const checked = checkInvariants([invariant], documents, workloads, mesh, options)
   const warnings = checked
     .filter(({ result }) => result.verdict !== "holds")
-    .map(one => `already now, ${tellStatement(one)}`)
+    .map(one => `already now, ${describeViolation(one)}`)
   if (!workloads.some(workload => isAbout(invariant, workload, mesh)))
     warnings.push("it is about no workload that exists")
   return { refusals: [], warnings: warnings.slice(0, MAX_TOLD) }
 }
 
-/** Only what held can be broken: a statement that is broken anyway does not keep people from mending it. */
-function assessStatements(
+/** Only what held can be broken: an invariant that is broken anyway does not keep people from mending it. */
+function assessInvariants(
   change: PolicyStep,
   was: readonly PolicyDocument[],
   is: readonly PolicyDocument[],
@@ -109,9 +109,9 @@ function assessStatements(
   const warnings: string[] = []
   for (const one of checkInvariants(concerned, is, touched, mesh, options)) {
     if (one.result.verdict === "holds") continue
-    const invariant = concerned.find(({ metadata }) => isNamed(metadata, one.statement.invariant))
+    const invariant = concerned.find(({ metadata }) => isNamed(metadata, one.rule.invariant))
     if (invariant === undefined || wasBroken(one, invariant, was, mesh, options)) continue
-    ;(binds(one.statement.holds, invariant, change, mesh) ? refusals : warnings).push(tellStatement(one))
+    ;(binds(one.rule.holds, invariant, change, mesh) ? refusals : warnings).push(describeViolation(one))
   }
   return { refusals: refusals.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
 }
@@ -128,7 +128,7 @@ export function couldBreak(change: PolicyStep, invariant: PolicyInvariant, mesh:
 }
 
 /**
- * The statements that a change cannot break: where it allows no more, nothing gets in that did not, and where it denies no
+ * The invariants that a change cannot break: where it allows no more, nothing gets in that did not, and where it denies no
  * more, everything still gets in that did.
  */
 function safeFrom(
@@ -153,14 +153,14 @@ function binds(
 }
 
 function wasBroken(
-  { statement, workloads }: CheckedStatement,
+  { rule, workloads }: CheckedInvariant,
   invariant: PolicyInvariant,
   was: readonly PolicyDocument[],
   mesh: MeshConfig,
   options: CheckOptions,
 ): boolean {
   const before = checkInvariants([invariant], was, workloads, mesh, options)
-  const same = before.filter(one => one.statement.holds === statement.holds && one.statement.name === statement.name)
+  const same = before.filter(one => one.rule.holds === rule.holds && one.rule.name === rule.name)
   // On every one of these workloads: where it held on one, it is broken there now.
   return same.length > 0 && same.every(({ result }) => result.verdict === "broken")
 }
@@ -172,9 +172,9 @@ function isNamed(
   return a.namespace === b.namespace && a.name === b.name
 }
 
-/** A broken or undecided statement in one sentence. */
-export function tellStatement({ statement, workloads, result }: CheckedStatement): string {
-  const { invariant, holds, name } = statement
+/** A broken or undecided rule in one sentence. */
+export function describeViolation({ rule, workloads, result }: CheckedInvariant): string {
+  const { invariant, holds, name } = rule
   const what = `\`${holds}: ${name}\` of PolicyInvariant \`${invariant.namespace}/${invariant.name}\``
   const where = onWorkloads(workloads)
   if (result.verdict === "undecided") return `${what} is not decided ${where}: ${result.reason}`
@@ -183,7 +183,7 @@ export function tellStatement({ statement, workloads, result }: CheckedStatement
   const outcome = {
     custom: "is allowed unless a provider denies it",
     allow: `is allowed${by || ", because nothing denies it"}`,
-    refuse: `is denied${by || ", because no ALLOW rule matches it"}`,
+    deny: `is denied${by || ", because no ALLOW rule matches it"}`,
     unauthenticated: "is denied because of its token, or because it has none",
     transport: "is closed by the mTLS mode",
   }[result.outcome]

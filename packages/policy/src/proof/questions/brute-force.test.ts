@@ -5,7 +5,7 @@
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import { type Asked, httpRequest, tcpConnection } from "../../authorization/testing/requests.js"
-import { refusedByMode } from "../../judge.js"
+import { rejectedByMode } from "../../judge.js"
 import { meshConfig } from "../../mesh/config.js"
 import { compile, decide, type Program } from "../../program.js"
 import type { Attributes } from "../../request/attributes.js"
@@ -160,12 +160,12 @@ const GRID: readonly Attributes[] = PEERS.flatMap(peer =>
 )
 
 const outcome = (program: Program, attributes: Attributes): string =>
-  refusedByMode(program, attributes) === undefined ? decide(program, attributes).verdict : "transport"
+  rejectedByMode(program, attributes) === undefined ? decide(program, attributes).verdict : "transport"
 
 const NAMED = {
   allow: "allow",
   custom: "custom",
-  refuse: "deny",
+  deny: "deny",
   transport: "transport",
   unauthenticated: "401",
 } as const

@@ -64,7 +64,7 @@ export function changeEffect(
   }
 }
 
-const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, refuse: 0, unauthenticated: 0, transport: 0 }
+const OPENNESS: Readonly<Record<Outcome, number>> = { allow: 2, custom: 1, deny: 0, unauthenticated: 0, transport: 0 }
 
 function regionOf(words: string, names: readonly string[]): EffectRegion {
   const more = names.length - MAX_WORKLOADS

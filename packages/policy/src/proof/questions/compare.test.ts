@@ -24,7 +24,7 @@ describe("of several changed rules", () => {
   it("one that only callers without an identity meet makes a difference to them alone", () => {
     const { result, changes } = compared([known, reworded[0]], [known, reworded[1], anybody("/b")])
     expect(result).toBe("different")
-    expect(changes).toMatchObject([{ from: "refuse", to: "allow", witness: { path: "/b" } }])
+    expect(changes).toMatchObject([{ from: "deny", to: "allow", witness: { path: "/b" } }])
     expect(changes[0]?.witness.principal).toBeUndefined()
   })
 
@@ -38,7 +38,7 @@ describe("of several changed rules", () => {
 })
 
 it.each([
-  ["first", [anybody("/a"), anybody("/b")], [anybody("/a")], "refuse"],
+  ["first", [anybody("/a"), anybody("/b")], [anybody("/a")], "deny"],
   ["second", [anybody("/a")], [anybody("/a"), anybody("/b")], "allow"],
 ] as const)("a rule that only the %s set has makes a difference", (_, before, after, to) => {
   expect(compared(before, after).changes).toMatchObject([{ to, witness: { path: "/b" } }])
@@ -55,7 +55,7 @@ it.each([
 ])("a rule on the host %s, of which one dot is ignored, makes a difference", (host, shown) => {
   const named: Rule = { to: [{ operation: { hosts: [host] } }] }
   expect(compared([anybody("/a"), named], [anybody("/a")]).changes).toMatchObject([
-    { from: "allow", to: "refuse", witness: { host: shown } },
+    { from: "allow", to: "deny", witness: { host: shown } },
   ])
 })
 
@@ -68,7 +68,7 @@ describe("a request that a provider is asked about", () => {
 
   it("is not one that is allowed", () => {
     const denied = policy("p", { action: "DENY", rules: [anybody("/a")] })
-    expect(outcomes([denied], [custom])).toEqual({ result: "different", changes: [["refuse", "custom", "/a"]] })
+    expect(outcomes([denied], [custom])).toEqual({ result: "different", changes: [["deny", "custom", "/a"]] })
     expect(outcomes([], [custom])).toEqual({ result: "different", changes: [["allow", "custom", "/a"]] })
   })
 

@@ -285,7 +285,7 @@ class Differences {
   }
 }
 
-const AUTHORIZED: readonly Outcome[] = ["allow", "custom", "refuse"]
+const AUTHORIZED: readonly Outcome[] = ["allow", "custom", "deny"]
 
 const providersOf = (rules: readonly RuleRegion[]): ReadonlySet<string> =>
   new Set(rules.flatMap(({ ref }) => ref.provider ?? []))

@@ -49,7 +49,7 @@ it("compares what no request tells apart", { timeout: 180_000 * inject("effort")
 function matching(rule: Rule, documents: readonly PolicyDocument[], mesh = meshConfig()): (one: Sent) => boolean {
   const only = documents.filter(({ kind }) => kind === "RequestAuthentication")
   const { program } = policySide([...only, authorization("DENY", [rule])], workload, mesh)
-  return one => judged(program, one).outcome === "refuse"
+  return one => judged(program, one).outcome === "deny"
 }
 
 it("holds invariants that no request breaks", { timeout: 180_000 * inject("effort") }, () => {

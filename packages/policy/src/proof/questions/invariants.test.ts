@@ -124,7 +124,7 @@ describe("`always` holds", () => {
     ["where tokens are optional, since a bad one is refused anyway", [opsOnly, tokens("OPTIONAL")], "holds"],
     ["not where a token is required", [opsOnly, tokens("REQUIRED")], "broken"],
     [
-      "not where a rule wants more than the statement says",
+      "not where a rule wants more than the invariant says",
       [policy({ rules: [{ when: [{ key: "request.headers[x-v]", values: ["1"] }] }] })],
       "broken",
     ],

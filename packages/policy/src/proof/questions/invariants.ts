@@ -7,7 +7,7 @@ import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
-import type { Statement } from "../../resources/policy-invariant/definition.js"
+import type { InvariantRuleSpec } from "../../resources/policy-invariant/definition.js"
 import { selects } from "../../selection/workload.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
@@ -25,13 +25,13 @@ import { DocumentsByNamespace } from "../selected.js"
 import type { Witness } from "../witness.js"
 import type { ProofWorkload } from "../workload.js"
 
-export interface StatementRef {
+export interface InvariantRule {
   readonly invariant: { readonly namespace: string; readonly name: string }
   readonly holds: "never" | "always"
   readonly name: string
 }
 
-export type StatementVerdict =
+export type InvariantVerdict =
   | { readonly verdict: "holds" }
   | {
       readonly verdict: "broken"
@@ -42,11 +42,11 @@ export type StatementVerdict =
     }
   | { readonly verdict: "undecided"; readonly reason: string }
 
-export interface CheckedStatement {
-  readonly statement: StatementRef
+export interface CheckedInvariant {
+  readonly rule: InvariantRule
   /** Those that the verdict is about; the witness goes to the first. */
   readonly workloads: readonly ProofWorkload[]
-  readonly result: StatementVerdict
+  readonly result: InvariantVerdict
 }
 
 export interface CheckOptions {
@@ -64,10 +64,10 @@ export function checkInvariants(
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
   options: CheckOptions,
-): readonly CheckedStatement[] {
+): readonly CheckedInvariant[] {
   const selection = new DocumentsByNamespace(documents, mesh)
   const budget = new Budget(options.limits)
-  const checked: CheckedStatement[] = []
+  const checked: CheckedInvariant[] = []
   for (const invariant of invariants) {
     const groups = new Map<string, { documents: readonly PolicyDocument[]; workloads: ProofWorkload[] }>()
     for (const workload of workloads) {
@@ -82,13 +82,13 @@ export function checkInvariants(
       const [first] = alike
       if (first === undefined) continue
       const check = inTime(budget, () => new Check(selected, first, mesh, budget, options))
-      for (const { holds, statement } of statementsOf(invariant)) {
+      for (const { holds, spec } of rulesOf(invariant)) {
         const { namespace, name } = invariant.metadata
-        const ref = { invariant: { namespace, name }, holds, name: statement.name }
+        const ref = { invariant: { namespace, name }, holds, name: spec.name }
         checked.push({
-          statement: ref,
+          rule: ref,
           workloads: alike,
-          result: typeof check === "string" ? { verdict: "undecided", reason: check } : check.run(ref, statement),
+          result: typeof check === "string" ? { verdict: "undecided", reason: check } : check.run(ref, spec),
         })
       }
     }
@@ -113,10 +113,10 @@ export function isAbout({ metadata, spec }: PolicyInvariant, workload: ProofWork
   return selects(spec.selector, workload)
 }
 
-function statementsOf({ spec }: PolicyInvariant) {
+function rulesOf({ spec }: PolicyInvariant) {
   return [
-    ...(spec.never ?? []).map(statement => ({ holds: "never", statement }) as const),
-    ...(spec.always ?? []).map(statement => ({ holds: "always", statement }) as const),
+    ...(spec.never ?? []).map(spec => ({ holds: "never", spec }) as const),
+    ...(spec.always ?? []).map(spec => ({ holds: "always", spec }) as const),
   ]
 }
 
@@ -136,9 +136,9 @@ class Check {
     this.#replay = new Replay(this.#side)
   }
 
-  run(ref: StatementRef, statement: Statement): StatementVerdict {
+  run(ref: InvariantRule, spec: InvariantRuleSpec): InvariantVerdict {
     const table = attributeTable(this.#side.program.authorization.issuers.enforced, this.#side.program.mesh.dialect)
-    const { name: _, ...rule } = statement
+    const { name: _, ...rule } = spec
     const compiled = compileRule(ref.invariant, 0, rule, this.mesh, table)
     try {
       return this.#search(compiled, ref.holds)
@@ -148,8 +148,8 @@ class Check {
     }
   }
 
-  #search(compiled: CompiledRule, holds: "never" | "always"): StatementVerdict {
-    // The statement's own conditions must be dimensions of the space before the first round is made.
+  #search(compiled: CompiledRule, holds: "never" | "always"): InvariantVerdict {
+    // The invariant's own conditions must be dimensions of the space before the first round is made.
     const arena = new Arena([this.#side], this.workload, this.mesh, [compiled], this.budget)
     let undecided = arena.gap
     let depends: string | undefined
@@ -186,19 +186,19 @@ function dependsOn(providers: readonly string[], witness: Witness): string {
   return `it depends on ${names}: ${describeWitness(witness)} is allowed unless ${names} denies it`
 }
 
-/** What would break the statement among the requests of one frame. */
+/** What would break the invariant among the requests of one frame. */
 function offences(
   compiled: CompiledRule,
   holds: "never" | "always",
   round: Round,
 ): readonly { readonly wanted: Outcome; readonly problem: Problem }[] {
-  // On TCP a statement about HTTP says nothing.
+  // On TCP an invariant about HTTP says nothing.
   const rule = round.frame.protocol === "tcp" ? compiled.tcp("ALLOW") : compiled
   const region = rule && readRule(rule, round.context(0))
   const [stages] = round.stages
   if (region === undefined || stages === undefined) return []
   const outcomes: readonly Outcome[] =
-    holds === "never" ? ["allow", "custom"] : ["refuse", "unauthenticated", "transport", "custom"]
+    holds === "never" ? ["allow", "custom"] : ["deny", "unauthenticated", "transport", "custom"]
   const stated: Problem = { needs: [[region], ...goodToken(holds, round, stages)], bans: [] }
   return outcomes.flatMap(wanted =>
     problemsOf(stages, wanted).map(problem => ({ wanted, problem: joined(round.given, stated, problem) })),

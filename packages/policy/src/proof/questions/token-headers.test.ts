@@ -33,7 +33,7 @@ describe("a header that a token rule begins to write", () => {
     expect(result).toBe("different")
     expect(changes).toContainEqual(
       expect.objectContaining({
-        from: "refuse",
+        from: "deny",
         to: "allow",
         witness: expect.objectContaining({ headers: { "x-banned": ["yes"] } }),
       }),
@@ -46,14 +46,14 @@ describe("a header that a token rule begins to write", () => {
     expect(changes).toContainEqual(
       expect.objectContaining({
         from: "allow",
-        to: "refuse",
+        to: "deny",
         witness: expect.objectContaining({ token: expect.objectContaining({ claims }) }),
       }),
     )
   })
 
   it.each(["x_banned", "X.Banned"])("takes its other spelling %s from rules too", name => {
-    expect(compared({}, banned, deny(reads(name, "yes"))).changes).toMatchObject([{ from: "refuse", to: "allow" }])
+    expect(compared({}, banned, deny(reads(name, "yes"))).changes).toMatchObject([{ from: "deny", to: "allow" }])
   })
 
   it("changes nothing where no rule reads it", () => {
@@ -75,7 +75,7 @@ describe("a header that the proxy writes itself", () => {
       rules: [{ to: [{ operation: { methods: ["GET"] } }], when: [reads("x-forwarded-proto", "http")] }],
     })
     const { changes } = compareSets([tokens(rule), guard], [tokens(rule)], workload, mesh, OPTIONS)
-    expect(changes).toMatchObject([{ from: "refuse", to: "allow", witness: { protocol: "http", scheme: "http" } }])
+    expect(changes).toMatchObject([{ from: "deny", to: "allow", witness: { protocol: "http", scheme: "http" } }])
     expect(changes[0]?.witness).not.toHaveProperty("token")
   })
 
@@ -102,7 +102,7 @@ describe("a token rule that forwards its token", () => {
     ["cookies", { fromCookies: ["t"] }, "cookie"],
   ])("denies what a rule on %s matches", (_, where, name) => {
     const { changes } = compared(where, { ...where, ...forwards }, deny(reads(name, "*")))
-    expect(changes).toMatchObject([{ from: "allow", to: "refuse" }])
+    expect(changes).toMatchObject([{ from: "allow", to: "deny" }])
   })
 })
 

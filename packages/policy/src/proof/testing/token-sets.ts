@@ -266,7 +266,7 @@ export function judged(
     case "internal":
       throw new Error(`cannot judge ${request.target}`)
     default:
-      return { outcome: judgement.verdict === "allow" ? "allow" : "refuse", rule: judgement.decision.rule?.id ?? "" }
+      return { outcome: judgement.verdict === "allow" ? "allow" : "deny", rule: judgement.decision.rule?.id ?? "" }
   }
 }
 

@@ -40,7 +40,7 @@ export function checkAuthorizationPolicy(spec: Field): void {
   }
 }
 
-/** One rule, or a statement that is written like one. */
+/** One rule, or an invariant that is written like one. */
 export function checkRule(rule: Field, index: number): void {
   checkAlternatives(rule.field("from"), "from", "source", index)
   checkAlternatives(rule.field("to"), "to", "operation", index)

@@ -177,7 +177,7 @@ export const authorizationPolicySpec = closed(
   },
   {
     description: "Who may call what, for which workloads.",
-    "x-refused": { ...formerTarget },
+    "x-rejected": { ...formerTarget },
     "x-kubernetes-validations": [
       oneScope,
       {

@@ -11,7 +11,7 @@ const MAX_WEIGHT = 2_147_483_647
 const clientTlsMode = choice(["DISABLE", "DUBBO_MUTUAL"], {
   description:
     "`DUBBO_MUTUAL` calls with the workload's certificate and checks the server's identity; `DISABLE` calls in plaintext.",
-  "x-refused": {
+  "x-rejected": {
     MUTUAL: {
       problem: "mode `MUTUAL` is not supported: it would need certificates of your own",
       fix: "write `DUBBO_MUTUAL` for mutual TLS with the mesh's certificates",

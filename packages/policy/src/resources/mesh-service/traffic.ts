@@ -99,7 +99,7 @@ export const loadBalancer = closed(
       choice(["LEAST_REQUEST", "ROUND_ROBIN", "RANDOM"], {
         description:
           "`LEAST_REQUEST`: of two endpoints at random the one with less outstanding work, by latency. `ROUND_ROBIN`: in turn. `RANDOM`: at random. Default `LEAST_REQUEST`.",
-        "x-refused": {
+        "x-rejected": {
           LEAST_CONN: { problem: "`LEAST_CONN` is the old name of `LEAST_REQUEST`", fix: "write `LEAST_REQUEST`" },
           PASSTHROUGH: {
             problem: "`PASSTHROUGH` is not supported: it would bypass the routes of the host",
@@ -111,7 +111,7 @@ export const loadBalancer = closed(
   },
   {
     description: "How requests are balanced over the endpoints of a destination.",
-    "x-refused": {
+    "x-rejected": {
       consistentHash: {
         problem: "`consistentHash` is not supported",
         fix: "write `simple` with `LEAST_REQUEST`, `ROUND_ROBIN` or `RANDOM`",
@@ -135,7 +135,7 @@ const tcpLimits = closed(
   },
   {
     description: "Limits of connections.",
-    "x-refused": {
+    "x-rejected": {
       maxConnectionDuration: {
         problem: "`maxConnectionDuration` is not supported",
         fix: "limit idle connections with `idleTimeout`, or requests on one with `http.maxRequestsPerConnection`",
@@ -167,7 +167,7 @@ const httpLimits = closed(
   },
   {
     description: "Limits of requests.",
-    "x-refused": {
+    "x-rejected": {
       maxRetries: {
         problem: "`maxRetries` is not supported: retries stay within 20 % of the requests to a host",
         fix: "remove the field, or lower `retries.attempts`",
@@ -234,7 +234,7 @@ export const outlierDetection = closed(
   },
   {
     description: "When an endpoint that fails gets no requests of this caller for a while.",
-    "x-refused": {
+    "x-rejected": {
       consecutiveErrors: {
         problem: "`consecutiveErrors` is the old name of `consecutiveGatewayErrors`",
         fix: "write `consecutiveGatewayErrors`, or `consecutive5xxErrors` to count 500 too",

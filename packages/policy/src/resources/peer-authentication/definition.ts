@@ -40,7 +40,7 @@ export const peerAuthenticationSpec = closed(
   },
   {
     description: "Which connections a workload takes.",
-    "x-refused": formerTarget,
+    "x-rejected": formerTarget,
     "x-kubernetes-validations": [
       oneScope,
       {

@@ -17,12 +17,12 @@ export function checkPolicyInvariant(spec: Field): void {
     )
   }
   const names = new Set<string>()
-  for (const statement of lists.flatMap(({ items }) => items)) {
-    const name = statement.field("name")
+  for (const rule of lists.flatMap(({ items }) => items)) {
+    const name = rule.field("name")
     if (name.text !== undefined && names.has(name.text)) {
       name.fault("conflict", `two rules have the name \`${shown(name.text)}\``, "give each a name of its own")
     }
     names.add(name.text ?? "")
   }
-  for (const { items } of lists) for (const [index, statement] of items.entries()) checkRule(statement, index)
+  for (const { items } of lists) for (const [index, rule] of items.entries()) checkRule(rule, index)
 }

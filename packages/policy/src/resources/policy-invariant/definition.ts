@@ -6,9 +6,9 @@ import { rule as authorizationRule } from "../authorization-policy/definition.js
 import { enforcement, labelsAlone, selector } from "../common.js"
 import { closed, list, optional, type TypeOf, text } from "../schema.js"
 
-const MAX_STATEMENTS = 64
+const MAX_RULES = 64
 
-const statement = closed(
+const rule = closed(
   {
     name: text({
       description: "Name of the rule; part of every message about it.",
@@ -29,23 +29,23 @@ export const policyInvariantSpec = closed(
     selector: optional(selector),
     enforcement: optional(enforcement),
     never: optional(
-      list(statement, {
+      list(rule, {
         description: "Holds if no request that matches is allowed.",
-        maxItems: MAX_STATEMENTS,
+        maxItems: MAX_RULES,
       }),
     ),
     always: optional(
-      list(statement, {
+      list(rule, {
         description:
           "Holds if every request that matches is allowed. Requests carry no token or a valid one here: an invalid one is denied by every policy.",
-        maxItems: MAX_STATEMENTS,
+        maxItems: MAX_RULES,
       }),
     ),
   },
   {
     description:
       "What must stay true of the selected workloads. A policy change that would break a rule is rejected, with a request that shows it; with `enforcement: Shadow` there is a warning instead.",
-    "x-refused": labelsAlone,
+    "x-rejected": labelsAlone,
     "x-kubernetes-validations": [
       {
         rule: "(has(self.never) && size(self.never) > 0) || (has(self.always) && size(self.always) > 0)",
@@ -55,5 +55,5 @@ export const policyInvariantSpec = closed(
   },
 )
 
-export type Statement = TypeOf<typeof statement>
+export type InvariantRuleSpec = TypeOf<typeof rule>
 export type PolicyInvariantSpec = TypeOf<typeof policyInvariantSpec>

@@ -222,7 +222,7 @@ export const requestAuthenticationSpec = closed(
   },
   {
     description: "Which tokens count, for which workloads.",
-    "x-refused": formerTarget,
+    "x-rejected": formerTarget,
     "x-kubernetes-validations": [oneScope],
   },
 )

@@ -64,7 +64,7 @@ export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
                   <AllowChange change={explanation.change} />
                 </Suspense>
               )}
-              {explanation.verdict === "refuse" && (explanation.change ?? []).length === 0 && (
+              {explanation.verdict === "deny" && (explanation.change ?? []).length === 0 && (
                 <p className="hint">No single change of a rule allows it. Add an ALLOW policy for this workload.</p>
               )}
             </>

@@ -18,7 +18,7 @@ import { isWider } from "./widening.js"
 const PAUSE_MS = 500
 const WORDS: Readonly<Record<string, string>> = {
   allow: "newly allowed",
-  refuse: "newly denied (403)",
+  deny: "newly denied (403)",
   unauthenticated: "newly denied (401)",
   transport: "connection newly rejected",
   custom: "now decided by an external authorizer",

@@ -4,9 +4,9 @@ import { expect, it } from "vitest"
 import { isWider } from "./widening.js"
 
 it.each([
-  ["refuse", "allow", true],
+  ["deny", "allow", true],
   ["custom", "allow", true],
-  ["refuse", "custom", true],
+  ["deny", "custom", true],
   ["allow", "custom", false],
   ["custom", "custom", false],
   ["allow", "unauthenticated", false],

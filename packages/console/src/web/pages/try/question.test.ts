@@ -52,7 +52,7 @@ describe("a policy test", () => {
   it("says what was asked and what came of it, whatever text is in it", () => {
     const asked = { workload: "app/web-1", request: { method: "GET", path: HOSTILE, headers: { a: HOSTILE } } }
     const written = parse(
-      policyTest("merlon.dev", asked, { verdict: "refuse", status: 403, stages: [] }, { app: HOSTILE }),
+      policyTest("merlon.dev", asked, { verdict: "deny", status: 403, stages: [] }, { app: HOSTILE }),
     )
     expect(written).toEqual({
       apiVersion: "test.merlon.dev/v1alpha1",
@@ -65,7 +65,7 @@ describe("a policy test", () => {
 
   test.each([
     [{ verdict: "allow" as const, stages: [] }, "allow"],
-    [{ verdict: "refuse" as const, stages: [] }, "closed"],
+    [{ verdict: "deny" as const, stages: [] }, "closed"],
   ])("expects of %j: %s", (explanation, expected) => {
     const text = policyTest("merlon.dev", { workload: "a/b", request: {} }, explanation, {})
     expect(parse(text).cases[0].expect).toBe(expected)
