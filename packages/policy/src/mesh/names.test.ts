@@ -19,6 +19,11 @@ describe("mesh names", () => {
       tokenAudience: "dubbo-ca",
       decisionHeader: "x-dubbo-decision",
       failureHeader: "x-dubbo-failure",
+      gatewayLabels: {
+        Gateway: "dubbo.apache.org/gateway",
+        HTTPRoute: "dubbo.apache.org/http-route",
+        GRPCRoute: "dubbo.apache.org/grpc-route",
+      },
       alpn: ["dubbo", "dubbo-http/1.1", "dubbo-h2"],
     })
   })
