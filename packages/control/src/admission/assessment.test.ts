@@ -40,20 +40,20 @@ const strict = document("PeerAuthentication", "strict", { mtls: { mode: "STRICT"
 const rootDeny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, root)
 
 it.each([
-  ["what might break an invariant that must hold is refused", [OPS, INVARIANT], OPEN, REFUSED],
-  ["what might break one in shadow is warned of", [OPS, SHADOW], OPEN, WARNED],
-  ["what no invariant is about is warned of", [OPS], OPEN, WARNED],
+  ["rejects a change that might break an enforced invariant", [OPS, INVARIANT], OPEN, REFUSED],
+  ["warns of a change that might break an invariant in shadow mode", [OPS, SHADOW], OPEN, WARNED],
+  ["warns of a change that no invariant covers", [OPS], OPEN, WARNED],
+  ["ignores an invariant of another namespace", [document("PolicyInvariant", "i", { always }, "bar")], OPEN, WARNED],
   [
-    "an invariant of another namespace is no reason",
-    [document("PolicyInvariant", "i", { always }, "bar")],
+    "rejects what might break an invariant of the root namespace",
+    [document("PolicyInvariant", "i", { always }, root)],
     OPEN,
-    WARNED,
+    REFUSED,
   ],
-  ["one of the root namespace is", [document("PolicyInvariant", "i", { always }, root)], OPEN, REFUSED],
-  ["a new DENY cannot break a `never`, so it is stored", [OPS, INVARIANT], deny, WARNED],
-  ["a new DENY may break an `always`", [document("PolicyInvariant", "i", { always })], deny, REFUSED],
+  ["stores a new DENY, which cannot break a `never`", [OPS, INVARIANT], deny, WARNED],
+  ["rejects a new DENY that may break an `always`", [document("PolicyInvariant", "i", { always })], deny, REFUSED],
   [
-    "a tenant's `always` keeps no operator from refusing",
+    "stores an operator's DENY in spite of a tenant's `always`",
     [document("PolicyInvariant", "i", { always })],
     rootDeny,
     WARNED,

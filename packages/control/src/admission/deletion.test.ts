@@ -53,40 +53,46 @@ const ALWAYS = document("PolicyInvariant", "open", {
 
 it.each([
   [
-    "what keeps an invariant is refused to go",
+    "rejects the deletion of a policy that an invariant needs",
     [OPS, INVARIANT],
     OPS,
     {},
     { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
   ],
   [
-    "so it is where many are deleted at once, and only the object has a name",
+    "rejects it in a deletion of many, where only the object has a name",
     [OPS, INVARIANT],
     OPS,
     { name: "" },
     { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
   ],
   [
-    "of an invariant in shadow it is warned",
+    "warns if the invariant is in shadow mode",
     [OPS, SHADOW],
     OPS,
     {},
     { refusals: [], warnings: [CUT, BROKEN, NEWLY, NEWLY] },
   ],
   [
-    "without an invariant it is told what is newly allowed",
+    "warns of newly allowed requests without an invariant",
     [OPS],
     OPS,
     {},
     { refusals: [], warnings: [CUT, NEWLY, NEWLY] },
   ],
-  ["what is not known here may go", [INVARIANT], OPS, {}, NOTHING],
-  ["a policy that stands beside another may go", [OPS, DENY, INVARIANT], OPS, {}, { refusals: [], warnings: [CUT] }],
-  ["what goes with its namespace goes", [OPS, INVARIANT], OPS, { user: NAMESPACE_CONTROLLER }, NOTHING],
+  ["allows the deletion of an unknown policy", [INVARIANT], OPS, {}, NOTHING],
+  [
+    "allows the deletion of a policy whose invariant another policy keeps",
+    [OPS, DENY, INVARIANT],
+    OPS,
+    {},
+    { refusals: [], warnings: [CUT] },
+  ],
+  ["allows deletions by the namespace controller", [OPS, INVARIANT], OPS, { user: NAMESPACE_CONTROLLER }, NOTHING],
   ...["system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"].map(
     user =>
       [
-        `what keeps an invariant stays, also where ${user} deletes it for an owner that is gone`,
+        `rejects it for ${user}, which deletes policies of deleted owners`,
         [OPS, INVARIANT],
         OPS,
         { user },
@@ -97,20 +103,35 @@ it.each([
   expect(await assessedDeletion(deletionOf(policy, more), stage(documents))).toEqual(expected)
 })
 
-it("lets everything go with its namespace, for any user", async () => {
+it("allows every deletion in a namespace that is being deleted", async () => {
   expect(await assessedDeletion(deletionOf(OPS), stage([OPS, INVARIANT], { going: true }))).toEqual(NOTHING)
 })
 
 it.each([
-  ["what may break an invariant stays", [OPS, INVARIANT], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
-  ["a DENY may go where something is to get in", [DENY, ALWAYS], DENY, { refusals: [], warnings: [CUT, UNDECIDED] }],
-  ["so may the only ALLOW", [OPS, ALWAYS], OPS, { refusals: [], warnings: [CUT, UNDECIDED] }],
-  ["an ALLOW beside another may not", [OPS, OTHER, ALWAYS], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
+  ["rejects what may break a `never`", [OPS, INVARIANT], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
+  [
+    "allows the deletion of a DENY under an `always`",
+    [DENY, ALWAYS],
+    DENY,
+    { refusals: [], warnings: [CUT, UNDECIDED] },
+  ],
+  [
+    "allows the deletion of the only ALLOW under an `always`",
+    [OPS, ALWAYS],
+    OPS,
+    { refusals: [], warnings: [CUT, UNDECIDED] },
+  ],
+  [
+    "rejects the deletion of one of two ALLOWs under an `always`",
+    [OPS, OTHER, ALWAYS],
+    OPS,
+    { refusals: [UNDECIDED], warnings: [CUT] },
+  ],
 ] as const)("if the time budget runs out: %s", async (_, documents, policy, expected) => {
   expect(await assessedDeletion(deletionOf(policy), stage(documents, { late: LATE }))).toEqual(expected)
 })
 
-it("rests no invariant on a policy that is being deleted", async () => {
+it("does not count a policy that is being deleted as a guard of an invariant", async () => {
   const [first, second] = ["first", "second"].map(name => document("AuthorizationPolicy", name, OPS.spec))
   if (first === undefined || second === undefined) throw new Error("there are two")
   const news = newsOf(first, second, INVARIANT)
