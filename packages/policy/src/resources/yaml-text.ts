@@ -5,6 +5,7 @@
 
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, type ParsedNode, Parser } from "yaml"
 import { type Fault, finding, type Path, type Position, shown } from "./fault.js"
+import { readPlainYaml } from "./plain-yaml.js"
 
 export const TEXT_LIMITS = {
   /** Of the whole text, in UTF-16 units. */
@@ -48,6 +49,23 @@ class Unreadable extends Error {
 
 /** Documents in order, without empty ones. A text that exceeds a limit is one document with one error. */
 export function parseYaml(text: string, maxCharacters: number = TEXT_LIMITS.characters): readonly YamlDocument[] {
+  const plain = text.length > maxCharacters ? undefined : readPlainYaml(text)
+  if (plain === undefined) return parseYamlSlowly(text, maxCharacters)
+  // Positions are asked for where something is wrong, which is rarely.
+  let placed: readonly YamlDocument[] | undefined
+  const locate = (index: number, at: Path, wanted: "key" | "value"): Position => {
+    placed ??= parseYamlSlowly(text, maxCharacters)
+    return placed[index]?.locate(at, wanted) ?? START
+  }
+  return plain
+    .filter(value => value !== null)
+    .map((value, index) => ({ value, faults: [], locate: (at, wanted) => locate(index, at, wanted) }))
+}
+
+const START: Position = { line: 1, column: 1 }
+
+/** By the library alone. */
+export function parseYamlSlowly(text: string, maxCharacters: number = TEXT_LIMITS.characters): readonly YamlDocument[] {
   const positionOf = lineIndex(text)
   try {
     if (text.length > maxCharacters) {
@@ -131,7 +149,7 @@ function convert(document: Document.Parsed, positionOf: (offset: number) => Posi
 
 function unreadable(problems: readonly Unreadable[], positionOf: (offset: number) => Position): YamlDocument {
   const faults = problems.map(({ problem, fix, offset }) => finding("unreadable", [], problem, fix, positionOf(offset)))
-  return { value: undefined, faults, locate: () => ({ line: 1, column: 1 }) }
+  return { value: undefined, faults, locate: () => START }
 }
 
 type Converted = { readonly value: unknown; readonly place: Place }
