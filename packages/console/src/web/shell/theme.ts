@@ -31,3 +31,17 @@ export function useTheme(): [Theme, () => void] {
     },
   ]
 }
+
+const MEDIA = ["(prefers-color-scheme: dark)", "(prefers-contrast: more)", "(forced-colors: active)"]
+
+/** Calls back when colours are other than before, by choice or by the system; returns how to stop that. */
+export function onThemeChange(changed: () => void): () => void {
+  const chosen = new MutationObserver(changed)
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] })
+  const queries = MEDIA.map(media => matchMedia(media))
+  for (const query of queries) query.addEventListener("change", changed)
+  return () => {
+    chosen.disconnect()
+    for (const query of queries) query.removeEventListener("change", changed)
+  }
+}

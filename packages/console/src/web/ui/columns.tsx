@@ -4,14 +4,16 @@
 import type { ReactNode } from "react"
 
 /** On a narrow page a row is a card, and each cell says by itself what it is: base.css reads these. */
-function nameCells(head: HTMLTableSectionElement | null, names: readonly string[]): void {
-  for (const [at, name] of names.entries())
+export function nameCells(head: HTMLTableSectionElement | null, columns: readonly { readonly name: string }[]): void {
+  for (const [at, { name }] of columns.entries())
     head?.parentElement?.style.setProperty(`--column-${at + 1}`, JSON.stringify(name))
 }
 
+const named = (name: string): { readonly name: string } => ({ name })
+
 export function Columns({ names }: { readonly names: readonly string[] }): ReactNode {
   return (
-    <thead ref={head => nameCells(head, names)}>
+    <thead ref={head => nameCells(head, names.map(named))}>
       <tr>
         {names.map(name => (
           <th scope="col" key={name}>

@@ -9,15 +9,22 @@ interface ListCellProps<T> {
   readonly children: (item: T) => ReactNode
 }
 
-export function ListCell<T>({ of: items, keyOf, children }: ListCellProps<T>): ReactNode {
-  if (items.length === 0) return <td className="hint">none</td>
+export function ListCell<T>(props: ListCellProps<T>): ReactNode {
   return (
     <td>
-      <ul className="plain">
-        {items.map(item => (
-          <li key={keyOf(item)}>{children(item)}</li>
-        ))}
-      </ul>
+      <CellList {...props} />
     </td>
+  )
+}
+
+/** The same inside a cell. */
+export function CellList<T>({ of: items, keyOf, children }: ListCellProps<T>): ReactNode {
+  if (items.length === 0) return <span className="hint">none</span>
+  return (
+    <ul className="plain">
+      {items.map(item => (
+        <li key={keyOf(item)}>{children(item)}</li>
+      ))}
+    </ul>
   )
 }

@@ -17,6 +17,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
   second: "2-digit",
   fractionalSecondDigits: 3,
 })
+const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" })
 const number = new Intl.NumberFormat()
 
 export function Ago({ at }: { readonly at: string | undefined }): ReactNode {
@@ -39,6 +40,11 @@ export function Clock({ at }: { readonly at: string }): ReactNode {
       {clock.format(time)}
     </time>
   )
+}
+
+/** As `14:05`. */
+export function minuteOf(time: string | number): string {
+  return minute.format(new Date(time))
 }
 
 export function count(value: number): string {

@@ -37,13 +37,22 @@ export default function AllowPreview({ call }: { readonly call: ObservedCall }):
   if (explained.data !== undefined && policies.length !== 1) return null
   return (
     <div className="preview proposal">
-      {stored.data === undefined ? <Pending /> : <Effect stored={stored.data} edits={edits} policy={policy} />}
+      {stored.data === undefined ? (
+        <Pending />
+      ) : (
+        <>
+          <p className="hint effect">
+            <Worded text={explained.data?.stages.find(({ outcome }) => outcome === "refused")?.why} />
+          </p>
+          <Effect stored={stored.data} edits={edits} policy={policy} />
+        </>
+      )}
     </div>
   )
 }
 
 function Pending(): ReactNode {
-  return <p className="hint effect">Looking for the smallest change…</p>
+  return <p className="hint effect pending">Looking for the smallest change…</p>
 }
 
 interface EffectProps {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A denied call from the overview or the map: why, and the change that allows it.
 
-import { lazy, type ReactNode, Suspense, useMemo } from "react"
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react"
+import { Link } from "wouter"
 import type { Explanation, ObservedCall } from "../../api/answers.js"
 import { useAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
@@ -9,16 +10,14 @@ import { ExplanationView } from "../../ui/explanation.js"
 import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { callerOf, principalOf } from "../../ui/names.js"
 import { SidePanel } from "../../ui/side-panel.js"
+import { trafficOf } from "./denied-call.js"
 
 const AllowChange = lazy(() => import("./allow-change.js"))
 
-/** Whether its one request is known: a path with placeholders stands for many. */
-export function isOneRequest({ path, method, address }: ObservedCall): boolean {
-  return method !== undefined && !/[{*]/.test(path ?? "") && address !== "*"
-}
-
 interface DeniedPanelProps {
   readonly call: ObservedCall
+  /** Whether it shows the change at once. */
+  readonly allowing?: boolean
   readonly close: () => void
 }
 
@@ -38,15 +37,17 @@ export function useExplanation({ workload, caller, address, method, path }: Obse
   return { mayAsk, explained: useAsked<Explanation>("explanations", mayAsk ? question : undefined) }
 }
 
-export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
+export function DeniedPanel({ call, allowing: allowsAtOnce = false, close }: DeniedPanelProps): ReactNode {
   const { workload, method, path } = call
+  const [allowing, setAllowing] = useState(allowsAtOnce)
   const { mayAsk, explained } = useExplanation(call)
   return (
     <SidePanel label="Denied call" title={`${callerOf(call)} to ${workload}`} close={close}>
       <p>
         <code>
           {method} {path}
-        </code>
+        </code>{" "}
+        <Link href={trafficOf(call)}>Show in Traffic</Link>
       </p>
       <h3>Why (current policies)</h3>
       {mayAsk === false && (
@@ -59,11 +60,16 @@ export function DeniedPanel({ call, close }: DeniedPanelProps): ReactNode {
           {explanation => (
             <>
               <ExplanationView of={explanation} />
-              {explanation.change !== undefined && explanation.change.length > 0 && (
-                <Suspense fallback={<Skeleton />}>
-                  <AllowChange change={explanation.change} />
-                </Suspense>
-              )}
+              {(explanation.change ?? []).length > 0 &&
+                (allowing ? (
+                  <Suspense fallback={<Skeleton />}>
+                    <AllowChange change={explanation.change ?? []} />
+                  </Suspense>
+                ) : (
+                  <button type="button" className="primary" onClick={() => setAllowing(true)}>
+                    Allow this…
+                  </button>
+                ))}
               {explanation.verdict === "deny" && (explanation.change ?? []).length === 0 && (
                 <p className="hint">No single change of a rule allows it. Add an ALLOW policy for this workload.</p>
               )}

@@ -8,7 +8,7 @@ import { keyOf } from "../../api/objects.js"
 import { useAllPolicies, useAnswers } from "../../api/queries.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge } from "../../ui/mark.js"
@@ -41,6 +41,28 @@ export function Certificates(): ReactNode {
   )
 }
 
+interface Expiry {
+  readonly proxy: Answer<ProxyReport>
+  readonly until: string
+}
+
+const COLUMNS: readonly Column<Expiry>[] = [
+  {
+    name: "Workload",
+    by: ({ proxy }) => keyOf(proxy),
+    cell: ({ proxy }) => <Link href={`/workloads/${keyOf(proxy)}`}>{keyOf(proxy)}</Link>,
+  },
+  {
+    name: "Expires",
+    by: ({ until }) => until,
+    cell: ({ until }) => (
+      <>
+        <Ago at={until} /> {Date.parse(until) < Date.now() && <Badge tone="bad">expired</Badge>}
+      </>
+    ),
+  },
+]
+
 function Expiries({ proxies }: { readonly proxies: readonly Answer<ProxyReport>[] }): ReactNode {
   const known = proxies
     .flatMap(proxy =>
@@ -51,21 +73,7 @@ function Expiries({ proxies }: { readonly proxies: readonly Answer<ProxyReport>[
   if (proxies.length === 0) return <Empty title="No proxy is connected">Certificates appear with the first one.</Empty>
   return (
     <>
-      <table>
-        <Columns names={["Workload", "Expires"]} />
-        <tbody>
-          {known.slice(0, MOST).map(({ proxy, until }) => (
-            <tr key={keyOf(proxy)}>
-              <th scope="row">
-                <Link href={`/workloads/${keyOf(proxy)}`}>{keyOf(proxy)}</Link>
-              </th>
-              <td>
-                <Ago at={until} /> {Date.parse(until) < Date.now() && <Badge tone="bad">expired</Badge>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={COLUMNS} rows={known} keyOf={({ proxy }) => keyOf(proxy)} most={MOST} />
       <More shown={MOST} of={known.length} hint="they expire later" />
       {unknown > 0 && (
         <p className="hint">

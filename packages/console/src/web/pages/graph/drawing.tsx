@@ -15,7 +15,7 @@ import { Maximize, ZoomIn, ZoomOut } from "lucide-react"
 import { type ReactNode, useMemo, useState } from "react"
 import { count } from "../../ui/time.js"
 import { COLLAPSED, type Edge } from "./edges.js"
-import { type Direction, layoutOf } from "./layout.js"
+import { type Direction, type Layout, layoutOf } from "./layout.js"
 import type { Rate } from "./rates.js"
 import { OUTSIDE } from "./services.js"
 import "@xyflow/react/dist/style.css"
@@ -42,8 +42,10 @@ interface ServiceData extends Record<string, unknown> {
 }
 
 const AROUND = 40
+const LEAST_HEIGHT = 260
+const FIT = { maxZoom: 1.15, padding: 0.03 }
 /** Windows in which a chain of calls from left to right would be too small to read. */
-const NARROW = "(max-width: 719.98px)"
+const NARROW = "(max-width: 1023.98px)"
 /** Letters of a path on an edge; the panel has it whole. */
 const MOST_PATH = 24
 const LABEL_PADDING: [number, number] = [7, 3]
@@ -70,7 +72,7 @@ function Zoom(): ReactNode {
           key={label}
           type="button"
           title={label}
-          onClick={() => void [zoomIn, zoomOut, () => fitView({ padding: 0.06 })][at]?.()}
+          onClick={() => void [zoomIn, zoomOut, () => fitView(FIT)][at]?.()}
         >
           <Icon className="icon" aria-hidden={true} />
           <span className="unseen">{label}</span>
@@ -127,16 +129,14 @@ function Picture(props: DrawingProps): ReactNode {
     <div
       className="drawing"
       aria-hidden="true"
-      style={{
-        height: `${Math.min(compact ? MOST_COMPACT_HEIGHT : MOST_HEIGHT, Math.max(260, layout.height + AROUND))}px`,
-      }}
+      style={{ height: `${Math.min(compact ? MOST_COMPACT_HEIGHT : MOST_HEIGHT, heightOf(layout))}px` }}
     >
       <ReactFlow
         nodes={nodes}
         edges={lines}
         nodeTypes={NODE_TYPES}
         fitView
-        fitViewOptions={{ maxZoom: 1.15, padding: 0.06 }}
+        fitViewOptions={FIT}
         minZoom={0.1}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -163,6 +163,11 @@ function Picture(props: DrawingProps): ReactNode {
       </ReactFlow>
     </div>
   )
+}
+
+/** A layout that is wider than the window is drawn smaller. */
+function heightOf({ width, height }: Layout): number {
+  return Math.max(LEAST_HEIGHT, height * Math.min(1, (window.innerWidth - AROUND) / width) + AROUND)
 }
 
 const NODE_TYPES = { service: ServiceNode, namespace: NamespaceNode }

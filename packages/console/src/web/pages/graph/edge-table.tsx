@@ -3,7 +3,7 @@
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { Ago, count } from "../../ui/time.js"
@@ -20,60 +20,70 @@ const MOST = 150
 
 export function EdgeTable({ edges, rate, open }: EdgeTableProps): ReactNode {
   // Denied calls first, then the busiest.
-  const shown = [...edges].sort((a, b) => b.refused - a.refused || b.allowed - a.allowed)
+  const rows = [...edges].sort((a, b) => b.refused - a.refused || b.allowed - a.allowed)
   return (
     <>
-      <table aria-label="Map as a table">
-        <Columns names={["Caller", "Called", "Transport", "Allowed", "Denied", "Per minute", "Details"]} />
-        <tbody>
-          {shown.slice(0, MOST).map(edge => (
-            <EdgeRow key={edgeKey(edge)} edge={edge} rate={rate(edge)} open={open} />
-          ))}
-        </tbody>
-      </table>
-      {shown.length > MOST && (
+      <DataTable label="Map as a table" columns={columnsOf(rate, open)} rows={rows} keyOf={edgeKey} most={MOST} />
+      {rows.length > MOST && (
         <div className="padded">
-          <More shown={MOST} of={shown.length} />
+          <More shown={MOST} of={rows.length} />
         </div>
       )}
     </>
   )
 }
 
-interface EdgeRowProps extends Pick<EdgeTableProps, "open"> {
-  readonly edge: Edge
-  readonly rate: Rate | undefined
-}
-
-function EdgeRow({ edge, rate, open }: EdgeRowProps): ReactNode {
-  const { from, to, allowed, refused, plaintext, plaintextUntil, isMtls } = edge
-  return (
-    <tr>
-      <th scope="row">{from.includes("/") ? <Link href={`/map/${from}`}>{from}</Link> : from}</th>
-      <td>
-        <Link href={`/map/${to}`}>{to}</Link>
-      </td>
-      <td>
-        {isMtls ? <Badge tone="good">mTLS</Badge> : <Badge tone="warn">{count(plaintext)} in plaintext</Badge>}
-        {isMtls && plaintextUntil !== undefined && (
-          <>
-            {" "}
-            plaintext until <Ago at={plaintextUntil} />
-          </>
-        )}
-      </td>
-      <td>{count(allowed)}</td>
-      <td>{refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>}</td>
-      <td>{rate === undefined ? "…" : count(Math.round(rate.allowed + rate.refused))}</td>
-      <td className="tight">
+function columnsOf(rate: EdgeTableProps["rate"], open: EdgeTableProps["open"]): readonly Column<Edge>[] {
+  const perMinute = (edge: Edge): number | undefined => {
+    const found = rate(edge)
+    return found && Math.round(found.allowed + found.refused)
+  }
+  return [
+    { name: "Caller", by: ({ from }) => from, cell: ({ from }) => <ServiceLink name={from} /> },
+    { name: "Called", by: ({ to }) => to, cell: ({ to }) => <ServiceLink name={to} /> },
+    { name: "Transport", by: ({ isMtls }) => Number(isMtls), cell: edge => <Transport edge={edge} /> },
+    { name: "Allowed", kind: "number", by: ({ allowed }) => allowed, cell: ({ allowed }) => count(allowed) },
+    {
+      ...{ name: "Denied", kind: "number", by: ({ refused }) => refused },
+      cell: ({ refused }) => (refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>),
+    },
+    {
+      ...{ name: "Per minute", kind: "number", by: perMinute },
+      cell: edge => {
+        const found = perMinute(edge)
+        return found === undefined ? "…" : count(found)
+      },
+    },
+    {
+      ...{ name: "Details", kind: "tight" },
+      cell: edge => (
         <button type="button" onClick={() => open(edge)}>
           Details
           <span className="unseen">
             {" "}
-            of {from} to {to}
+            of {edge.from} to {edge.to}
           </span>
         </button>
-      </td>
-    </tr>
+      ),
+    },
+  ]
+}
+
+/** Callers outside the mesh have no page. */
+function ServiceLink({ name }: { readonly name: string }): ReactNode {
+  return name.includes("/") ? <Link href={`/map/${name}`}>{name}</Link> : name
+}
+
+function Transport({ edge: { isMtls, plaintext, plaintextUntil } }: { readonly edge: Edge }): ReactNode {
+  return (
+    <>
+      {isMtls ? <Badge tone="good">mTLS</Badge> : <Badge tone="warn">{count(plaintext)} in plaintext</Badge>}
+      {isMtls && plaintextUntil !== undefined && (
+        <>
+          {" "}
+          plaintext until <Ago at={plaintextUntil} />
+        </>
+      )}
+    </>
   )
 }

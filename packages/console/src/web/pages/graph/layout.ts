@@ -24,11 +24,11 @@ export interface Layout {
 /** Left to right, or top to bottom where there is little width. */
 export type Direction = "LR" | "TB"
 
-export const NODE = { width: 148, height: 48 }
+export const NODE = { width: 140, height: 48 }
 /** Of a letter of an edge's label, in its small type. */
 const LETTER_PX = 6.2
 const LABEL_HEIGHT = 20
-const GAPS = { LR: { ranksep: 56, nodesep: 30 }, TB: { ranksep: 44, nodesep: 36 } } as const
+const GAPS = { LR: { ranksep: 30, nodesep: 30 }, TB: { ranksep: 44, nodesep: 36 } } as const
 /** A wider map is too small to read in a window of ordinary size. */
 const MOST_WIDTH = { LR: 1_500, TB: 640 } as const
 const ROW_GAP = { x: 72, y: 56 }

@@ -6,7 +6,7 @@ import type { ReactNode } from "react"
 import type { Destination } from "../../api/answers.js"
 import { useAnswers } from "../../api/queries.js"
 import { Card } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { Ago, count } from "../../ui/time.js"
@@ -15,6 +15,29 @@ import type { Services } from "./services.js"
 
 const MOST = 100
 const PLACES = { mesh: "in the mesh", cluster: "without a proxy", outside: "outside the mesh" }
+
+const COLUMNS: readonly Column<Destination>[] = [
+  { name: "Caller", by: ({ workload }) => workload, cell: ({ workload }) => workload },
+  {
+    name: "Destination",
+    by: ({ destination }) => destination,
+    cell: ({ destination, to }) => (to === undefined ? destination : `${destination} (${to})`),
+  },
+  { name: "Where", by: ({ place }) => PLACES[place], cell: ({ place }) => PLACES[place] },
+  { name: "Calls", kind: "number", by: row => row.count, cell: row => count(row.count) },
+  {
+    ...{ name: "Failed", kind: "number", by: ({ failures }) => failures },
+    cell: ({ failures, lastReason }) =>
+      failures === 0 ? (
+        "0"
+      ) : (
+        <>
+          <Mark tone="bad">{count(failures)}</Mark> {lastReason}
+        </>
+      ),
+  },
+  { name: "Last call", kind: "tight", by: ({ lastSeen }) => lastSeen, cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
+]
 
 export function OtherCalls({
   since,
@@ -30,42 +53,13 @@ export function OtherCalls({
   if (rows.length === 0) return null
   return (
     <Card title="Calls that only the caller saw" flush>
-      <table>
-        <Columns names={["Caller", "Destination", "Where", "Calls", "Failed", "Last call"]} />
-        <tbody>
-          {rows.slice(0, MOST).map(row => (
-            <DestinationRow key={`${row.workload} ${row.destination} ${row.transport}`} {...row} />
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ workload, destination, transport }) => `${workload} ${destination} ${transport}`}
+        most={MOST}
+      />
       <More shown={MOST} of={rows.length} hint="choose a workload" />
     </Card>
-  )
-}
-
-function DestinationRow(row: Destination): ReactNode {
-  const { workload, destination, place, to, count: calls, failures, lastReason, lastSeen } = row
-  return (
-    <tr>
-      <th scope="row">{workload}</th>
-      <td>
-        {destination}
-        {to !== undefined && ` (${to})`}
-      </td>
-      <td>{PLACES[place]}</td>
-      <td>{count(calls)}</td>
-      <td>
-        {failures === 0 ? (
-          "0"
-        ) : (
-          <>
-            <Mark tone="bad">{count(failures)}</Mark> {lastReason}
-          </>
-        )}
-      </td>
-      <td>
-        <Ago at={lastSeen} />
-      </td>
-    </tr>
   )
 }

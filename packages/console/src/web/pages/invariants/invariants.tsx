@@ -9,11 +9,11 @@ import { useAllPolicies } from "../../api/queries.js"
 import { useMayWrite } from "../../api/rights.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { DisabledButton } from "../../ui/disabled-button.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
-import { Badge } from "../../ui/mark.js"
+import { Badge, type Tone } from "../../ui/mark.js"
 import { Ago } from "../../ui/time.js"
 import { Worded } from "../../ui/worded.js"
 import { Findings } from "./findings.js"
@@ -55,6 +55,33 @@ export function Invariants(): ReactNode {
   )
 }
 
+const COLUMNS: readonly Column<Policy>[] = [
+  {
+    name: "Invariant",
+    by: keyOf,
+    cell: one => <Link href={`/policies/PolicyInvariant/${keyOf(one)}`}>{keyOf(one)}</Link>,
+  },
+  {
+    name: "Verdict",
+    by: one => verdictOf(one)[1],
+    cell: one => {
+      const [tone, word] = verdictOf(one)
+      return <Badge tone={tone}>{word}</Badge>
+    },
+  },
+  { name: "Message", cell: one => <Worded text={conditionOf(one, "Holds")?.message} /> },
+  {
+    ...{ name: "Since", kind: "tight", by: one => conditionOf(one, "Holds")?.lastTransitionTime },
+    cell: one => <Ago at={conditionOf(one, "Holds")?.lastTransitionTime} />,
+  },
+]
+
+function verdictOf(invariant: Policy): readonly [Tone, string] {
+  const status = conditionOf(invariant, "Holds")?.status
+  if (status === "True") return ["good", "holds"]
+  return status === "False" ? ["bad", "broken"] : ["warn", "not decided"]
+}
+
 interface VerdictsProps {
   readonly invariants: readonly Policy[]
   readonly mayWrite: boolean
@@ -69,36 +96,5 @@ function Verdicts({ invariants, mayWrite }: VerdictsProps): ReactNode {
       </Empty>
     )
   }
-  return (
-    <table>
-      <Columns names={["Invariant", "Verdict", "Message", "Since"]} />
-      <tbody>
-        {invariants.map(invariant => {
-          const holds = conditionOf(invariant, "Holds")
-          const [tone, word] =
-            holds?.status === "True"
-              ? (["good", "holds"] as const)
-              : holds?.status === "False"
-                ? (["bad", "broken"] as const)
-                : (["warn", "not decided"] as const)
-          return (
-            <tr key={keyOf(invariant)}>
-              <th scope="row">
-                <Link href={`/policies/PolicyInvariant/${keyOf(invariant)}`}>{keyOf(invariant)}</Link>
-              </th>
-              <td>
-                <Badge tone={tone}>{word}</Badge>
-              </td>
-              <td>
-                <Worded text={holds?.message} />
-              </td>
-              <td className="tight">
-                <Ago at={holds?.lastTransitionTime} />
-              </td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
-  )
+  return <DataTable columns={COLUMNS} rows={invariants} keyOf={keyOf} />
 }

@@ -6,7 +6,6 @@ import type { EnforcedNote, ObservedCall, ProxyReport, Readiness, TrafficNote } 
 import { keyOf, type Policy } from "../../api/objects.js"
 import { useAllPolicies, useAnswers, usePods } from "../../api/queries.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
-import { useSession } from "../../shell/session.js"
 import { PageHead } from "../../ui/card.js"
 import { Failure } from "../../ui/failure.js"
 import { count } from "../../ui/time.js"
@@ -20,7 +19,6 @@ import { Traffic } from "./traffic.js"
 import "./overview.css"
 
 export function Overview(): ReactNode {
-  const { names } = useSession()
   const namespace = useNamespace()
   const kinds = useAllPolicies()
   const pods = usePods()
@@ -53,8 +51,7 @@ export function Overview(): ReactNode {
         title={titleOf(problems.length, loading && problems.length === 0)}
         sub={
           <>
-            Mesh {names.mesh}
-            {namespace !== undefined && `, namespace ${namespace}`}.{" "}
+            {namespace !== undefined && `Namespace ${namespace}. `}
             {ownProxies !== undefined &&
               ownProxies.length > 0 &&
               (lagging === 0

@@ -10,7 +10,8 @@ import { Skeleton } from "../../ui/loaded.js"
 import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { Worded } from "../../ui/worded.js"
-import { DeniedPanel, isOneRequest } from "../allow/denied-panel.js"
+import { isOneRequest } from "../allow/denied-call.js"
+import { DeniedPanel } from "../allow/denied-panel.js"
 import type { Problem } from "./problems.js"
 
 const AllowPreview = lazy(() => import("../allow/allow-preview.js"))
@@ -22,13 +23,19 @@ interface ProblemsProps {
   readonly known: boolean
 }
 
+/** The panel of a denied call: its explanation alone, or with the change that allows it. */
+interface Opened {
+  readonly call: ObservedCall
+  readonly allowing?: boolean
+}
+
 const MOST = 30
 /** Items that show their proved effect in place: each costs a proof. */
 const PREVIEWS = 2
 const ICONS = { bad: X, warn: CircleAlert, info: ArrowUpRight } as const
 
 export function Problems({ problems, loading, known }: ProblemsProps): ReactNode {
-  const [allowing, setAllowing] = useState<ObservedCall>()
+  const [opened, open] = useState<Opened>()
   const previewed = new Set(
     problems
       .filter(({ denied }) => denied !== undefined && isOneRequest(denied))
@@ -36,43 +43,47 @@ export function Problems({ problems, loading, known }: ProblemsProps): ReactNode
       .map(({ id }) => id),
   )
   return (
-    <Card title="Needs attention" note={problems.length > 1 && "sorted by impact"} flush className="problems">
-      {problems.length === 0 && known && loading && (
-        <div className="padded">
-          <Skeleton />
-        </div>
-      )}
-      {problems.length === 0 && !(known && loading) && (
-        <p role="status">
-          {known ? (
-            <Mark tone="good">Every policy is accepted and enforced, every workload is ready, no call is denied.</Mark>
-          ) : (
-            "Some queries failed, so problems may be missing here."
-          )}
-        </p>
-      )}
-      <ul>
-        {problems.slice(0, MOST).map(problem => (
-          <ProblemItem key={problem.id} problem={problem} allow={setAllowing} preview={previewed.has(problem.id)} />
-        ))}
-      </ul>
-      {problems.length > MOST && (
-        <div className="padded">
-          <More shown={MOST} of={problems.length} hint="choose a namespace" />
-        </div>
-      )}
-      {allowing !== undefined && <DeniedPanel call={allowing} close={() => setAllowing(undefined)} />}
-    </Card>
+    <>
+      <Card title="Needs attention" note={problems.length > 1 && "sorted by impact"} flush className="problems">
+        {problems.length === 0 && known && loading && (
+          <div className="padded">
+            <Skeleton />
+          </div>
+        )}
+        {problems.length === 0 && !(known && loading) && (
+          <p role="status">
+            {known ? (
+              <Mark tone="good">
+                Every policy is accepted and enforced, every workload is ready, no call is denied.
+              </Mark>
+            ) : (
+              "Some queries failed, so problems may be missing here."
+            )}
+          </p>
+        )}
+        <ul className="problem-list">
+          {problems.slice(0, MOST).map(problem => (
+            <ProblemItem key={problem.id} problem={problem} open={open} preview={previewed.has(problem.id)} />
+          ))}
+        </ul>
+        {problems.length > MOST && (
+          <div className="padded">
+            <More shown={MOST} of={problems.length} hint="choose a namespace" />
+          </div>
+        )}
+      </Card>
+      {opened !== undefined && <DeniedPanel {...opened} close={() => open(undefined)} />}
+    </>
   )
 }
 
 interface ProblemItemProps {
   readonly problem: Problem
-  readonly allow: (call: ObservedCall) => void
+  readonly open: (panel: Opened) => void
   readonly preview: boolean
 }
 
-function ProblemItem({ problem, allow, preview }: ProblemItemProps): ReactNode {
+function ProblemItem({ problem, open, preview }: ProblemItemProps): ReactNode {
   const { severity, title, badge, message, advice, action, denied } = problem
   const Icon = ICONS[severity]
   return (
@@ -88,14 +99,21 @@ function ProblemItem({ problem, allow, preview }: ProblemItemProps): ReactNode {
         {advice !== "" && <p className="hint">{advice}</p>}
       </div>
       <div className="actions">
-        <Link className="button" href={action.href}>
-          {action.label}
-          <span className="unseen">: {title}</span>
-        </Link>
-        {denied !== undefined && isOneRequest(denied) && (
-          <button type="button" className="primary" onClick={() => allow(denied)}>
-            Allow this…
-          </button>
+        {denied !== undefined && isOneRequest(denied) ? (
+          <>
+            <button type="button" onClick={() => open({ call: denied })}>
+              Explain
+              <span className="unseen">: {title}</span>
+            </button>
+            <button type="button" className="primary" onClick={() => open({ call: denied, allowing: true })}>
+              Allow this…
+            </button>
+          </>
+        ) : (
+          <Link className="button" href={action.href}>
+            {action.label}
+            <span className="unseen">: {title}</span>
+          </Link>
         )}
       </div>
       {preview && denied !== undefined && (

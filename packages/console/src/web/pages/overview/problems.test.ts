@@ -68,7 +68,7 @@ it("counts denied calls as a problem, by caller, callee and cause", () => {
     ["shop/web is denied by shop/payment", "2 requests"],
   ])
   expect(problems[0]?.denied?.path).toBe("/refund")
-  expect(problems[0]?.message).toContain("no ALLOW rule matched")
+  expect(problems[0]?.message).toBe("No ALLOW rule matched: `POST /charge`, `POST /refund`")
 })
 
 it("sorts what denies most first, a broken invariant before it, and plaintext last", () => {

@@ -4,6 +4,7 @@
 import type { Answer, ObservedCall, ProxyReport, Readiness } from "../../api/answers.js"
 import { type Condition, keyOf, type Pod, type Policy } from "../../api/objects.js"
 import { callerOf, causeOf } from "../../ui/names.js"
+import { trafficOf } from "../allow/denied-call.js"
 
 export interface Problem {
   /** Unique among all. */
@@ -148,16 +149,20 @@ export function deniedProblems(calls: readonly ObservedCall[]): readonly Problem
         impact: requests,
         title: `${callerOf(last)} is denied by ${last.workload}`,
         badge: `${requests} ${requests === 1 ? "request" : "requests"}`,
-        message: `${shapes.slice(0, 3).join(", ")}${shapes.length > 3 ? ` and ${shapes.length - 3} more` : ""}: ${causeOf(last)}`,
+        message: `${capitalized(causeOf(last))}: ${shapes.slice(0, 3).join(", ")}${shapes.length > 3 ? ` and ${shapes.length - 3} more` : ""}`,
         advice: "",
         action: {
           label: "Explain",
-          href: `/traffic?${new URLSearchParams({ verdict: "deny", workload: `${last.workload}*`, ...(last.path === undefined || /[{*]/.test(last.path) ? {} : { path: last.path }) }).toString()}`,
+          href: trafficOf(last),
         },
         denied: last,
       } as const,
     ]
   })
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 function requestText(method: string | undefined, path: string | undefined, port: number): string {

@@ -8,7 +8,7 @@ import type { Answer, ProxyReport } from "../../api/answers.js"
 import { keyOf, type List } from "../../api/objects.js"
 import { isIn } from "../../shell/namespace.js"
 import { Card } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
@@ -41,27 +41,19 @@ export function Proxies({ query, namespace }: ProxiesProps): ReactNode {
   )
 }
 
+const COLUMNS: readonly Column<Answer<ProxyReport>>[] = [
+  { name: "Workload", by: keyOf, cell: proxy => <Link href={`/workloads/${keyOf(proxy)}`}>{keyOf(proxy)}</Link> },
+  { name: "State", by: ({ spec }) => spec.lagMs, cell: ({ spec }) => <ProxyState {...spec} /> },
+  {
+    ...{ name: "Connected", kind: "tight", by: ({ spec }) => spec.connectedAt },
+    cell: ({ spec }) => <Ago at={spec.connectedAt} />,
+  },
+]
+
 function ProxyTable({ proxies }: { readonly proxies: readonly Answer<ProxyReport>[] }): ReactNode {
   return (
     <>
-      <table>
-        <Columns names={["Workload", "State", "Connected"]} />
-        <tbody>
-          {proxies.slice(0, MOST).map(proxy => (
-            <tr key={keyOf(proxy)}>
-              <th scope="row">
-                <Link href={`/workloads/${keyOf(proxy)}`}>{keyOf(proxy)}</Link>
-              </th>
-              <td>
-                <ProxyState {...proxy.spec} />
-              </td>
-              <td className="tight">
-                <Ago at={proxy.spec.connectedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={COLUMNS} rows={proxies} keyOf={keyOf} most={MOST} />
       {proxies.length > MOST && <p className="hint">{count(proxies.length - MOST)} more lag less</p>}
     </>
   )

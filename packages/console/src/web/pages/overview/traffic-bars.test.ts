@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
-import { heightsOf, sumOf } from "./traffic-bars.js"
+import { hourOf, stacksOf, sumOf } from "./traffic-bars.js"
 
-const minute = (allowed: number, refused: number) => ({ time: "", allowed, refused })
+const minute = (allowed: number, refused: number, time = "2026-01-01T00:00:00Z") => ({ time, allowed, refused })
 
-it("fills the room with the busiest minute and goes over it nowhere", () => {
-  const bars = heightsOf([minute(0, 0), minute(90, 10), minute(50, 50), minute(1_000, 0)], 20)
-  expect(Math.max(...bars.map(({ allowed, refused }) => allowed + refused))).toBeLessThanOrEqual(20)
-  expect(bars[0]).toEqual({ allowed: 0, refused: 0 })
-  expect(bars[3]).toEqual({ allowed: 19, refused: 0 })
+it("stacks denied on allowed requests", () => {
+  const { allowed, all } = stacksOf([minute(0, 0), minute(90, 10), minute(50, 50)])
+  expect(allowed).toEqual([0, 90, 50])
+  expect(all).toEqual([0, 100, 100])
 })
 
-it("shows one denied call among a million", () => {
-  expect(heightsOf([minute(1_000_000, 1)], 20)[0]?.refused).toBeGreaterThanOrEqual(1)
+it("draws one denied request among a million", () => {
+  const { allowed, all } = stacksOf([minute(1_000_000, 1)])
+  expect((all[0] ?? 0) - (allowed[0] ?? 0)).toBeGreaterThan(10_000)
+})
+
+it("shows an hour, also of one minute", () => {
+  const [from, to] = hourOf(stacksOf([minute(1, 0, "2026-01-01T00:59:00Z")]))
+  expect(to - from).toBe(3_600)
+  expect(to * 1_000).toBe(Date.parse("2026-01-01T01:00:00Z"))
 })
 
 it("sums up, and of nothing nothing", () => {
   expect(sumOf([minute(1, 2), minute(3, 4)])).toEqual({ allowed: 4, refused: 6 })
   expect(sumOf([])).toEqual({ allowed: 0, refused: 0 })
-  expect(heightsOf([], 20)).toEqual([])
 })

@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minutes as bars, one upon the other, the highest as high as there is room.
+// Minutes of the last hour as stacked bars: denied requests on top of allowed ones.
 
 import type { TrafficMinute } from "../../api/answers.js"
 
-export interface Bar {
-  readonly allowed: number
-  readonly refused: number
+export const MINUTES = 60
+const MINUTE_SECONDS = 60
+/** Of the highest bar. One denied request among a million is still drawn. */
+const LEAST = 1 / 40
+
+export interface Stacks {
+  /** Where each minute begins, in seconds since 1970. */
+  readonly times: number[]
+  /** How high the allowed part reaches, and the whole bar. */
+  readonly allowed: number[]
+  readonly all: number[]
 }
 
-/** What is not nothing is seen, however much the rest is. */
-const LEAST = 1
-
-export function heightsOf(minutes: readonly TrafficMinute[], height: number): readonly Bar[] {
+export function stacksOf(minutes: readonly TrafficMinute[]): Stacks {
   const most = Math.max(1, ...minutes.map(({ allowed, refused }) => allowed + refused))
-  const room = height - 2 * LEAST
-  const heightOf = (value: number): number => (value === 0 ? 0 : LEAST + (value / most) * room)
-  return minutes.map(({ allowed, refused }) => ({ allowed: heightOf(allowed), refused: heightOf(refused) }))
+  const height = (value: number): number => (value === 0 ? 0 : Math.max(value, most * LEAST))
+  return {
+    times: minutes.map(({ time }) => Math.floor(Date.parse(time) / 1_000)),
+    allowed: minutes.map(({ allowed }) => height(allowed)),
+    all: minutes.map(({ allowed, refused }) => height(allowed) + height(refused)),
+  }
 }
 
-export function sumOf(minutes: readonly TrafficMinute[]): Bar {
+/** From and to, in seconds since 1970: an hour that ends with the last minute. */
+export function hourOf({ times }: Stacks): [number, number] {
+  const end = (times.at(-1) ?? 0) + MINUTE_SECONDS
+  return [end - MINUTES * MINUTE_SECONDS, end]
+}
+
+export function sumOf(minutes: readonly TrafficMinute[]): Pick<TrafficMinute, "allowed" | "refused"> {
   return {
     allowed: minutes.reduce((sum, { allowed }) => sum + allowed, 0),
     refused: minutes.reduce((sum, { refused }) => sum + refused, 0),

@@ -2,16 +2,15 @@
 // Requests of the last hour, minute by minute, allowed and denied.
 
 import type { UseQueryResult } from "@tanstack/react-query"
-import type { ReactNode } from "react"
+import { lazy, type ReactNode, Suspense, useState } from "react"
 import type { TrafficMinute, TrafficNote } from "../../api/answers.js"
 import { Card } from "../../ui/card.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
-import { Ago, count } from "../../ui/time.js"
-import { heightsOf, sumOf } from "./traffic-bars.js"
+import { Ago, count, minuteOf } from "../../ui/time.js"
+import { MINUTES, sumOf } from "./traffic-bars.js"
 
-const MINUTES = 60
-const HEIGHT = 20
+const TrafficChart = lazy(() => import("./traffic-chart.js"))
 
 export function Traffic({ query }: { readonly query: UseQueryResult<TrafficNote, Error> }): ReactNode {
   return (
@@ -22,8 +21,11 @@ export function Traffic({ query }: { readonly query: UseQueryResult<TrafficNote,
 }
 
 function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): ReactNode {
-  const { allowed, refused } = sumOf(minutes)
-  if (allowed + refused === 0) {
+  /** When the minute under the pointer begins. */
+  const [pointed, setPointed] = useState<string>()
+  const minute = minutes.find(({ time }) => time === pointed)
+  const all = sumOf(minutes)
+  if (all.allowed + all.refused === 0) {
     return (
       <p>
         No traffic reported yet. Send some with{" "}
@@ -31,30 +33,31 @@ function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): R
       </p>
     )
   }
+  const { allowed, refused } = minute ?? all
   return (
     <>
-      <p>
-        <Mark tone="good">{count(allowed)} allowed</Mark>{" "}
+      <p className="readout">
+        <Mark tone="good">{count(allowed)} allowed</Mark>
         <Mark tone={refused > 0 ? "bad" : "quiet"}>{count(refused)} denied</Mark>
+        <span className="hint">{minute === undefined ? "in the last hour" : `at ${minuteOf(minute.time)}`}</span>
       </p>
-      <svg className="bars" viewBox={`0 0 ${MINUTES} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        {heightsOf(minutes, HEIGHT).map((bar, at) => {
-          const x = MINUTES - minutes.length + at
-          return (
-            <g key={minutes[at]?.time}>
-              <rect className="allowed" x={x} width={0.8} y={HEIGHT - bar.allowed} height={bar.allowed} />
-              <rect className="refused" x={x} width={0.8} y={HEIGHT - bar.allowed - bar.refused} height={bar.refused} />
-            </g>
-          )
-        })}
-      </svg>
-      <p className="axis" aria-hidden="true">
-        <span>an hour ago</span>
-        <span>now</span>
-      </p>
-      <p className="hint">
-        Counted since <Ago at={minutes[0]?.time} />, when the control plane started or an hour ago.
-      </p>
+      <div className="chart" role="img" aria-label={descriptionOf(minutes)}>
+        <Suspense>
+          <TrafficChart minutes={minutes} point={at => setPointed(at === undefined ? undefined : minutes[at]?.time)} />
+        </Suspense>
+      </div>
+      {minutes.length < MINUTES && (
+        <p className="hint">
+          Counted since the control plane started, <Ago at={minutes[0]?.time} />.
+        </p>
+      )}
     </>
   )
+}
+
+function descriptionOf(minutes: readonly TrafficMinute[]): string {
+  const { allowed, refused } = sumOf(minutes)
+  const [busiest] = [...minutes].sort((a, b) => b.allowed + b.refused - a.allowed - a.refused)
+  const most = busiest && `, at most ${count(busiest.allowed + busiest.refused)} at ${minuteOf(busiest.time)}`
+  return `Requests per minute in the last hour: ${count(allowed)} allowed and ${count(refused)} denied${most ?? ""}`
 }

@@ -11,10 +11,10 @@ import { useMayWrite } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { DisabledButton } from "../../ui/disabled-button.js"
 import { Empty } from "../../ui/empty.js"
-import { ListCell } from "../../ui/list-cell.js"
+import { CellList } from "../../ui/list-cell.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
@@ -98,6 +98,37 @@ function rank({ spec }: ReadyWorkload): number {
   return STATES.findIndex(({ state }) => state === spec.state)
 }
 
+const COLUMNS: readonly Column<ReadyWorkload>[] = [
+  {
+    name: "Workload",
+    by: ({ metadata }) => metadata.name,
+    cell: one => <Link href={`/workloads/${keyOf(one)}`}>{one.metadata.name}</Link>,
+  },
+  {
+    name: "State",
+    by: rank,
+    cell: ({ spec }) => (
+      <>
+        <StateOf {...spec} /> <span className="hint">{spec.why}</span>
+      </>
+    ),
+  },
+  { name: "Ports", cell: ({ spec }) => spec.ports.map(({ port, mode }) => `${port} ${mode}`).join(", ") },
+  {
+    name: "Plaintext callers",
+    by: ({ spec }) => -spec.plaintext.length,
+    cell: ({ spec }) => (
+      <CellList of={spec.plaintext} keyOf={({ from, address, port }) => `${from} ${address} ${port}`}>
+        {({ from, port, count: calls, lastSeen }) => (
+          <>
+            {from} to port {port}, {count(calls)} requests, last <Ago at={lastSeen} />
+          </>
+        )}
+      </CellList>
+    ),
+  },
+]
+
 interface NamespaceReadinessProps {
   readonly namespace: string
   readonly workloads: readonly ReadyWorkload[]
@@ -113,30 +144,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
   const unsure = workloads.filter(({ spec }) => spec.state === "unknown").length
   return (
     <Card title={namespace} flush>
-      <table>
-        <Columns names={["Workload", "State", "Ports", "Plaintext callers"]} />
-        <tbody>
-          {workloads.slice(0, MOST).map(workload => (
-            <tr key={keyOf(workload)}>
-              <th scope="row">
-                <Link href={`/workloads/${keyOf(workload)}`}>{workload.metadata.name}</Link>
-              </th>
-              <td>
-                <StateOf {...workload.spec} />
-                <p className="hint">{workload.spec.why}</p>
-              </td>
-              <td>{workload.spec.ports.map(({ port, mode }) => `${port} ${mode}`).join(", ")}</td>
-              <ListCell of={workload.spec.plaintext} keyOf={({ from, address, port }) => `${from} ${address} ${port}`}>
-                {({ from, port, count: calls, lastSeen }) => (
-                  <>
-                    {from} to port {port}, {count(calls)} requests, last <Ago at={lastSeen} />
-                  </>
-                )}
-              </ListCell>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable className="readiness" columns={COLUMNS} rows={workloads} keyOf={keyOf} most={MOST} />
       <More shown={MOST} of={workloads.length} />
       {mayWrite !== undefined && !isStrict && (
         <div className="switch">

@@ -5,12 +5,12 @@ import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { Answer, RuleUse } from "../../api/answers.js"
 import { KINDS } from "../../api/kinds.js"
-import { conditionOf, keyOf, type Policy } from "../../api/objects.js"
+import { type Condition, conditionOf, keyOf, type Policy } from "../../api/objects.js"
 import { type KindPolicies, useAllPolicies, useAnswers } from "../../api/queries.js"
 import { useWhereMayCreate } from "../../api/rights.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
@@ -60,7 +60,7 @@ function KindSection({ kind: { entry, query }, uses, wanted }: KindSectionProps)
             return <p className="hint">{own.length === 0 ? `No ${entry.kind} yet.` : "No match."}</p>
           return (
             <>
-              <PolicyTable kind={entry.kind} policies={shown.slice(0, MOST)} uses={uses} />
+              <PolicyTable kind={entry.kind} policies={shown} uses={uses} />
               <More shown={MOST} of={shown.length} />
             </>
           )
@@ -77,40 +77,49 @@ interface PolicyTableProps {
 }
 
 function PolicyTable({ kind, policies, uses }: PolicyTableProps): ReactNode {
-  return (
-    <table>
-      <Columns names={["Name", "What it does", "State", "Rules used"]} />
-      <tbody>
-        {policies.map(policy => (
-          <tr key={keyOf(policy)}>
-            <th scope="row">
-              <Link href={`/policies/${kind}/${keyOf(policy)}`}>{keyOf(policy)}</Link>
-            </th>
-            <td>
-              <Worded text={conditionOf(policy, "Accepted")?.message} />
-            </td>
-            <td>
-              <PolicyState policy={policy} />
-            </td>
-            <td>{usageText(uses.filter(({ spec }) => spec.kind === kind && spec.policy === keyOf(policy)))}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const usesOf = (policy: Policy): readonly Answer<RuleUse>[] =>
+    uses.filter(({ spec }) => spec.kind === kind && spec.policy === keyOf(policy))
+  const columns: readonly Column<Policy>[] = [
+    {
+      name: "Name",
+      by: keyOf,
+      cell: policy => <Link href={`/policies/${kind}/${keyOf(policy)}`}>{keyOf(policy)}</Link>,
+    },
+    { name: "What it does", cell: policy => <Worded text={conditionOf(policy, "Accepted")?.message} /> },
+    { name: "State", by: stateText, cell: policy => <PolicyState policy={policy} /> },
+    ...(uses.some(({ spec }) => spec.kind === kind)
+      ? [
+          {
+            name: "Rules used",
+            by: (policy: Policy) => usesOf(policy).reduce((sum, { spec }) => sum + spec.count, 0),
+            cell: (policy: Policy) => usageText(usesOf(policy)),
+          },
+        ]
+      : []),
+  ]
+  return <DataTable className="policies" columns={columns} rows={policies} keyOf={keyOf} most={MOST} />
 }
 
 export function PolicyState({ policy }: { readonly policy: Policy }): ReactNode {
-  const conditions = policy.status?.conditions ?? []
-  if (conditions.length === 0) return <Badge tone="quiet">not checked yet</Badge>
-  const bad = conditions.filter(isBad)
-  const said = conditionOf(policy, "Ready") ?? conditionOf(policy, "Holds") ?? bad[0] ?? conditions[0]
+  const said = saidOf(policy)
+  if (said === undefined) return <Badge tone="quiet">{stateText(policy)}</Badge>
+  const bad = (policy.status?.conditions ?? []).filter(isBad)
   const tone = bad.length === 0 ? "good" : bad.some(({ status }) => status === "False") ? "bad" : "warn"
   return (
     <>
-      <Badge tone={tone}>{said?.reason}</Badge> <Worded text={said?.message} />
+      <Badge tone={tone}>{stateText(policy)}</Badge> <Worded text={said.message} />
     </>
   )
+}
+
+/** The condition that says most. */
+function saidOf(policy: Policy): Condition | undefined {
+  const conditions = policy.status?.conditions ?? []
+  return conditionOf(policy, "Ready") ?? conditionOf(policy, "Holds") ?? conditions.find(isBad) ?? conditions[0]
+}
+
+function stateText(policy: Policy): string {
+  return saidOf(policy)?.reason ?? "not checked yet"
 }
 
 function usageText(uses: readonly Answer<RuleUse>[]): string {

@@ -3,7 +3,7 @@
 
 import type { ReactNode } from "react"
 import type { ObservedCall } from "../../api/answers.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Empty } from "../../ui/empty.js"
 import { Mark, Verdict } from "../../ui/mark.js"
 import { callerOf, causeOf } from "../../ui/names.js"
@@ -11,35 +11,36 @@ import { Ago, count } from "../../ui/time.js"
 
 const MOST = 100
 
+const COLUMNS: readonly Column<ObservedCall>[] = [
+  { name: "Caller", by: callerOf, cell: callerOf },
+  {
+    name: "Request",
+    by: ({ method, path }) => `${path} ${method}`,
+    cell: ({ method, path, port }) => (
+      <>
+        <span className="mono">
+          {method ?? "TCP"} {path}
+        </span>{" "}
+        <span className="hint">port {port}</span>
+      </>
+    ),
+  },
+  {
+    name: "Transport",
+    by: ({ tls }) => Number(tls),
+    cell: ({ tls }) => (tls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">plaintext</Mark>),
+  },
+  { name: "Verdict", by: ({ verdict }) => verdict, cell: ({ verdict }) => <Verdict of={verdict} /> },
+  { name: "Decided by", by: causeOf, cell: causeOf },
+  { name: "Requests", kind: "number", by: call => call.count, cell: call => count(call.count) },
+  { name: "Last", kind: "tight", by: ({ lastSeen }) => lastSeen, cell: ({ lastSeen }) => <Ago at={lastSeen} /> },
+]
+
 export function CallTable({ calls }: { readonly calls: readonly ObservedCall[] }): ReactNode {
   if (calls.length === 0) return <Empty title="No traffic reported yet">Calls appear here within seconds.</Empty>
   return (
     <>
-      <table>
-        <Columns names={["Caller", "Request", "Transport", "Verdict", "Decided by", "Requests", "Last"]} />
-        <tbody>
-          {calls.slice(0, MOST).map(call => (
-            <tr key={JSON.stringify(call)}>
-              <td>{callerOf(call)}</td>
-              <td>
-                <span className="mono">
-                  {call.method ?? "TCP"} {call.path}
-                </span>{" "}
-                <span className="hint">port {call.port}</span>
-              </td>
-              <td>{call.tls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">plaintext</Mark>}</td>
-              <td>
-                <Verdict of={call.verdict} />
-              </td>
-              <td>{causeOf(call)}</td>
-              <td>{count(call.count)}</td>
-              <td>
-                <Ago at={call.lastSeen} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={COLUMNS} rows={calls} keyOf={JSON.stringify} most={MOST} />
       {calls.length > MOST && <p className="hint">{count(calls.length - MOST)} older ones are not shown</p>}
     </>
   )

@@ -7,7 +7,7 @@ import { keyOf, type Pod } from "../../api/objects.js"
 import { usePods } from "../../api/queries.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { PageHead } from "../../ui/card.js"
-import { Columns } from "../../ui/columns.js"
+import { type Column, DataTable } from "../../ui/data-table.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Badge } from "../../ui/mark.js"
@@ -15,6 +15,7 @@ import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
 
 const MOST = 300
+const READY = "ready"
 
 export function WorkloadList(): ReactNode {
   const pods = usePods()
@@ -41,7 +42,11 @@ export function WorkloadList(): ReactNode {
                   <code>merlonctl run</code> starts one behind a proxy.
                 </Empty>
               )}
-              {found.length > 0 && <WorkloadTable pods={found.slice(0, MOST)} />}
+              {found.length > 0 && (
+                <div className="table">
+                  <DataTable columns={COLUMNS} rows={found} keyOf={keyOf} most={MOST} />
+                </div>
+              )}
             </>
           )
         }}
@@ -50,35 +55,26 @@ export function WorkloadList(): ReactNode {
   )
 }
 
-function WorkloadTable({ pods }: { readonly pods: readonly Pod[] }): ReactNode {
-  return (
-    <div className="table">
-      <table>
-        <Columns names={["Workload", "State", "Service account", "Labels", "Address"]} />
-        <tbody>
-          {pods.map(pod => (
-            <tr key={keyOf(pod)}>
-              <th scope="row">
-                <Link href={`/workloads/${keyOf(pod)}`}>{keyOf(pod)}</Link>
-              </th>
-              <td>
-                <PodState pod={pod} />
-              </td>
-              <td>{pod.spec?.serviceAccountName}</td>
-              <td>{labelsOf(pod)}</td>
-              <td>{pod.status?.podIP}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const COLUMNS: readonly Column<Pod>[] = [
+  { name: "Workload", by: keyOf, cell: pod => <Link href={`/workloads/${keyOf(pod)}`}>{keyOf(pod)}</Link> },
+  { name: "State", by: stateOf, cell: pod => <PodState pod={pod} /> },
+  { name: "Service account", by: accountOf, cell: accountOf },
+  { name: "Labels", cell: labelsOf },
+  { name: "Address", by: pod => pod.status?.podIP, cell: pod => pod.status?.podIP },
+]
 
 export function PodState({ pod }: { readonly pod: Pod }): ReactNode {
+  const state = stateOf(pod)
+  return <Badge tone={state === READY ? "good" : "bad"}>{state}</Badge>
+}
+
+function stateOf(pod: Pod): string {
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready")
-  if (ready?.status === "True") return <Badge tone="good">ready</Badge>
-  return <Badge tone="bad">{ready?.message ?? pod.status?.phase ?? "unknown"}</Badge>
+  return ready?.status === "True" ? READY : (ready?.message ?? pod.status?.phase ?? "unknown")
+}
+
+function accountOf(pod: Pod): string | undefined {
+  return pod.spec?.serviceAccountName
 }
 
 export function labelsOf({ metadata: { labels = {} } }: Pod): string {

@@ -15,6 +15,8 @@ const known: Known = {
 test.each([
   ["who can reach shop/payment", "/workloads/shop/payment-1"],
   ["Who may call shop/payment-1?", "/workloads/shop/payment-1"],
+  ["who can reach shop/pay", "/workloads/shop/payment-1"],
+  ["what can shop/ca reach", "/access?as=td%2Fns%2Fshop%2Fsa%2Fcart"],
   ["who can reach shop/elsewhere?", "/workloads/shop/elsewhere"],
   ["what can shop/cart reach", "/access?as=td%2Fns%2Fshop%2Fsa%2Fcart"],
   ["what can td/ns/x/sa/y reach?", "/access?as=td%2Fns%2Fx%2Fsa%2Fy"],

@@ -57,19 +57,18 @@ function questionsIn(text: string, { workloads, identities }: Known): readonly E
     answers.push({ group: "Questions", label, href: "/changes?since=24h" })
   }
   if (workload !== undefined) {
-    const names = workloads.filter(key => key === workload || key.startsWith(`${workload}-`))
-    const [name = workload] = names
-    if (name.includes("/")) {
+    for (const name of likely(workload, workloads)) {
+      if (!name.includes("/")) continue
       answers.push({ group: "Questions", label: `Who can reach ${name}?`, href: `/workloads/${name}` })
     }
   }
   if (caller !== undefined) {
-    const principal = principalOf(identities.get(caller) ?? caller)
-    answers.push({
-      group: "Questions",
-      label: `What can ${caller} reach?`,
-      href: `/access?as=${encodeURIComponent(principal)}`,
-    })
+    for (const name of likely(caller, [...identities.keys()])) {
+      const principal = principalOf(identities.get(name) ?? name)
+      const href = `/access?as=${encodeURIComponent(principal)}`
+      if (answers.some(answer => answer.href === href)) continue
+      answers.push({ group: "Questions", label: `What can ${name} reach?`, href })
+    }
   }
   if (id !== undefined) {
     answers.push({
@@ -79,6 +78,12 @@ function questionsIn(text: string, { workloads, identities }: Known): readonly E
     })
   }
   return answers
+}
+
+/** The names meant by what is written so far, the nearest first; where none is known, what is written. */
+function likely(written: string, names: readonly string[]): readonly string[] {
+  const found = names.filter(name => name.startsWith(written)).sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+  return found.length === 0 ? [written] : found.slice(0, MOST_EACH)
 }
 
 function decisionIn(wanted: string): readonly Entry[] {
