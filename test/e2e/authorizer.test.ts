@@ -79,6 +79,7 @@ beforeAll(async () => {
     }),
     document("AuthorizationPolicy", "denied", {
       action: "DENY",
+      denyResponse: { status: 429, body: "later", headers: [{ name: "retry-after", value: "60" }] },
       rules: [
         {
           to: [{ operation: { paths: ["/admin"] } }],
@@ -374,7 +375,7 @@ describe("nginx", { tags: ["needs/nginx"] }, () => {
   it("decides as xserver does, asking by auth_request", async () => {
     const authorizer = await startAuthorizer(["--forward-auth", "nginx"])
     const port = await gateway(authorizer)
-    await agreesWithXserver(port)
+    await agreesWithXserver(port, status => (status === 429 ? 500 : status))
     await deniesOtherSpellings(port)
     await authorizer.kill()
     const { status, application: seen } = await ask(port, { method: "GET", path: "/public/a", headers: {} })

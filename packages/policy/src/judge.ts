@@ -4,6 +4,7 @@
 
 import type { AuthorizationStage, Decision, ProviderReport } from "./authorization/decision.js"
 import type { RuleRef } from "./authorization/rule.js"
+import type { Reply } from "./deny-replies.js"
 import type { EffectiveMode } from "./peer/mode.js"
 import { decide, type Program } from "./program.js"
 import type { Attributes, HeaderLines } from "./request/attributes.js"
@@ -42,16 +43,6 @@ export interface HttpRequest {
   readonly headers: HeaderLines
 }
 
-/** What the caller gets. No reply means that the connection is closed without one. */
-export interface Reply {
-  readonly status: number
-  readonly body: string
-  /** For `WWW-Authenticate`. */
-  readonly challenge: string | undefined
-  /** Further headers, which a provider of CUSTOM policies sends. */
-  readonly headers?: readonly (readonly [name: string, value: string])[]
-}
-
 export type Judgement =
   | { readonly verdict: "deny"; readonly stage: "transport"; readonly mode: EffectiveMode; readonly reply: undefined }
   | { readonly verdict: "deny"; readonly stage: "path"; readonly reply: Reply }
@@ -82,7 +73,6 @@ interface Judged {
 
 const BAD_REQUEST: Reply = { status: 400, body: "", challenge: undefined }
 const INTERNAL_ERROR: Reply = { status: 500, body: "", challenge: undefined }
-const FORBIDDEN: Reply = { status: 403, body: "RBAC: access denied", challenge: undefined }
 
 const NOBODY: ReadonlySet<string> = new Set()
 const NOTHING: readonly RuleRef[] = []
@@ -126,7 +116,8 @@ function throughStages(
   const authentication = authenticate(program.tokens, normalized, now, memory)
   if (authentication.outcome === "reject") {
     const { status, body, challenge } = authentication
-    return { verdict: "deny", stage: "token", authentication, reply: { status, body, challenge } }
+    const reply = program.denyReplies.ofToken({ status, body, challenge })
+    return { verdict: "deny", stage: "token", authentication, reply }
   }
 
   const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
@@ -143,7 +134,8 @@ function throughStages(
   const decision = decide(program, attributes, allowedBy)
   const { stage } = decision
   if (decision.verdict !== "allow") {
-    return { verdict: "deny", stage, reply: FORBIDDEN, attributes, authentication, decision }
+    const reply = program.denyReplies.ofAuthorization(decision)
+    return { verdict: "deny", stage, reply, attributes, authentication, decision }
   }
   return { verdict: "allow", stage, target: forwarded, edits, attributes, authentication, decision }
 }

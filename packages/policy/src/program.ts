@@ -8,6 +8,7 @@ import type { Decision } from "./authorization/decision.js"
 import { explainAuthorization, type Trace } from "./authorization/explain.js"
 import { headersRead } from "./authorization/headers-read.js"
 import type { Issuers } from "./authorization/request-principal.js"
+import { DenyReplies } from "./deny-replies.js"
 import type { MeshConfig } from "./mesh/config.js"
 import { PeerModes } from "./peer/mode.js"
 import type { Attributes } from "./request/attributes.js"
@@ -30,6 +31,7 @@ export interface Program {
   readonly protectedHeaders: ProtectedHeaders
   readonly authorization: Authorization
   readonly peers: PeerModes
+  readonly denyReplies: DenyReplies
 }
 
 /**
@@ -44,7 +46,8 @@ export function compile(
   choice?: RuleChoice,
   known?: KnownRules,
 ): Program {
-  const tokens = compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets)
+  const tokenPolicies = select("RequestAuthentication", documents, workload, mesh)
+  const tokens = compileTokenRules(tokenPolicies, keySets)
   // Istio separates issuer and subject at the last slash, whichever issuers are named.
   const named = (rules: TokenRules): Issuers => (mesh.dialect === "istio" ? new Set() : issuersOf(rules))
   const issuers = { enforced: named(tokens), promoted: named(tokens.shadow ?? tokens) }
@@ -57,6 +60,7 @@ export function compile(
     protectedHeaders: new ProtectedHeaders(tokens, mesh, () => headersRead(authorization), authorization.providers),
     authorization,
     peers: new PeerModes(documents, workload, mesh),
+    denyReplies: new DenyReplies(tokenPolicies, policies, mesh),
   }
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use to judge requests: compiled policies, decisions and their explanations.
 
+export type { Reply } from "../deny-replies.js"
 export {
   type Connection,
   type HttpRequest,
   type Judgement,
   judge,
   providersToAsk,
-  type Reply,
   rejectedByMode,
 } from "../judge.js"
 export { compile, decide, explain, type Program } from "../program.js"

@@ -10,7 +10,7 @@ import { type Field, isObject } from "./field.js"
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
 /** In a text that is itself a document lines may break. */
 const HIDDEN_IN_TEXT = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
-const DOCUMENTS: readonly unknown[] = ["jwks", "caBundle"]
+const DOCUMENTS: readonly unknown[] = ["jwks", "caBundle", "body"]
 const LOST = "\ufffd"
 
 export function checkCharacters(field: Field): void {

@@ -167,6 +167,12 @@ describe("the CEL rules and validate() reject alike", () => {
       "Cannot set serviceAccounts with namespaces or principals",
     ],
     [
+      "AuthorizationPolicy",
+      { action: "AUDIT", denyResponse: { status: 404 }, rules: [{}] },
+      "`denyResponse` is for the",
+    ],
+    ["AuthorizationPolicy", { denyResponse: { status: 304 } }, "304 does not deny a request"],
+    [
       "MeshService",
       { hosts: ["a"], rules: [{ match: [{ uri: {} }], ...{ route: [{ service: [{ host: "a" }] }] } }] },
       "exactly one of exact, prefix or regex must be set",

@@ -89,12 +89,13 @@ export class Trial {
   #authorized(attributes: Attributes, mode: EffectiveMode, authentication: Authentication | undefined): Answer {
     const trace = explainAuthorization(this.program.authorization, attributes)
     const verdict = verdictOf(trace)
-    const answered = verdict === "deny" && attributes.http !== undefined
+    const isAnswered = verdict === "deny" && attributes.http !== undefined
+    const answered = isAnswered ? this.program.denyReplies.ofAuthorization(trace) : undefined
     return {
       verdict,
       stage: trace.stage,
-      status: answered ? 403 : undefined,
-      body: answered ? "RBAC: access denied" : undefined,
+      status: answered?.status,
+      body: answered?.body,
       mode,
       authentication,
       attributes,

@@ -3,7 +3,7 @@
 // must not reach the application. Pure.
 
 import type { Judgement } from "@merlon/policy/authorization"
-import type { LocalReply } from "@merlon/wire/http"
+import type { FieldPairs, LocalReply } from "@merlon/wire/http"
 import type { CheckAnswer } from "@merlon/xds/authz"
 import type { Question } from "./question.js"
 
@@ -44,8 +44,13 @@ export function checkAllowance({ setHeaders, removeHeaders, removeParameters }: 
   return { verdict: "allow", setHeaders, removeHeaders, removeParameters }
 }
 
-export function checkDenial({ status, body, fields }: LocalReply): CheckAnswer {
-  return { verdict: "deny", status, body, headers: fields }
+export function checkDenial(reply: LocalReply): CheckAnswer {
+  return { verdict: "deny", status: reply.status, body: reply.body, headers: headersOf(reply) }
+}
+
+/** Those of a denial, with the type of its content where that is not the usual one. */
+export function headersOf({ contentType, fields }: LocalReply): FieldPairs {
+  return contentType === undefined ? fields : [...fields, ["content-type", contentType]]
 }
 
 /** Names of the query parameters that are in the first target and no longer in the second. */

@@ -2,7 +2,7 @@
 // The answers of the OpenID Authorization API 1.0 (AuthZEN), in ASCII. A denial is an answer with status 200. Pure.
 
 import type { FieldPairs, LocalReply } from "@merlon/wire/http"
-import type { RequestChanges } from "./answer.js"
+import { headersOf, type RequestChanges } from "./answer.js"
 import { EVALUATION_PATH, EVALUATIONS_PATH } from "./authzen.js"
 
 export interface EvaluationAnswer {
@@ -21,8 +21,9 @@ export function permission({ setHeaders, removeHeaders, removeParameters }: Requ
 }
 
 /** With the response that a proxy would send. */
-export function denial({ status, body, fields }: LocalReply): EvaluationAnswer {
-  return { decision: false, context: { status, reason: body, headers: namedValues(fields) } }
+export function denial(reply: LocalReply): EvaluationAnswer {
+  const { status, body: reason } = reply
+  return { decision: false, context: { status, reason, headers: namedValues(headersOf(reply)) } }
 }
 
 function namedValues(fields: FieldPairs) {

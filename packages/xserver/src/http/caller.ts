@@ -76,9 +76,9 @@ export class Caller {
   /** The response to the caller; undefined where it gets none. */
   refusal({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
     if (!("reply" in judgement) || judgement.reply === undefined) return undefined
-    const { status, body, challenge, headers = [] } = judgement.reply
+    const { status, body, contentType, challenge, headers = [] } = judgement.reply
     const named = [...headers, ...this.decisionField(decisionId)]
     const fields = challenge === undefined ? named : [...named, ["www-authenticate", challenge] as const]
-    return { status, body, fields }
+    return { status, body, ...(contentType !== undefined && { contentType }), fields }
   }
 }

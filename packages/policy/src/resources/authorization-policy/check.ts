@@ -2,6 +2,8 @@
 // Checks an AuthorizationPolicy beyond its schema: rules must be able to match and values must parse. Warns where a
 // policy would do more or less than its author likely expects.
 
+import type { MeshNames } from "../../mesh/names.js"
+import { checkDenyResponse } from "../deny-response.js"
 import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
 import { MAX_TEXT } from "../schema.js"
@@ -9,11 +11,12 @@ import { checkScope } from "../targets.js"
 import { parseConditionKey } from "./condition-key.js"
 import { checkPolicySize } from "./cost.js"
 import { checkCustom } from "./custom.js"
+import { DENY_RESPONSE_OF_OTHERS } from "./definition.js"
 import { checkTcpReach } from "./tcp-reach.js"
 import { ATTRIBUTE_CHECKS, FIELD_CHECKS } from "./value.js"
 import type { ValueCheck } from "./value-finding.js"
 
-export function checkAuthorizationPolicy(spec: Field): void {
+export function checkAuthorizationPolicy(spec: Field, _document: Field, names: MeshNames): void {
   checkScope(spec)
   const rules = spec.field("rules")
   const action = spec.field("action").text ?? "ALLOW"
@@ -32,6 +35,11 @@ export function checkAuthorizationPolicy(spec: Field): void {
       "remove `provider`",
     )
   }
+  const response = spec.field("denyResponse")
+  if (response.present && (action === "AUDIT" || action === "CUSTOM")) {
+    response.fault("conflict", DENY_RESPONSE_OF_OTHERS, "remove `denyResponse`")
+  }
+  checkDenyResponse(response, names)
   if (action === "CUSTOM") checkCustom(spec)
   checkPolicySize(spec)
   for (const [index, rule] of rules.items.entries()) {

@@ -3,6 +3,7 @@
 // every `when` does.
 
 import { enforcement, formerTarget, oneScope, selector, targetRefs, values } from "../common.js"
+import { denyResponse } from "../deny-response.js"
 import { choice, closed, list, optional, type TypeOf, text } from "../schema.js"
 
 const MAX_SERVICE_ACCOUNTS = 16
@@ -164,6 +165,9 @@ const provider = closed(
   { description: "The external authorizer that a CUSTOM policy asks." },
 )
 
+export const DENY_RESPONSE_OF_OTHERS =
+  "`denyResponse` is for the actions ALLOW and DENY: AUDIT denies nothing, and the provider of CUSTOM answers itself"
+
 export const authorizationPolicySpec = closed(
   {
     selector: optional(selector),
@@ -171,6 +175,11 @@ export const authorizationPolicySpec = closed(
     enforcement: optional(enforcement),
     action: optional(action),
     provider: optional(provider),
+    denyResponse: optional(
+      denyResponse(
+        "The response to requests that this policy denies: a DENY policy those that its rules match, an ALLOW policy those that no ALLOW policy matches. Of several ALLOW policies with a response, the oldest gives it. Absent, 403 with the text `RBAC: access denied`.",
+      ),
+    ),
     rules: optional(
       list(rule, { description: "Alternatives. An ALLOW policy without rules allows nothing.", maxItems: 512 }),
     ),
@@ -180,6 +189,10 @@ export const authorizationPolicySpec = closed(
     "x-rejected": { ...formerTarget },
     "x-kubernetes-validations": [
       oneScope,
+      {
+        rule: "!has(self.denyResponse) || !has(self.action) || self.action in ['ALLOW', 'DENY']",
+        message: DENY_RESPONSE_OF_OTHERS,
+      },
       {
         rule: "!(has(self.action) && self.action == 'DENY') || (has(self.rules) && size(self.rules) > 0)",
         message:

@@ -2,7 +2,9 @@
 // Checks a RequestAuthentication beyond its schema: where its keys come from, that they can verify a token, and that
 // headers written to requests cannot change the request's meaning.
 
+import type { MeshNames } from "../../mesh/names.js"
 import { parseDuration } from "../../shape/duration.js"
+import { checkDenyResponse } from "../deny-response.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
 import { isWritableHeader } from "../header-name.js"
@@ -14,8 +16,9 @@ import { checkInlineKeys } from "./inline-keys.js"
 const MILLISECOND = 1_000_000n
 const MAX_TIMEOUT = 3_600_000n * MILLISECOND
 
-export function checkRequestAuthentication(spec: Field): void {
+export function checkRequestAuthentication(spec: Field, _document: Field, names: MeshNames): void {
   checkScope(spec)
+  checkDenyResponse(spec.field("denyResponse"), names)
   for (const rule of spec.field("jwtRules").items) checkRule(rule)
 }
 

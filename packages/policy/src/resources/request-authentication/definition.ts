@@ -3,6 +3,7 @@
 // token is fine unless the rule says `presence: REQUIRED`.
 
 import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"
+import { denyResponse } from "../deny-response.js"
 import { FIELD_NAME } from "../header-name.js"
 import { choice, closed, flag, list, optional, type TypeOf, text } from "../schema.js"
 
@@ -216,6 +217,11 @@ export const requestAuthenticationSpec = closed(
     selector: optional(selector),
     targetRefs: optional(targetRefs),
     enforcement: optional(enforcement),
+    denyResponse: optional(
+      denyResponse(
+        "The response to requests whose token is rejected, or missing where it is required. Of several policies with a response, the oldest gives it. Absent, 401 or 403 with the reason. A challenge (`WWW-Authenticate`) is added as long as the status is not changed.",
+      ),
+    ),
     jwtRules: optional(
       list(jwtRule, { description: "The issuers whose tokens count. None makes the policy a no-op.", maxItems: 4096 }),
     ),
