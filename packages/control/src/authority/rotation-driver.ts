@@ -92,8 +92,7 @@ export class RotationDriver {
       // Asked again for every attempt: a replica that lost the lease meanwhile must not write.
       if (!isLeader()) return undefined
       const next = this.#next(stored)
-      if (next !== undefined)
-        log.warn({ from: stored.state.phase, to: next.state.phase }, "the root's rotation goes on")
+      if (next !== undefined) log.warn({ from: stored.state.phase, to: next.state.phase }, "root rotation continues")
       return next
     })
   }

@@ -178,7 +178,10 @@ export class DeltaStream {
       this.#send({ typeUrl, responseNonce: nonce })
     } catch (error) {
       const message = messageOf(error).slice(0, REASON_LENGTH)
-      this.#options.log.warn({ typeUrl, error: message }, "an update was refused; what was in force stays")
+      this.#options.log.warn(
+        { typeUrl, error: message },
+        "an update was rejected; the previous configuration stays in force",
+      )
       this.#send({ typeUrl, responseNonce: nonce, errorDetail: { code: INVALID_ARGUMENT, message } })
     }
   }

@@ -225,7 +225,7 @@ describe("a client that cannot get in", () => {
     await until(() =>
       expect(each.logged).toContainEqual({
         fields: expect.objectContaining({ why: expect.stringMatching(/^UNAUTHENTICATED: the service-account token/) }),
-        message: "the control plane refuses this proxy",
+        message: "the control plane rejects this proxy",
       }),
     )
     expect(each.client.connected).toBe(false)

@@ -123,7 +123,7 @@ export class MeshClient {
       if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
       // One that was let in before, and is told to prove itself anew, has perhaps a new certificate already.
       const pause = this.#backoff.next({ refused: refused && !answered })
-      if (refused) log.error({ address, why }, "the control plane refuses this proxy")
+      if (refused) log.error({ address, why }, "the control plane rejects this proxy")
       else log.warn({ address, why, retryMs: Math.round(pause) }, "not connected to the control plane")
       await this.#sleep(pause)
     }

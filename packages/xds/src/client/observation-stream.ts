@@ -33,7 +33,7 @@ export class ObservationStream {
       message: bytes => this.#asked(bytes),
       ended: ({ code, message }) => {
         const isFault = code !== "OK" && code !== "CANCELLED"
-        if (!this.#over && isFault) log.warn({ why: message }, "what was seen cannot be told now")
+        if (!this.#over && isFault) log.warn({ why: message }, "observations cannot be reported now")
         this.#end(code !== "UNIMPLEMENTED")
       },
     })

@@ -129,7 +129,10 @@ export class Listener {
     try {
       this.#server.setSecureContext(this.#context())
     } catch (error) {
-      this.#options.log.error({ error: messageOf(error) }, "new serving certificate refused; the old one stays")
+      this.#options.log.error(
+        { error: messageOf(error) },
+        "the new serving certificate was rejected; the old one stays in use",
+      )
     }
   }
 

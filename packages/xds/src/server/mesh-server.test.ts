@@ -281,7 +281,9 @@ describe("new credentials", () => {
     rig.state.credentials = { chain: "nonsense", privateKey: "nonsense", serial: "" }
     rig.server.credentialsChanged()
     await subscribed()
-    expect(rig.logged.map(({ message }) => message)).toContain("new serving certificate refused; the old one stays")
+    expect(rig.logged.map(({ message }) => message)).toContain(
+      "the new serving certificate was rejected; the old one stays in use",
+    )
   })
 })
 

@@ -95,7 +95,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
 
   rejected(typeUrl: string, message: string): void {
     const node = this.#nodeId
-    this.context.log.warn({ node, typeUrl, message }, "a client refused an update and keeps what it had")
+    this.context.log.warn({ node, typeUrl, message }, "a client rejected an update and keeps the previous one")
     this.context.observe.rejected?.(typeUrl, node, message)
   }
 

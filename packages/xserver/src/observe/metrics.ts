@@ -79,11 +79,11 @@ export class Metrics {
       "verdict",
       "policy",
     )
-    this.#tlsFailures = counter("tls_failures_total", "connections refused in the handshake by reason", "reason")
-    this.#limits = counter("limits_hit_total", "what a limit refused, by its name", "limit")
+    this.#tlsFailures = counter("tls_failures_total", "connections rejected in the handshake, by reason", "reason")
+    this.#limits = counter("limits_hit_total", "requests and connections that a limit rejected, by limit", "limit")
     this.#endedByChange = counter(
       "ended_by_change_total",
-      "requests, tunnels and connections in flight that a change of policies, mode or revocations refused",
+      "requests, tunnels and connections that a change of policies, mode or revocations ended",
       "protocol",
       "stage",
     )
@@ -124,7 +124,7 @@ export class Metrics {
       counted("spans_exported_total", "spans that the collector took", () => spans()?.exported ?? 0)
       counted(
         "spans_dropped_total",
-        "spans that were lost: too many waited, or the collector refused them",
+        "spans that were dropped because too many waited or the collector rejected them",
         () => spans()?.dropped ?? 0,
       )
     }

@@ -95,7 +95,7 @@ export class Xserver {
    * because a Service whose endpoints all terminate still sends callers to those that are.
    */
   async startDraining(): Promise<void> {
-    this.#options.logger.info("draining: callers are told to go elsewhere")
+    this.#options.logger.info("draining: callers are asked to use other endpoints")
     this.#draining = true
     await this.#path?.startDraining()
   }

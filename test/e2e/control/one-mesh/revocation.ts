@@ -88,7 +88,7 @@ export function revocation(started: () => Mesh): void {
       const asked = bare.client.signCertificate(makeSigningRequest().request)
       await expect(asked).rejects.toThrow(/revoked/)
       await expect(asked).rejects.toBeInstanceOf(MeshCallError)
-      await caller.xserver.said(/the control plane refuses this proxy/)
+      await caller.xserver.said(/the control plane rejects this proxy/)
       await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), WAIT).toBe(2)
       const updates = bare.updates.length
 

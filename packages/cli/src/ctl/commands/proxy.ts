@@ -31,7 +31,7 @@ function statusCommand(): Command {
 }
 
 const EXAMPLES = `
-Exits with 5 where a proxy lags or has refused an update, with 4 where no proxy was found or not all replicas of the control
+Exits with 5 if a proxy lags or has rejected an update, with 4 if no proxy was found or not all replicas of the control
 plane answered.
 
 Examples:
