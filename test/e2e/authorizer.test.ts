@@ -184,10 +184,11 @@ describe("xserver with a CUSTOM policy", () => {
   })
 
   it.each([
-    ["gRPC", { protocol: "grpc" }],
-    ["HTTP", { protocol: "http", pathPrefix: "/ext-authz" }],
-  ])("decides as one with the policies themselves, asking by %s", async (_, how) => {
-    const authorizer = await startAuthorizer([])
+    ["gRPC", { protocol: "grpc" }, []],
+    ["HTTP", { protocol: "http", pathPrefix: "/ext-authz" }, []],
+    ["AuthZEN", { protocol: "authzen" }, ["--authzen", "--trust-peer", "authzen", "--trust-address", "authzen"]],
+  ])("decides as one with the policies themselves, asking by %s", async (_, how, args) => {
+    const authorizer = await startAuthorizer(args)
     const provider = {
       ...how,
       name: "authorizer",

@@ -8,11 +8,11 @@ import { choice, list, openObject, optional, type Read, settings, text, whole, w
 export interface AuthorizationProvider {
   /** What `provider.name` of a policy says. */
   readonly name: string
-  /** Envoy's `ext_authz`, over gRPC or HTTP. */
-  readonly protocol: "grpc" | "http"
+  /** Envoy's `ext_authz`, over gRPC or HTTP, or the OpenID Authorization API. */
+  readonly protocol: "grpc" | "http" | "authzen"
   /** `HOST:PORT`. */
   readonly address: string
-  /** Before the path of the request in question, over HTTP. */
+  /** Before the path of the request in question, over HTTP, or before that of the API. */
   readonly pathPrefix: string
   /** For connecting, asking and the whole answer together. */
   readonly timeoutMs: number
@@ -89,7 +89,7 @@ const tlsFields = { serverName: optionalText(MAX_NAME), ca: optionalText(MAX_PEM
 
 const fields = {
   name: text(MAX_NAME, 1),
-  protocol: choice("grpc", "http"),
+  protocol: choice("grpc", "http", "authzen"),
   address,
   pathPrefix: (value: unknown, path: string) =>
     value === undefined ? "" : matching(PATH_PREFIX, "must begin with `/` and have no query")(value, path),

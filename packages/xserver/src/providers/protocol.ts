@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a provider is asked and how its answer is read: the same for both protocols, each of which is a file beside this one.
+// How a provider is asked and how its answer is read: the same for all protocols, each of which is a file beside this one.
 
 import type { AuthorizationProvider } from "@merlon/policy/mesh"
 import type { FieldPairs, Fields } from "@merlon/wire/http"

@@ -38,7 +38,7 @@ const LIMITS = {
   responseTimeoutMs: 0,
   keepAliveTimeoutMs: KEEP_ALIVE_MS,
 } as const
-const CONNECTIONS = { grpc: 8, http: 64 } as const
+const CONNECTIONS = { grpc: 8, http: 64, authzen: 64 } as const
 
 const FAILURES: { readonly [failure in UpstreamFailure]: ProviderFailure } = {
   connect: "unreachable",

@@ -16,6 +16,7 @@ import { meshConfig, readProviders } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { type CheckQuestion, readCheck, writeCheck } from "@merlon/xds/authz"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { readEvaluations } from "../authorizer/authzen.js"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"
 import { LocalDataPath } from "../process/local-data-path.js"
@@ -139,6 +140,17 @@ async function httpProvider(handler: HttpHandler, more: object = {}): Promise<ob
   return { name: "ext", protocol: "http", address: `127.0.0.1:${portOf(server)}`, timeoutMs: PATIENT_MS, ...more }
 }
 
+async function authzenProvider(answer: unknown, more: object = {}, seen: unknown[] = []): Promise<object> {
+  const provider = await httpProvider((incoming, response) => {
+    void text(incoming).then(body => {
+      seen.push([incoming.method, incoming.url, JSON.parse(body)])
+      response.setHeader("content-type", "application/json")
+      response.end(JSON.stringify(answer))
+    })
+  }, more)
+  return { ...provider, protocol: "authzen" }
+}
+
 type GrpcHandler = (question: CheckQuestion, stream: ServerHttp2Stream) => void
 
 async function grpcProvider(handler: GrpcHandler, more: object = {}): Promise<object> {
@@ -213,6 +225,27 @@ describe("a provider that allows", () => {
     expect(arrived.map(({ headers: got }) => got.authorization)).toEqual([undefined, "Basic x"])
   })
 
+  it("adds and removes headers over authzen, and is asked what merlond authorizer reads", async () => {
+    const seen: unknown[] = []
+    const set = answer.map(([name, value]) => ({ name, value }))
+    const allowing = { decision: true, context: { set_headers: set, remove_headers: ["Authorization"], extra: {} } }
+    await apply([await authzenProvider(allowing, { ...more, pathPrefix: "/pdp" }, seen)], asks("ext"))
+    const headers = { "x-auth-user": "mallory", x_auth_user: "mallory", "x-api-key": "k", authorization: "Basic x" }
+    expect((await call("/a%20b?q=2", { method: "POST", headers: { ...headers, host: "shop.example" } })).status).toBe(
+      200,
+    )
+    const { "x-auth-user": user, x_auth_user: lookalike, "x-other": other, authorization } = arrived[0]?.headers ?? {}
+    expect([user, lookalike, other, authorization]).toEqual(["alice", undefined, undefined, undefined])
+    const question = {
+      subject: { type: "anonymous", id: "", properties: { ip_address: "127.0.0.1" } },
+      action: { name: "POST" },
+      resource: { type: "http", id: "/a%20b?q=2", properties: { host: "shop.example", scheme: "http" } },
+      context: { headers: { "x-api-key": ["k"] } },
+    }
+    expect(seen).toEqual([["POST", "/pdp/access/v1/evaluation", question]])
+    expect(readEvaluations(Buffer.from(JSON.stringify(question)), "evaluation")).toHaveProperty("items")
+  })
+
   it("leaves DENY and ALLOW to decide", async () => {
     await apply(
       [await grpcProvider((_, stream) => respond(stream, allow()))],
@@ -257,6 +290,33 @@ describe("a provider that denies", () => {
   })
 })
 
+it.each<[string, object, number, string, string | undefined]>([
+  ["nothing more", {}, 403, "", undefined],
+  ["why", { context: { reason: "n\u00f6" } }, 403, "n\u00f6", undefined],
+  ["a reason that is no text", { context: { reason: { en: "no" } } }, 403, "", undefined],
+  [
+    "a response",
+    {
+      context: {
+        status: 302,
+        reason: "in",
+        headers: [
+          { name: "Location", value: "/login" },
+          { name: "x", value: "y" },
+        ],
+      },
+    },
+    302,
+    "in",
+    "/login",
+  ],
+])("a denial over authzen may have %s", async (_, more, status, body, location) => {
+  await apply([await authzenProvider({ decision: false, ...more })], asks("ext"))
+  const told = await call("/x")
+  expect([told.status, told.body, told.headers.location, told.headers.x]).toEqual([status, body, location, undefined])
+  expect(await reasonOf(told)).toBe(`denied by provider \`ext\`: status ${status}; foo/ask-ext rules[0] asks it`)
+})
+
 describe("a provider that cannot be relied on", () => {
   const big = Buffer.alloc(200_000, "x")
   const both = Buffer.from([0x0a, 0x00, 0x12, 0x00])
@@ -299,7 +359,41 @@ describe("a provider that cannot be relied on", () => {
     ["writes too much", (_, stream) => respond(stream, big), "too large"],
     ["never answers", () => undefined, "did not answer in time"],
   ]
+  const authzen: readonly (readonly [string, unknown, string])[] = [
+    ["has no decision", {}, "malformed"],
+    ["has a text for a decision", { decision: "true" }, "malformed"],
+    ["is a list", [{ decision: true }], "malformed"],
+    ["is no object", true, "malformed"],
+    ["removes parameters", { decision: true, context: { remove_parameters: ["a"] } }, "malformed"],
+    ["writes headers that are none", { decision: true, context: { set_headers: { "x-a": "1" } } }, "malformed"],
+    ["ends a header line", { decision: true, context: { set_headers: [{ name: "x", value: "a\r\nb" }] } }, "malformed"],
+    ["removes the framing", { decision: true, context: { remove_headers: ["content-length"] } }, "malformed"],
+    ["denies with success", { decision: false, context: { status: 200 } }, "malformed"],
+    ["denies with a status that is none", { decision: false, context: { status: "403" } }, "malformed"],
+    ["has a context that is none", { decision: true, context: [] }, "malformed"],
+    ["writes too much", { decision: true, context: { extra: "x".repeat(70_000) } }, "too large"],
+  ]
+  const overHttp = (handler: HttpHandler) => async (more: object) => ({
+    ...(await httpProvider(handler, more)),
+    protocol: "authzen",
+  })
+  const json = { "content-type": "application/json" }
   const servers = [
+    ...authzen.map(
+      ([name, answer, why]) => [`${name} over authzen`, (more: object) => authzenProvider(answer, more), why] as const,
+    ),
+    ["allows as text over authzen", overHttp((_, response) => response.end('{"decision":true}')), "malformed"] as const,
+    [
+      "allows with an error over authzen",
+      overHttp((_, response) => response.writeHead(401, json).end('{"decision":true}')),
+      "it reported an error",
+    ] as const,
+    [
+      "allows with another status over authzen",
+      overHttp((_, response) => response.writeHead(201, json).end('{"decision":true}')),
+      "malformed",
+    ] as const,
+    ["never answers over authzen", overHttp(() => undefined), "did not answer in time"] as const,
     ...http.map(
       ([name, handler, why]) => [`${name} over http`, (more: object) => httpProvider(handler, more), why] as const,
     ),

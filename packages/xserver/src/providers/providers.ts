@@ -7,6 +7,7 @@ import type { ProviderReport, RuleRef } from "@merlon/policy/authorization"
 import type { AuthorizationProvider } from "@merlon/policy/mesh"
 import type { Deadlines, FieldPairs } from "@merlon/wire/http"
 import { failed, PROVIDER_FAILURES, type ProviderAnswer } from "./answer.js"
+import { authzenProtocol } from "./authzen.js"
 import { type CheckMessages, grpcProtocol } from "./grpc.js"
 import { httpProtocol } from "./http.js"
 import type { ProviderProtocol } from "./protocol.js"
@@ -45,7 +46,7 @@ export class Providers {
       else this.#forget(name, client)
     }
     for (const [name, provider] of declared) {
-      const protocol = provider.protocol === "grpc" ? this.#grpc : httpProtocol
+      const protocol = this.#protocolOf(provider)
       if (protocol !== undefined) this.#clients.set(name, new ProviderClient(provider, protocol, this.#deadlines))
     }
   }
@@ -70,6 +71,18 @@ export class Providers {
 
   close(): void {
     for (const [name, client] of this.#clients) this.#forget(name, client)
+  }
+
+  /** Undefined for gRPC, until its messages are loaded. */
+  #protocolOf({ protocol }: AuthorizationProvider): ProviderProtocol | undefined {
+    switch (protocol) {
+      case "grpc":
+        return this.#grpc
+      case "http":
+        return httpProtocol
+      case "authzen":
+        return authzenProtocol
+    }
   }
 
   #forget(name: string, client: ProviderClient): void {
