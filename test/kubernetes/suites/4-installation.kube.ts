@@ -39,7 +39,7 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     {
       capture: "redirect",
       sidecar: "native",
-      udp: "deny",
+      udp: "refuse",
       outbound: "capture",
       outboundPolicy: "REGISTRY_ONLY",
       config: { certificateTtl: "12h" },
@@ -52,6 +52,10 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
       serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "15s" },
       alerts: { enabled: true, labels: { release: "prometheus" } },
     },
+  ],
+  [
+    "external authorizers",
+    { providers: [{ name: "opa", protocol: "grpc", address: "opa.default.svc:9191", timeoutMs: 100 }] },
   ],
   ["other domains", { trustDomain: "example.org", clusterDomain: "cluster.example" }],
   ["another mesh", { mesh: "dubbo", domain: "dubbo.apache.org" }],

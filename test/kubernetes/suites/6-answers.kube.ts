@@ -38,7 +38,7 @@ describe("the API of answers", () => {
     const found = await kubectl("api-resources", `--api-group=${GROUP}`, "-o", "name")
     expect(found.split("\n").sort()).toEqual(
       [
-        ...["analyses", "callers", "calls", "decisions", "destinations", "diffs", "explanations"],
+        ...["analyses", "callers", "calls", "changes", "decisions", "destinations", "diffs", "explanations"],
         ...["proxies", "reach", "readiness", "rules", "suggestions", "workloads"],
       ].map(name => `${name}.${GROUP}`),
     )

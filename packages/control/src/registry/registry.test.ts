@@ -101,7 +101,7 @@ describe("a workload", () => {
     ],
     [
       "cannot where the capture refuses undeclared ports in words",
-      { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "deny") },
+      { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "refuse") },
       { bypass: undefined },
     ],
     [
