@@ -46,7 +46,9 @@ describe("what is installed", () => {
       fieldRef: { fieldPath: "metadata.annotations['merlon.dev/providers']" },
     }
     const template = {
-      metadata: { annotations: { "merlon.dev/providers": JSON.stringify(providers) } },
+      metadata: {
+        annotations: { "merlon.dev/providers": '[{"address":"opa.policy.svc:9191","name":"opa","protocol":"grpc"}]' },
+      },
       spec: {
         containers: [{ args: expect.arrayContaining(["--providers=/etc/merlon/providers.json"]) }],
         volumes: [{ downwardAPI: { items: expect.arrayContaining([file]) } }],

@@ -153,8 +153,8 @@ function deployment(values: InstallValues, metadata: Meta, selector: Labels): Ku
           labels: { ...metadata.labels },
           // Read through the downward API: a change of it is a change of the template, and rolls.
           annotations: {
-            [configAnnotation]: JSON.stringify(values.config),
-            [providersAnnotation]: JSON.stringify(values.providers),
+            [configAnnotation]: canonicalJson(values.config),
+            [providersAnnotation]: canonicalJson(values.providers),
           },
         },
         spec: {
