@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one check by Envoy's `ext_authz` over gRPC costs `merlond authorizer`, with a token it has verified before, beside a bare
-// gRPC echo on `node:http2`. Both take turns; a figure is the median over the rounds. `--json` prints one object.
+// gRPC echo on `node:http2` and, where `opa-ext-authz` is on the path, OPA with the same rules. They take turns; a figure is the
+// median over the rounds. `--json` prints one object.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -11,10 +12,12 @@ import { join } from "node:path"
 import { readCheckResult, writeProviderCheck } from "@merlon/xds/authz"
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { freePort } from "../packages/cluster/src/store/testing/free-port.js"
+import { findProgram } from "../test/runner/programs.js"
 import { ratio, requireSchedstat, shown, table } from "./measure.js"
 import { MERLOND } from "./proxy/peers.js"
 import { listening, usage } from "./proxy/running.js"
 
+const ECHO = "gRPC echo"
 const ISSUER = "https://issuer.example"
 const GOAL_MICROSECONDS = 60
 const WARM_UP = 20_000
@@ -46,9 +49,9 @@ try {
     .sign(privateKey)
   const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] })
   contenders.push(await authorizer(jwks), await echo())
+  if (findProgram("opa-ext-authz") !== undefined) contenders.push(await opa(jwks))
   const message = checkWith(token)
-  const [ours] = contenders
-  if (ours !== undefined) await mustBeAllowed(ours.session, message)
+  for (const { name, session } of contenders) if (name !== ECHO) await mustBeAllowed(session, message)
   for (const contender of contenders) await load(contender.session, message, WARM_UP)
   for (let round = 0; round < ROUNDS; round++) {
     for (const contender of contenders) {
@@ -73,7 +76,7 @@ function report(): void {
     p50Ms: quantile(milliseconds, 0.5),
     p99Ms: quantile(milliseconds, 0.99),
   }))
-  const [ours, theirs] = rows
+  const [ours, theirs, opas] = rows
   const goal = {
     atMostMicroseconds: GOAL_MICROSECONDS,
     met: (ours?.cpuMicroseconds ?? Number.NaN) <= GOAL_MICROSECONDS,
@@ -86,6 +89,7 @@ function report(): void {
   const cells = rows.map(row => [row.name, shown(row.cpuMicroseconds), shown(row.p50Ms), shown(row.p99Ms)])
   console.log(table(head, cells))
   console.log(`CPU relative to the echo: ${ratio(ours?.cpuMicroseconds, theirs?.cpuMicroseconds)}`)
+  if (opas !== undefined) console.log(`CPU relative to OPA: ${ratio(ours?.cpuMicroseconds, opas.cpuMicroseconds)}`)
   console.log(`goal of at most ${GOAL_MICROSECONDS} µs: ${goal.met ? "met" : "missed"}`)
 }
 
@@ -121,11 +125,39 @@ async function authorizer(jwks: string): Promise<Contender> {
 
 async function echo(): Promise<Contender> {
   const port = await freePort()
-  return started("gRPC echo", port, ["--import", "tsx", "bench/authorizer/grpc-echo.ts", String(port)])
+  return started(ECHO, port, ["--import", "tsx", "bench/authorizer/grpc-echo.ts", String(port)])
 }
 
-async function started(name: string, port: number, args: readonly string[]): Promise<Contender> {
-  const child = spawn("node", args, { stdio: ["ignore", "ignore", "inherit"] })
+/** The same issuer and rules, in OPA's own language. */
+async function opa(jwks: string): Promise<Contender> {
+  const port = await freePort()
+  const file = join(folder, "orders.rego")
+  const policy = `package envoy.authz
+
+request := input.attributes.request.http
+
+token := payload if {
+\tconstraints := {"cert": ${JSON.stringify(jwks)}, "iss": ${JSON.stringify(ISSUER)}}
+\t[true, _, payload] := io.jwt.decode_verify(substring(request.headers.authorization, 7, -1), constraints)
+}
+
+paths := [${Array.from({ length: 10 }, (_, n) => `"/orders-${n}/"`).join(", ")}]
+
+default allow := false
+
+allow if {
+\ttoken.sub == "alice"
+\trequest.method == "GET"
+\tsome path in paths
+\tstartswith(request.path, path)
+}
+`
+  writeFileSync(file, policy)
+  return started("OPA, from its Go library", port, [`127.0.0.1:${port}`, file], "opa-ext-authz")
+}
+
+async function started(name: string, port: number, args: readonly string[], program = "node"): Promise<Contender> {
+  const child = spawn(program, args, { stdio: ["ignore", "ignore", "inherit"] })
   await listening(child, port)
   const session = connect(`http://127.0.0.1:${port}`)
   await once(session, "connect")

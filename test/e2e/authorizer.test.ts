@@ -169,8 +169,10 @@ async function agreesWithXserver(gateway: number, asGateway: (status: number) =>
   )
 }
 
-async function deniesOtherSpellings(gateway: number): Promise<void> {
-  for (const path of ["/public//a", "/public/%2e%2e/private/a", "/public/./a", "/public/\\a"]) {
+const SPELLINGS = ["/public//a", "/public/%2e%2e/private/a", "/public/./a", "/public/\\a"]
+
+async function deniesOtherSpellings(gateway: number, spellings = SPELLINGS): Promise<void> {
+  for (const path of spellings) {
     const { status, application: seen } = await ask(gateway, { method: "GET", path, headers: {} })
     expect([path, seen, status >= 400], path).toEqual([path, undefined, true])
   }
@@ -339,7 +341,7 @@ describe("HAProxy", { tags: ["needs/haproxy"] }, () => {
 })
 
 async function stopped(child: ChildProcess, folder: string): Promise<void> {
-  const gone = child.exitCode === null ? once(child, "exit") : undefined
+  const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined
   child.kill("SIGKILL")
   await gone
   rmSync(folder, { recursive: true, force: true })
@@ -381,5 +383,97 @@ describe("nginx", { tags: ["needs/nginx"] }, () => {
     await authorizer.kill()
     const { status, application: seen } = await ask(port, { method: "GET", path: "/public/a", headers: {} })
     expect([status, seen]).toEqual([500, undefined])
+  })
+})
+
+describe("OPA as a provider of CUSTOM policies", { tags: ["needs/opa-ext-authz"] }, () => {
+  const REGO = `package envoy.authz
+
+request := input.attributes.request.http
+
+default allow := {"allowed": false, "http_status": 401, "body": "not by OPA", "headers": {"www-authenticate": "OPA", "x-secret": "1"}}
+
+allow := {"allowed": true, "headers": {"x-user": "opa", "x-secret": "1"}} if {
+\trequest.method == "GET"
+\tstartswith(request.path, "/public/")
+\trequest.headers["x-role"] == "admin"
+}
+`
+
+  it("allows and denies as its policy says, and denies when it is gone", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-opa-"))
+    const port = await freePort()
+    writeFileSync(join(folder, "policy.rego"), REGO)
+    const child = spawn("opa-ext-authz", [`127.0.0.1:${port}`, join(folder, "policy.rego")], { stdio: "ignore" })
+    ended.push(() => stopped(child, folder))
+    const provider = {
+      name: "opa",
+      protocol: "grpc",
+      address: `127.0.0.1:${port}`,
+      timeoutMs: 30_000,
+      sendHeaders: ["x-role"],
+      headersToUpstream: ["x-user"],
+    }
+    const custom = document("AuthorizationPolicy", "ask", { action: "CUSTOM", provider: { name: "opa" }, rules: [{}] })
+    const more = { mesh: { providers: [provider] } }
+    const asking = await XserverProcess.start({ upstream: application.port, policies: [custom], more })
+    ended.push(() => asking.remove())
+    await eventually("OPA answers", async () => (await fetch(`${asking.url}/`)).status === 401)
+    await fc.assert(
+      fc.asyncProperty(asked, async each => {
+        const isAllowed =
+          each.method === "GET" && each.path.startsWith("/public/") && each.headers["x-role"] === "admin"
+        const { status, application: seen } = await ask(asking.port, each)
+        expect([status, seen?.user]).toEqual(isAllowed ? [200, "opa"] : [401, undefined])
+      }),
+      { numRuns: 40 },
+    )
+    const denied = await fetch(`${asking.url}/orders`)
+    const { headers } = denied
+    expect([await denied.text(), headers.get("www-authenticate"), headers.get("x-secret")]).toEqual([
+      "not by OPA",
+      "OPA",
+      null,
+    ])
+    child.kill("SIGKILL")
+    await once(child, "exit")
+    expect((await fetch(`${asking.url}/public/a`, { headers: { "x-role": "admin" } })).status).toBe(403)
+  })
+})
+
+describe("Caddy", { tags: ["needs/caddy"] }, () => {
+  async function gateway(authorizer: XserverProcess): Promise<number> {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-caddy-"))
+    const port = await freePort()
+    const site = documented("caddy", "forward_auth")
+      .replace(":8083", `http://127.0.0.1:${port}, http://shop.example:${port}`)
+      .replace("127.0.0.1:8080", `127.0.0.1:${application.port}`)
+      .replace("127.0.0.1:9000", `127.0.0.1:${authorizer.port}`)
+    writeFileSync(join(folder, "Caddyfile"), `{\n  admin off\n  auto_https off\n  persist_config off\n}\n${site}`)
+    const environment = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
+    const child = spawn("caddy", ["run", "--adapter", "caddyfile", "--config", join(folder, "Caddyfile")], {
+      stdio: "ignore",
+      env: environment,
+    })
+    ended.push(() => stopped(child, folder))
+    await eventually("Caddy answers", async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+      return answer !== undefined
+    })
+    return port
+  }
+
+  it("decides as xserver does, asking by forward_auth", async () => {
+    const authorizer = await startAuthorizer(["--forward-auth", "caddy"])
+    const port = await gateway(authorizer)
+    await agreesWithXserver(port)
+    // Caddy escapes a backslash, for the authorizer and for the application alike.
+    await deniesOtherSpellings(
+      port,
+      SPELLINGS.filter(path => !path.includes("\\")),
+    )
+    await authorizer.kill()
+    const { status, application: seen } = await ask(port, { method: "GET", path: "/public/a", headers: {} })
+    expect([status, seen]).toEqual([502, undefined])
   })
 })

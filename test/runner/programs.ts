@@ -23,6 +23,7 @@ const onPath = (name: string, provider: string): Program => ({
 
 const PROGRAMS = {
   bash: onPath("bash", debian("bash")),
+  caddy: onPath("caddy", "go install github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.7"),
   chromium: { isThere: () => existsSync(CHROMIUM), provider: debian("chromium-headless-shell") },
   curl: onPath("curl", debian("curl")),
   "dpkg-deb": onPath("dpkg-deb", debian("dpkg")),
@@ -49,6 +50,10 @@ const PROGRAMS = {
   "network-namespaces": { isThere: canCapture, provider: "run as root, with iproute2 and nftables" },
   nghttp2: onPath("h2load", debian("nghttp2-client")),
   nginx: onPath("nginx", debian("nginx-light")),
+  "opa-ext-authz": onPath(
+    "opa-ext-authz",
+    "go build -C test/programs/opa-ext-authz -o FOLDER, with FOLDER on the path",
+  ),
   openssl: onPath("openssl", debian("openssl")),
   "pre-commit": onPath("pre-commit", "pip install pre-commit"),
   postgresql: { isThere: () => postgresFolder() !== undefined, provider: debian("postgresql") },
