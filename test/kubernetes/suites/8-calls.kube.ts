@@ -284,7 +284,7 @@ describe("while the control plane is away", () => {
     const left = () => kubectl("get", "pods", ...CONTROL_PLANE, "-l", "app.kubernetes.io/name=merlond", "-o", "name")
     await expect.poll(left, { timeout: 150_000, message: "the last replica to end" }).toBe("")
     const away = { timeout: 150_000, message: "the caller's proxy to lose the control plane" }
-    await expect.poll(() => proxyLog(since), away).toContain("the control plane is away")
+    await expect.poll(() => proxyLog(since), away).toContain("disconnected from the control plane")
     await reached()
   })
 
