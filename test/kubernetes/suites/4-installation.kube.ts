@@ -230,7 +230,9 @@ async function callsAfterUpgrade(): Promise<void> {
   await kubectl("wait", "pod/later", "-n", "app", "--for=condition=Ready", "--timeout=150s")
   await kubectl("wait", "pa/strict", "-n", "app", "--for=condition=Enforced", "--timeout=150s")
   const captures = "jsonpath={.items[*].spec.initContainers[*].args}"
-  const wasCaptured = (await kubectl("get", "pods", "-n", "app", "-l", "app=web", "-o", captures)).includes("--outbound")
+  const wasCaptured = (await kubectl("get", "pods", "-n", "app", "-l", "app=web", "-o", captures)).includes(
+    "--outbound",
+  )
   expect(await called("deploy/web-v1", "http://httpbin.foo:8000/get")).toBe(200)
   expect(await called("deploy/web-v1", "http://web.app/")).toBe(wasCaptured ? 200 : 0)
   expect(await called("later", "http://web.app/")).toBe(200)
