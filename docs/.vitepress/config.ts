@@ -52,6 +52,7 @@ export default defineConfig({
           page("History of policies", "/docs/history"),
           page("Test policies", "/docs/policy-tests"),
           page("Check policies where you work", "/docs/pipelines"),
+          page("Verify an answer", "/docs/evidence"),
           page("Let an AI assistant ask", "/docs/mcp"),
           page("Use the console", "/docs/console"),
           page("Use the policy library", "/docs/policy-library"),

@@ -21,6 +21,12 @@ export type Outcome = "allow" | "custom" | "deny" | "unauthenticated" | "transpo
 
 export const OUTCOMES: readonly Outcome[] = ["allow", "custom", "deny", "unauthenticated", "transport"]
 
+/** Where a token rule accepts the token. */
+export interface TokenRegion extends Region {
+  /** The rule's name. */
+  readonly token: string
+}
+
 /** One side, in one frame. */
 export interface Stages {
   /** Where the port's mode refuses. */
@@ -28,7 +34,7 @@ export interface Stages {
   /** Where a token that must be there is not. */
   readonly missing: readonly Region[]
   /** Where the token is good; undefined where none is looked at. */
-  readonly good: readonly Region[] | undefined
+  readonly good: readonly TokenRegion[] | undefined
   readonly deny: readonly RuleRegion[]
   readonly allow: readonly RuleRegion[]
   readonly custom: readonly RuleRegion[]
@@ -103,7 +109,10 @@ function tokenStage(
 }
 
 /** Where this rule accepts a token that stands where it looks. */
-function accepted({ issuer, audiences, requireExpiration, keys }: ProofTokenRule, space: Space): readonly Region[] {
+function accepted(
+  { name, issuer, audiences, requireExpiration, keys }: ProofTokenRule,
+  space: Space,
+): readonly TokenRegion[] {
   if (keys.length === 0) return []
   const conditions: Condition[] = [
     { dimension: space.key, negated: false, marks: keys.map(key => ({ kind: "choice", key }) as const) },
@@ -117,5 +126,5 @@ function accepted({ issuer, audiences, requireExpiration, keys }: ProofTokenRule
   if (requireExpiration) {
     conditions.push({ dimension: space.expiry, negated: false, marks: [{ kind: "choice", key: "set" }] })
   }
-  return [region(...conditions)]
+  return [{ ...region(...conditions), token: name }]
 }

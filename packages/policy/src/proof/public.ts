@@ -2,6 +2,7 @@
 // What other packages may use of proofs: answers that hold for every request, with an example request where there is one.
 
 export { type Limits, PATIENT } from "./budget.js"
+export { CERTIFICATE_FORMAT, Certificate, NotCertified } from "./certificate/certificate.js"
 export { describeWitness } from "./describe-witness.js"
 export { OUTCOMES, type Outcome } from "./outcome.js"
 export {
@@ -15,7 +16,7 @@ export {
 export { type ChangeEffect, changeEffect, type EffectRegion } from "./questions/change-effect.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./questions/compare.js"
 export { type DeadRule, type DeadRules, deadRules } from "./questions/dead-rules.js"
-export { type Diff, type DiffGroup, diffSets } from "./questions/diff.js"
+export { type Diff, type DiffGroup, type DiffOptions, diffSets } from "./questions/diff.js"
 export {
   type CheckedInvariant,
   type CheckOptions,

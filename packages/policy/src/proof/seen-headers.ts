@@ -6,6 +6,7 @@
 import type { CompiledRule } from "../authorization/rule.js"
 import type { ProtectedHeaders } from "../request/protected-headers.js"
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { isOwnHeader } from "../resources/header-name.js"
 import type { Location } from "../tokens/locations.js"
@@ -114,8 +115,14 @@ export function headersNamed(documents: readonly PolicyDocument[]): ReadonlySet<
   const names = new Set<string>()
   for (const { kind, spec } of documents) {
     if (kind !== "AuthorizationPolicy") continue
-    for (const { when = [] } of spec.rules ?? []) for (const { key } of when) addHeader(key, names)
+    for (const name of headersNamedBy(spec.rules ?? [])) names.add(name)
   }
+  return names
+}
+
+export function headersNamedBy(rules: readonly Rule[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { when = [] } of rules) for (const { key } of when) addHeader(key, names)
   return names
 }
 

@@ -13,6 +13,8 @@ import { keySetId } from "../tokens/program.js"
 import { type ViewProfile, viewProfile } from "../tokens/view.js"
 
 export interface ProofTokenRule {
+  /** Where it stands, as `namespace/name[0]`; of rules that do the same, one of them. */
+  readonly name: string
   readonly issuer: string | undefined
   /** Every spelling of an audience that is accepted; undefined accepts any and none. */
   readonly audiences: readonly string[] | undefined
@@ -37,15 +39,19 @@ export function locationId(location: Location): string {
 
 /** In the order in which they are asked, each once. */
 export function proofTokenRules(policies: readonly RequestAuthentication[]): readonly ProofTokenRule[] {
-  const rules = [...policies].sort(byAge).flatMap(({ spec }) => spec.jwtRules ?? [])
+  const rules = [...policies]
+    .sort(byAge)
+    .flatMap(({ metadata: { namespace, name }, spec }) =>
+      (spec.jwtRules ?? []).map((rule, at) => ({ rule, name: `${namespace}/${name}[${at}]` })),
+    )
   const ordered = rules
-    .map(rule => ({ rule, bytes: Buffer.from(rule.issuer ?? "") }))
+    .map(one => ({ ...one, bytes: Buffer.from(one.rule.issuer ?? "") }))
     .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
-    .map(({ rule }) => proofTokenRule(rule))
+    .map(({ rule, name }) => proofTokenRule(rule, name))
   return [...new Map(ordered.map(rule => [rule.id, rule])).values()]
 }
 
-function proofTokenRule(rule: JwtRule): ProofTokenRule {
+function proofTokenRule(rule: JwtRule, name: string): ProofTokenRule {
   const profile = viewProfile(rule)
   const facts = {
     issuer: rule.issuer,
@@ -59,7 +65,7 @@ function proofTokenRule(rule: JwtRule): ProofTokenRule {
   const forward = rule.forwardOriginalToken ?? false
   const acceptance = JSON.stringify([facts, [...delimited].sort()])
   const id = JSON.stringify([acceptance, profile.id, forward])
-  return { ...facts, delimited, writes: writesOf(profile), forward, acceptance, id }
+  return { ...facts, name, delimited, writes: writesOf(profile), forward, acceptance, id }
 }
 
 function writesOf({ payloadHeader, claimHeaders }: ViewProfile): ProofTokenRule["writes"] {

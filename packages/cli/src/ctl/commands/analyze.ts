@@ -5,6 +5,7 @@
 import { type CheckedInvariant, callersAmong, checkInvariants } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { analysisReports } from "../answers/analysis-reports.js"
+import { type CertificateFile, certificateFile } from "../answers/certificate-file.js"
 import { findingsOf } from "../answers/findings.js"
 import { type FindingsFormat, formatFindings } from "../answers/findings-report.js"
 import { exitCodeOf } from "../answers/inputs.js"
@@ -16,6 +17,7 @@ import { print } from "../terminal.js"
 interface Flags extends SourceFlags {
   readonly output: FindingsFormat | "openreports"
   readonly failOn: "error" | "warning" | "never"
+  readonly certificate?: string
 }
 
 export function analyzeCommand(): Command {
@@ -31,14 +33,16 @@ export function analyzeCommand(): Command {
         new Option("--fail-on <severity>", "exit with 5 at this severity or above")
           .choices(["error", "warning", "never"])
           .default("warning"),
-      ),
+      )
+      .option("--certificate <file>", "write a certificate of the invariants, which `proof-check` checks"),
   )
     .addHelpText("after", EXAMPLES)
     .action((flags: Flags) => run(flags))
 }
 
 const EXAMPLES = `
-With workloads beside the policies, rules without effect are found by proof. With -o openreports, invariants are checked too.
+With workloads beside the policies, rules without effect are found by proof. With -o openreports
+or --certificate, invariants are checked too.
 
 Exit codes: 0 no findings, 5 findings, 4 something that could matter was skipped, or nothing was read.
 
@@ -53,19 +57,31 @@ async function run(flags: Flags): Promise<void> {
   const nothing = placed.length === 0 && flags.filename.length === 0
   const read = nothing ? { ...inputs, skipped: [...inputs.skipped, "the cluster has no policy"] } : inputs
   const findings = findingsOf(placed, workloads, mesh, limitsOf(flags))
-  const invariants = flags.output === "openreports" ? invariantsOf(source, flags) : []
+  const certificate = certificateFile(flags.certificate)
+  const isChecked = flags.output === "openreports" || certificate !== undefined
+  const invariants = isChecked ? invariantsOf(source, flags, certificate) : []
   if (flags.output === "openreports")
     print(analysisReports({ placed, findings, invariants, read, now: Math.floor(Date.now() / 1000) }))
   else print(formatFindings(findings, flags.output, read))
+  certificate?.finish([source.policies], mesh, read)
   const counting = flags.failOn === "never" ? [] : flags.failOn === "error" ? ["error"] : ["error", "warning"]
   const isBroken = flags.failOn !== "never" && invariants.some(({ result }) => result.verdict === "broken")
   const isFound = isBroken || findings.some(({ severity }) => counting.includes(severity))
   process.exitCode = exitCodeOf(read, isFound ? EXIT.found : EXIT.ok)
 }
 
-function invariantsOf({ policies, workloads, mesh }: QuestionSource, flags: Flags): readonly CheckedInvariant[] {
+function invariantsOf(
+  { policies, workloads, mesh }: QuestionSource,
+  flags: Flags,
+  certificate: CertificateFile | undefined,
+): readonly CheckedInvariant[] {
   const invariants = policies.filter(document => document.kind === "PolicyInvariant")
   const callers = callersAmong(workloads, mesh)
-  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000), callers }
+  const options = {
+    limits: limitsOf(flags),
+    now: Math.floor(Date.now() / 1000),
+    callers,
+    verdicts: certificate?.certificate,
+  }
   return checkInvariants(invariants, policies, workloads, mesh, options)
 }

@@ -20,6 +20,7 @@ import { touchedCalls } from "@merlon/policy/trial"
 import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
 import { callsIn } from "../answers/calls-file.js"
+import { certificateFile } from "../answers/certificate-file.js"
 import { clusterPolicies, clusterWorkloads, idOf, overlaid } from "../answers/cluster-set.js"
 import {
   type DiffReport,
@@ -62,6 +63,7 @@ interface Flags extends ClusterFlags, QuestionFlags {
   readonly failOn: FailOn
   readonly shadow: boolean
   readonly calls?: string
+  readonly certificate?: string
   readonly output: "text" | "json" | "md"
 }
 
@@ -84,6 +86,7 @@ export function diffCommand(): Command {
           "recorded calls as JSON, - for standard input: how many of them each change touches (default: with -f, what the mesh has recorded)",
         )
         .option("--shadow", "treat Shadow policies as enforced, on both sides", false)
+        .option("--certificate <file>", "write a certificate of the comparison, which `proof-check` checks")
         .addOption(
           new Option("-o, --output <format>", "output format").choices(["text", "json", "md"]).default("text"),
         ),
@@ -122,7 +125,8 @@ async function run(flags: Flags): Promise<void> {
     pool: flags.shadow ? "promoted" : "enforced",
     callers: callersAmong(workloads, mesh),
   } as const
-  const diff = diffSets(before, after, workloads, mesh, options)
+  const certificate = certificateFile(flags.certificate)
+  const diff = diffSets(before, after, workloads, mesh, { ...options, comparisons: certificate?.certificate })
   const broken = brokenBy(before, after, workloads, mesh, options)
   const calls = diff.groups.length === 0 ? undefined : await callsOf(flags, mesh)
   const touched = calls && touchedBy(calls, before, after, diff, mesh)
@@ -132,6 +136,7 @@ async function run(flags: Flags): Promise<void> {
   if (flags.output === "json") print(JSON.stringify(report, undefined, 2))
   else if (flags.output === "md") print(diffMarkdown(compared))
   else print(diffText(compared))
+  certificate?.finish([before, after], mesh, read)
   process.exitCode = exitCodeFor(read, exitCodeOf(report, flags.failOn))
 }
 

@@ -8,6 +8,7 @@ import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
+import type { CaseRef, Proofs } from "../certificate/proofs.js"
 import type { Frame } from "../frame.js"
 import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { type PolicySide, type Pool, policySide, relevantChoice } from "../policy-side.js"
@@ -52,6 +53,8 @@ export interface CompareOptions {
   readonly meshBefore?: MeshConfig
   /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
   readonly callers?: readonly string[]
+  /** Gets the proofs of what no request does. */
+  readonly proofs?: Proofs | undefined
 }
 
 export function compareSets(
@@ -59,7 +62,7 @@ export function compareSets(
   after: readonly PolicyDocument[],
   workload: ProofWorkload,
   mesh: MeshConfig,
-  { limits, pool = "enforced", now, meshBefore = mesh, callers = [] }: CompareOptions,
+  { limits, pool = "enforced", now, meshBefore = mesh, callers = [], proofs }: CompareOptions,
 ): Comparison {
   const budget = new Budget(limits)
   let arena: Arena | undefined
@@ -71,9 +74,10 @@ export function compareSets(
   }
   const settings = otherSettings(meshBefore, mesh)
   if (arena === undefined) {
+    proofs?.sameRules(before, after, workload, mesh)
     return { result: settings === undefined ? "equal" : "undecided", changes: [], undecided: settings }
   }
-  const differences = new Differences(arena, budget, now, callers)
+  const differences = new Differences(arena, budget, now, callers, proofs)
   const changes = differences.find()
   const undecided = differences.undecided ?? arena.gap ?? settings
   const result = changes.length > 0 ? "different" : undecided === undefined ? "equal" : "undecided"
@@ -165,6 +169,7 @@ class Differences {
     readonly budget: Budget,
     readonly now: number,
     readonly callers: readonly string[],
+    readonly proofs: Proofs | undefined,
   ) {
     this.#replays = arena.sides.map(side => new Replay(side))
   }
@@ -197,8 +202,10 @@ class Differences {
     for (const to of outcomes) {
       for (const from of outcomes) {
         if (from === to) continue
-        for (const old of problemsOf(before, from)) {
-          for (const young of problemsOf(after, to)) this.#pair(round, from, to, joined(round.given, old, young))
+        for (const [at, old] of problemsOf(before, from).entries()) {
+          for (const [of, young] of problemsOf(after, to).entries()) {
+            this.#pair(round, from, to, joined(round.given, old, young), [at, of])
+          }
         }
       }
     }
@@ -217,24 +224,37 @@ class Differences {
     }
   }
 
-  #pair(round: Round, from: Outcome, to: Outcome, problem: Problem): void {
+  #pair(round: Round, from: Outcome, to: Outcome, problem: Problem, at: readonly number[] = []): void {
     if (problem.needs.some(need => need.length === 0)) return
     const banned = new Set(problem.bans.map(({ key }) => key))
     const needs = problem.needs.map(need => need.filter(({ key }) => !banned.has(key)))
     if (needs.some(need => need.length === 0)) return
     const anchors = changedRules(needs, round.stages)
-    if (anchors === undefined) this.#solve(round, from, to, undefined, { needs, bans: problem.bans })
+    if (anchors === undefined) this.#solve(round, from, to, undefined, { needs, bans: problem.bans }, { at })
+    const chosen = needs.findIndex(need => need === anchors?.need)
     for (const anchor of anchors?.rules ?? []) {
-      const narrowed = needs.map(need => (need === anchors?.need ? [anchor] : need))
-      this.#solve(round, from, to, anchor, { needs: narrowed, bans: problem.bans })
+      const narrowed = needs.map((need, index) => (index === chosen ? [anchor] : need))
+      const one = { need: chosen, region: anchor }
+      this.#solve(round, from, to, anchor, { needs: narrowed, bans: problem.bans }, { at, one })
     }
   }
 
-  #solve(round: Round, from: Outcome, to: Outcome, anchor: RuleRegion | undefined, problem: Problem): void {
+  #solve(
+    round: Round,
+    from: Outcome,
+    to: Outcome,
+    anchor: RuleRegion | undefined,
+    problem: Problem,
+    { at, one }: { readonly at: readonly number[]; readonly one?: CaseRef },
+  ): void {
     const id = JSON.stringify([from, to, anchor?.ref.id ?? round.frame.protocol])
     const known = this.#found.get(id)
-    const solution = solve(problem, this.budget, this.#memo)
-    if (solution === undefined) return
+    const log = this.proofs?.log(round)
+    const solution = solve(problem, this.budget, this.#memo, log)
+    if (solution === undefined) {
+      if (log !== undefined) this.proofs?.add({ frame: round.frame, from, to, at }, round, this.arena.sides, one, log)
+      return
+    }
     // Of a change that is known already only the first request is shown.
     const callers = known === undefined ? this.callers : []
     const replayed = this.#replayed({ problem, solution, frame: round.frame }, callers, [from, to])

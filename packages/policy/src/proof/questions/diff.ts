@@ -4,6 +4,9 @@
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
+import { canonical } from "../certificate/canonical.js"
+import { notModelled, notReplayable } from "../certificate/modelled.js"
+import { Proofs } from "../certificate/proofs.js"
 import { DocumentsByNamespace } from "../selected.js"
 import type { ProofWorkload } from "../workload.js"
 import { type CompareOptions, type Comparison, compareSets } from "./compare.js"
@@ -21,14 +24,23 @@ export interface Diff {
   readonly comparisons: number
 }
 
+export interface DiffOptions extends Omit<CompareOptions, "proofs"> {
+  /** Gets each comparison with its proof. */
+  readonly comparisons?: ComparedRecord | undefined
+}
+
+export interface ComparedRecord {
+  compared(workloads: readonly ProofWorkload[], comparison: Comparison, proofs: Proofs): void
+}
+
 export function diffSets(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
-  options: CompareOptions,
+  { comparisons, ...options }: DiffOptions,
 ): Diff {
-  const { meshBefore = mesh } = options
+  const { meshBefore = mesh, pool } = options
   const [old, young] = [new DocumentsByNamespace(before, meshBefore), new DocumentsByNamespace(after, mesh)]
   const groups = new Map<string, { workloads: ProofWorkload[]; sets: readonly (readonly PolicyDocument[])[] }>()
   for (const workload of workloads) {
@@ -42,10 +54,25 @@ export function diffSets(
   for (const { workloads: alike, sets } of groups.values()) {
     const [first] = alike
     if (first === undefined) continue
-    const comparison = compareSets(sets[0] ?? [], sets[1] ?? [], first, mesh, options)
+    const gap = comparisons && notCertified(sets, mesh, meshBefore, pool)
+    const proofs = comparisons && new Proofs(gap, notReplayable(sets.flat()))
+    const comparison = compareSets(sets[0] ?? [], sets[1] ?? [], first, mesh, { ...options, proofs })
+    if (proofs !== undefined) comparisons?.compared(alike, comparison, proofs)
     if (comparison.result !== "equal") compared.push({ workloads: alike, comparison })
   }
   return { result: resultOf(compared), groups: compared, comparisons: groups.size }
+}
+
+function notCertified(
+  sets: readonly (readonly PolicyDocument[])[],
+  mesh: MeshConfig,
+  meshBefore: MeshConfig,
+  pool: CompareOptions["pool"],
+): string | undefined {
+  if (pool === "promoted") return "certificates do not treat policies in shadow mode as enforced"
+  if (meshBefore !== mesh) return "certificates compare sets of one mesh"
+  const [before, after] = sets.map(canonical)
+  return before === after ? undefined : notModelled(sets.flat(), mesh)
 }
 
 function resultOf(groups: readonly DiffGroup[]): Comparison["result"] {

@@ -154,3 +154,20 @@ it("is not decided where the budget does not suffice, or where a condition canno
   const byTime = policy({ rules: [{ when: [{ key: "request.auth.claims[exp]", values: ["5*"] }], to: admin }] })
   expect(verdicts(notOps, [byTime, tokens("OPTIONAL")])).toMatchObject([{ verdict: "undecided" }])
 })
+
+describe("a condition that the search does not model", () => {
+  const admin = [{ key: "request.headers[:path]", values: ["/admin"] }]
+  const never: PolicyInvariantSpec = { never: [{ name: "no admin", when: admin }] }
+
+  it("breaks no statement by a request that the statement is not about", () => {
+    const more = [{ key: "request.headers[:path]", values: ["/admin", "/staff"] }]
+    expect(verdicts(never, [policy({ action: "DENY", rules: [{ when: more }] })])).toMatchObject([
+      { verdict: "undecided" },
+    ])
+  })
+
+  it("breaks a statement by a request that the statement is about", () => {
+    const root = [{ key: "request.headers[:path]", values: ["/"] }]
+    expect(verdicts({ never: [{ name: "root", when: root }] }, [])).toMatchObject([{ verdict: "broken" }])
+  })
+})

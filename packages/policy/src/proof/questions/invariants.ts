@@ -6,20 +6,24 @@ import { attributeTable } from "../../authorization/attributes.js"
 import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
+import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
 import type { InvariantRuleSpec } from "../../resources/policy-invariant/definition.js"
 import { selects } from "../../selection/workload.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
+import { notModelled, notReplayable } from "../certificate/modelled.js"
+import { Proofs } from "../certificate/proofs.js"
 import { describeWitness } from "../describe-witness.js"
 import { hasToken } from "../frame.js"
 import { type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
 import { Replay, type Replayed } from "../replay.js"
+import { RuleReplay } from "../rule-replay.js"
 import { type Solved, witnessesOf } from "../running-caller.js"
 import { ClassMemo } from "../search/class-memo.js"
-import { joined, type Problem } from "../search/formula.js"
+import { joined, type Problem, type Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { DocumentsByNamespace } from "../selected.js"
 import type { Witness } from "../witness.js"
@@ -55,6 +59,12 @@ export interface CheckOptions {
   readonly now: number
   /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
   readonly callers?: readonly string[]
+  /** Gets each verdict with its proof. */
+  readonly verdicts?: CheckedRecord | undefined
+}
+
+export interface CheckedRecord {
+  checked(workloads: readonly ProofWorkload[], ref: InvariantRule, verdict: InvariantVerdict, proofs: Proofs): void
 }
 
 /** `documents` are all policies there are; `invariants` may be among them. */
@@ -85,11 +95,12 @@ export function checkInvariants(
       for (const { holds, spec } of rulesOf(invariant)) {
         const { namespace, name } = invariant.metadata
         const ref = { invariant: { namespace, name }, holds, name: spec.name }
-        checked.push({
-          rule: ref,
-          workloads: alike,
-          result: typeof check === "string" ? { verdict: "undecided", reason: check } : check.run(ref, spec),
-        })
+        const { name: _, ...rule } = spec
+        const proofs = options.verdicts === undefined || typeof check === "string" ? undefined : check.proofsOf(rule)
+        const result: InvariantVerdict =
+          typeof check === "string" ? { verdict: "undecided", reason: check } : check.run(ref, spec, proofs)
+        checked.push({ rule: ref, workloads: alike, result })
+        options.verdicts?.checked(alike, ref, result, proofs ?? new Proofs(undefined))
       }
     }
   }
@@ -126,7 +137,7 @@ class Check {
   readonly #side
 
   constructor(
-    documents: readonly PolicyDocument[],
+    readonly documents: readonly PolicyDocument[],
     readonly workload: ProofWorkload,
     readonly mesh: MeshConfig,
     readonly budget: Budget,
@@ -136,29 +147,44 @@ class Check {
     this.#replay = new Replay(this.#side)
   }
 
-  run(ref: InvariantRule, spec: InvariantRuleSpec): InvariantVerdict {
+  proofsOf(asked: Rule): Proofs {
+    return new Proofs(notModelled(this.documents, this.mesh, [asked]), notReplayable(this.documents, [asked]))
+  }
+
+  run(ref: InvariantRule, spec: InvariantRuleSpec, proofs?: Proofs): InvariantVerdict {
     const table = attributeTable(this.#side.program.authorization.issuers.enforced, this.#side.program.mesh.dialect)
     const { name: _, ...rule } = spec
     const compiled = compileRule(ref.invariant, 0, rule, this.mesh, table)
     try {
-      return this.#search(compiled, ref.holds)
+      const asked = new RuleReplay(this.documents, this.workload, this.mesh, ref.invariant.namespace, rule)
+      return this.#search(compiled, ref.holds, asked, proofs)
     } catch (error) {
       if (!(error instanceof Exhausted)) throw error
       return { verdict: "undecided", reason: error.message }
     }
   }
 
-  #search(compiled: CompiledRule, holds: "never" | "always"): InvariantVerdict {
+  #search(
+    compiled: CompiledRule,
+    holds: "never" | "always",
+    asked: RuleReplay,
+    proofs: Proofs | undefined,
+  ): InvariantVerdict {
     // The invariant's own conditions must be dimensions of the space before the first round is made.
     const arena = new Arena([this.#side], this.workload, this.mesh, [compiled], this.budget)
     let undecided = arena.gap
     let depends: string | undefined
     for (const round of arena.rounds) {
-      for (const { wanted, problem } of offences(compiled, holds, round)) {
-        const solution = solve(problem, this.budget, this.#memo)
-        if (solution === undefined) continue
+      for (const { wanted, problem, at, region } of offences(compiled, holds, round)) {
+        const log = wanted === "custom" ? undefined : proofs?.log(round)
+        const solution = solve(problem, this.budget, this.#memo, log)
+        if (solution === undefined) {
+          if (log !== undefined)
+            proofs?.add({ frame: round.frame, to: wanted, at: [at] }, round, arena.sides, undefined, log)
+          continue
+        }
         const solved = { problem, solution, frame: round.frame, space: arena.space, workload: this.workload }
-        const shown = this.#replayed(solved, wanted)
+        const shown = this.#replayed(solved, wanted, witness => asked.matches(witness, region, this.options.now))
         if (shown === undefined) {
           undecided ??= "a condition depends on what is not analysed, such as a header that a token writes or a time"
         } else if (wanted === "custom") depends ??= dependsOn(shown.providers, shown.witness)
@@ -169,12 +195,16 @@ class Check {
     return reason === undefined ? { verdict: "holds" } : { verdict: "undecided", reason }
   }
 
-  /** The first of the requests that it can be shown as with this outcome. */
-  #replayed(solved: Solved, wanted: Outcome): (Replayed & { readonly witness: Witness }) | undefined {
+  /** The first of the requests that it can be shown as with this outcome, and that the invariant is about. */
+  #replayed(
+    solved: Solved,
+    wanted: Outcome,
+    isMeant: (witness: Witness) => boolean,
+  ): (Replayed & { readonly witness: Witness }) | undefined {
     const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
     for (const witness of witnessesOf(solved, among)) {
       const replayed = this.#replay.run(witness, this.options.now)
-      if (replayed.outcome === wanted) return { ...replayed, witness }
+      if (replayed.outcome === wanted && isMeant(witness)) return { ...replayed, witness }
     }
     return undefined
   }
@@ -191,7 +221,7 @@ function offences(
   compiled: CompiledRule,
   holds: "never" | "always",
   round: Round,
-): readonly { readonly wanted: Outcome; readonly problem: Problem }[] {
+): readonly { readonly wanted: Outcome; readonly problem: Problem; readonly at: number; readonly region: Region }[] {
   // On TCP an invariant about HTTP says nothing.
   const rule = round.frame.protocol === "tcp" ? compiled.tcp("ALLOW") : compiled
   const region = rule && readRule(rule, round.context(0))
@@ -201,7 +231,12 @@ function offences(
     holds === "never" ? ["allow", "custom"] : ["deny", "unauthenticated", "transport", "custom"]
   const stated: Problem = { needs: [[region], ...goodToken(holds, round, stages)], bans: [] }
   return outcomes.flatMap(wanted =>
-    problemsOf(stages, wanted).map(problem => ({ wanted, problem: joined(round.given, stated, problem) })),
+    problemsOf(stages, wanted).map((problem, at) => ({
+      wanted,
+      at,
+      region,
+      problem: joined(round.given, stated, problem),
+    })),
   )
 }
 

@@ -78,3 +78,11 @@ it("says what an identity can reach", () => {
   ])
   expect(said([readers], asks("cluster.local/ns/else/sa/x"))).toEqual([])
 })
+
+it("shows no way by a request that was not asked for", () => {
+  const admin: Rule = { when: [{ key: "request.headers[:path]", values: ["/admin"] }] }
+  const more: Rule = { when: [{ key: "request.headers[:path]", values: ["/admin", "/staff"] }] }
+  const denied = policy("no", { action: "DENY", rules: [more] })
+  const { ways, undecided } = reachOf([denied], workload, meshConfig(), admin, { now: 1_000 })
+  expect([ways, undecided !== undefined]).toEqual([[], true])
+})

@@ -17,6 +17,7 @@ import { type PolicySide, policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
 import type { RuleRegion } from "../read-rules.js"
 import { Replay } from "../replay.js"
+import { RuleReplay } from "../rule-replay.js"
 import { witnessesOf } from "../running-caller.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { EVERYWHERE, joined, type Problem, type Region } from "../search/formula.js"
@@ -64,14 +65,10 @@ export function reachOf(
 ): Reach {
   const side = policySide(documents, workload, mesh)
   const table = attributeTable(side.program.authorization.issuers.enforced, side.program.mesh.dialect)
-  const question = compileRule(
-    { namespace: workload.namespace, name: "question" },
-    0,
-    inPlainPaths(asked, mesh),
-    mesh,
-    table,
-  )
-  const search = new Ways(side, workload, mesh, question, new Budget(options.limits), options)
+  const rule = inPlainPaths(asked, mesh)
+  const question = compileRule({ namespace: workload.namespace, name: "question" }, 0, rule, mesh, table)
+  const isAsked = new RuleReplay(documents, workload, mesh, workload.namespace, rule)
+  const search = new Ways(side, workload, mesh, question, isAsked, new Budget(options.limits), options)
   return search.run()
 }
 
@@ -119,6 +116,7 @@ class Ways {
     workload: ProofWorkload,
     mesh: MeshConfig,
     readonly question: CompiledRule,
+    readonly isAsked: RuleReplay,
     readonly budget: Budget,
     readonly options: ReachOptions,
   ) {
@@ -154,7 +152,8 @@ class Ways {
       const solution = solve(problem, this.budget, this.#memo)
       if (solution === undefined) continue
       const asking = stages.custom.filter(region => this.#meets(problem, region))
-      const witness = this.#unasked(problem, asking, round.frame) ?? this.#replayed(problem, solution, round.frame)
+      const witness =
+        this.#unasked(problem, asked, asking, round.frame) ?? this.#replayed(problem, asked, solution, round.frame)
       if (witness === undefined) {
         this.#undecided ??=
           "a condition depends on what is not analysed, such as a header that a token writes or a time"
@@ -178,20 +177,21 @@ class Ways {
   }
 
   /** A request that passes whatever a provider answers, where there is one to prefer. */
-  #unasked(problem: Problem, asking: readonly RuleRegion[], frame: Frame): Witness | undefined {
+  #unasked(problem: Problem, asked: Region, asking: readonly RuleRegion[], frame: Frame): Witness | undefined {
     if (asking.length === 0) return undefined
     const sure = joined(problem, { needs: [], bans: asking })
     const solution = solve(sure, this.budget, this.#memo)
-    return solution && this.#replayed(sure, solution, frame)
+    return solution && this.#replayed(sure, asked, solution, frame)
   }
 
-  /** The first of the requests that it can be shown as which passes. */
-  #replayed(problem: Problem, solution: Assignment, frame: Frame): Witness | undefined {
+  /** The first of the requests that it can be shown as which passes and is one of those in question. */
+  #replayed(problem: Problem, asked: Region, solution: Assignment, frame: Frame): Witness | undefined {
     const { space, workload } = this.#arena
     const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
     for (const witness of witnessesOf({ problem, solution, frame, space, workload }, among)) {
-      const { outcome } = this.#replay.run(witness, this.options.now)
-      if (outcome === "allow" || outcome === "custom") return witness
+      const { now } = this.options
+      const { outcome } = this.#replay.run(witness, now)
+      if ((outcome === "allow" || outcome === "custom") && this.isAsked.matches(witness, asked, now)) return witness
     }
     return undefined
   }

@@ -25,17 +25,17 @@ export class BanIndex {
     this.#all = [...unique.values()].filter(canBan)
   }
 
-  /** Whether one of the bans holds wherever the region does. Where it is hard to see, it is not said. */
-  takesWhole(region: Region, isTotal: (condition: Condition) => boolean): boolean {
-    if (this.keys.has(region.key)) return true
+  /** A ban that holds wherever the region does. Where it is hard to see, it is not said. */
+  takerOf(region: Region, isTotal: (condition: Condition) => boolean): Region | undefined {
+    if (this.keys.has(region.key)) return region
     const known = new Set(conditionsOf(region).map(conditionKey))
     const follows = (condition: Condition): boolean => known.has(conditionKey(condition)) || isTotal(condition)
     for (const key of known) {
-      for (const { groups } of this.#byCondition.get(key) ?? []) {
-        if (groups.every(parts => parts.some(part => !part.opaque && part.conditions.every(follows)))) return true
+      for (const ban of this.#byCondition.get(key) ?? []) {
+        if (ban.groups.every(parts => parts.some(part => !part.opaque && part.conditions.every(follows)))) return ban
       }
     }
-    return false
+    return undefined
   }
 
   /** INVARIANT: every ban that a solution can lie in is among them. */

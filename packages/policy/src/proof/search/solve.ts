@@ -9,22 +9,35 @@ import { BitSet } from "./bit-set.js"
 import { childrenOf, type OpenCondition } from "./children.js"
 import { ClassMemo } from "./class-memo.js"
 import type { Part, Problem, Region } from "./formula.js"
-import { simplified } from "./simplify.js"
+import type { RefutationLog } from "./refutation-log.js"
+import { type Simplified, simplified } from "./simplify.js"
 
 /** A value for every dimension that matters; any other may have any value. */
 export type Assignment = ReadonlyMap<Dimension, Value>
 
-/** Undefined where no request solves the problem. Throws `Exhausted` where the budget does not suffice to know. */
-export function solve(problem: Problem, budget: Budget, memo = new ClassMemo()): Assignment | undefined {
-  const simple = simplified(problem, condition => memo.isTotal(condition, budget))
+/**
+ * Undefined where no request solves the problem; the log then has the proof. Throws `Exhausted` where the budget does not
+ * suffice to know.
+ */
+export function solve(
+  problem: Problem,
+  budget: Budget,
+  memo = new ClassMemo(),
+  log?: RefutationLog,
+): Assignment | undefined {
+  const simple = simplified(problem, condition => memo.isTotal(condition, budget), log)
   budget.spend(1 + problem.needs.length)
-  return simple === undefined ? undefined : new Search(simple, budget, memo).run()
+  return simple === undefined ? undefined : new Search(simple, budget, memo, log).run()
 }
 
 /** A region by its parts' numbers. */
 interface Numbered {
+  readonly region: Region
   readonly groups: readonly (readonly number[])[]
 }
+
+/** What `#visit` returns where it found a solution; else it is the number of the proof that there is none. */
+const SOLVED = -1
 
 class Search {
   readonly #parts: Part[] = []
@@ -32,41 +45,62 @@ class Search {
   readonly #bans: readonly Numbered[]
   readonly #budget: Budget
   readonly #memo: ClassMemo
+  readonly #log: RefutationLog | undefined
+  readonly #origins: readonly number[]
   readonly #assigned = new Map<Dimension, Value>()
-  readonly #hopeless = new Set<string>()
+  readonly #hopeless = new Map<string, number>()
 
-  constructor({ needs, bans }: Problem, budget: Budget, memo: ClassMemo) {
+  constructor({ needs, bans, origins }: Simplified, budget: Budget, memo: ClassMemo, log: RefutationLog | undefined) {
     this.#budget = budget
     this.#memo = memo
+    this.#log = log
+    this.#origins = origins
     this.#needs = needs.map(need => need.map(region => this.#number(region, () => true)))
     // A part that the search cannot follow bans nothing: see `Part.opaque`.
     this.#bans = bans.map(ban => this.#number(ban, part => !part.opaque))
   }
 
   run(): Assignment | undefined {
-    return this.#visit(BitSet.full(this.#parts.length), this.#bans) ? new Map(this.#assigned) : undefined
+    const end = this.#visit(BitSet.full(this.#parts.length), this.#bans)
+    return end === SOLVED ? new Map(this.#assigned) : undefined
   }
 
-  #number({ groups }: Region, counts: (part: Part) => boolean): Numbered {
-    return { groups: groups.map(parts => parts.filter(counts).map(part => this.#parts.push(part) - 1)) }
+  #number(region: Region, counts: (part: Part) => boolean): Numbered {
+    const groups = region.groups.map(parts => parts.filter(counts).map(part => this.#parts.push(part) - 1))
+    return { region, groups }
   }
 
-  #visit(open: BitSet, bans: readonly Numbered[]): boolean {
+  #visit(open: BitSet, bans: readonly Numbered[]): number {
     this.#budget.spend(1 + (bans.length >>> 2))
-    for (const need of this.#needs) if (!need.some(region => isPossible(region, open))) return false
+    for (const [at, need] of this.#needs.entries()) {
+      if (!need.some(region => isPossible(region, open))) return this.#log?.need(this.#origins[at] ?? 0) ?? 0
+    }
     const possible = bans.filter(ban => isPossible(ban, open))
-    if (possible.some(ban => this.#isCertain(ban, open))) return false
+    const held = possible.find(ban => this.#isCertain(ban, open))
+    if (held !== undefined) return this.#log?.ban(held.region) ?? 0
     const [dimension, conditions] = this.#next(open, possible)
-    if (dimension === undefined) return true
+    if (dimension === undefined) return SOLVED
     const key = this.#keyOf(open, possible)
-    if (this.#hopeless.has(key)) return false
+    const known = this.#hopeless.get(key)
+    if (known !== undefined) return known
+    const cases: (readonly [Value, number])[] = []
     for (const { value, borne } of childrenOf(dimension, conditions, this.#memo, this.#budget)) {
       this.#assigned.set(dimension, value)
-      if (this.#visit(survivors(open, conditions, borne), possible)) return true
+      const end = this.#visit(survivors(open, conditions, borne), possible)
+      if (end === SOLVED) return SOLVED
+      if (this.#log !== undefined) cases.push([value, end])
     }
     this.#assigned.delete(dimension)
-    this.#hopeless.add(key)
-    return false
+    const proof = this.#log?.split(dimension, cases, this.#fatal(conditions, possible)) ?? 0
+    this.#hopeless.set(key, proof)
+    return proof
+  }
+
+  /** Bans for which values were left out. */
+  #fatal(conditions: readonly OpenCondition[], bans: readonly Numbered[]): readonly Region[] {
+    const fatal = new Set(conditions.filter(one => one.fatal).map(({ part }) => part))
+    if (fatal.size === 0) return []
+    return bans.filter(({ groups }) => groups.some(parts => parts.some(part => fatal.has(part)))).map(ban => ban.region)
   }
 
   /** Every group has a part that holds and asks nothing more. */

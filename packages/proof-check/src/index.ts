@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// The independent checker of certificates, for tests; programs call `proof-check`.
+
+export { checkCertificate } from "./check.js"
+export { type Policy, readPolicy } from "./policies.js"
+export { Invalid } from "./read.js"

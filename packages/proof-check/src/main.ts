@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// `proof-check CERTIFICATE --policies PATH`: exit code 0 if it is valid, 3 if not, 2 if it was called wrongly.
+
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { parseAllDocuments } from "yaml"
+import { checkCertificate } from "./check.js"
+import { type Policy, readPolicy } from "./policies.js"
+import { type Fields, Invalid } from "./read.js"
+
+const USAGE = `Usage: proof-check CERTIFICATE --policies PATH
+       proof-check CERTIFICATE --from PATH --to PATH     for a comparison of two sets
+
+Exit codes: 0 valid, 3 not valid, 2 wrong usage or unreadable files.
+Options: -n, --namespace NAME  of policies that name none (default "default")`
+
+const MAX_BYTES = 256 * 1024 * 1024
+
+/** Every YAML and JSON file of a folder, or one file. */
+function policiesIn(path: string, namespace: string): readonly Policy[] {
+  if (statSync(path).isDirectory())
+    return readdirSync(path)
+      .sort()
+      .flatMap(name =>
+        /\.(ya?ml|json)$/.test(name) || statSync(join(path, name)).isDirectory()
+          ? policiesIn(join(path, name), namespace)
+          : [],
+      )
+  return parseAllDocuments(readFileSync(path, "utf8"), { uniqueKeys: true }).flatMap(document => {
+    for (const error of "errors" in document ? document.errors : []) throw new Invalid(`${path}: ${error.message}`)
+    const value = ("toJS" in document ? document.toJS() : {}) as Fields | null // anything that YAML can say
+    const items = /List$/.test(String(value?.kind)) && Array.isArray(value?.items) ? value.items : [value]
+    return items.flatMap(item => readPolicy(item, namespace) ?? [])
+  })
+}
+
+function main(): number {
+  const option = { type: "string" } as const
+  const namespace = { type: "string", short: "n", default: "default" } as const
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { policies: option, from: option, to: option, namespace },
+  })
+  const { policies, from, to } = values
+  const paths = policies === undefined ? [from, to] : [policies]
+  const [certificate, ...more] = positionals
+  if (
+    certificate === undefined ||
+    more.length > 0 ||
+    paths.includes(undefined) ||
+    (policies !== undefined && (from ?? to) !== undefined)
+  ) {
+    console.error(USAGE)
+    return 2
+  }
+  if (statSync(certificate).size > MAX_BYTES) throw new Invalid("the certificate is larger than 256 MiB")
+  const sets = paths.map(path => policiesIn(path ?? "", values.namespace))
+  for (const said of checkCertificate(readFileSync(certificate, "utf8"), sets)) console.log(said)
+  console.log("valid")
+  return 0
+}
+
+try {
+  process.exitCode = main()
+} catch (error) {
+  // Whatever goes wrong while checking, nothing was shown to be valid.
+  console.log(`not valid: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = error instanceof Invalid ? 3 : 2
+}

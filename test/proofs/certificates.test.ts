@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The independent checker accepts every certificate that the proofs write about random policies, and no other.
+
+import fc from "fast-check"
+import { describe, expect, inject, it } from "vitest"
+import { type MeshConfig, meshConfig } from "../../packages/policy/src/mesh/config.js"
+import { Certificate, NotCertified } from "../../packages/policy/src/proof/certificate/certificate.js"
+import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
+import { diffSets } from "../../packages/policy/src/proof/questions/diff.js"
+import { checkInvariants } from "../../packages/policy/src/proof/questions/invariants.js"
+import { anyIssuer, mesh, pairs, workload } from "../../packages/policy/src/proof/testing/sets.js"
+import { rules, sets, pairs as tokenPairs } from "../../packages/policy/src/proof/testing/token-sets.js"
+import { assertUntilSeen } from "../../packages/policy/src/proof/testing/until-seen.js"
+import type { PolicyDocument, PolicyInvariant } from "../../packages/policy/src/resources/document.js"
+import { checkCertificate, Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
+
+const OPTIONS = { limits: { steps: 300_000 }, now: 1_000 }
+const timeout = 300_000 * inject("effort")
+
+type Sides = readonly (readonly PolicyDocument[])[]
+
+/** Undefined where none can be written. */
+function certificateOf(sides: Sides, settings: MeshConfig, ask: (of: Certificate) => void): string | undefined {
+  const parts: string[] = []
+  const certificate = new Certificate(part => void parts.push(part))
+  try {
+    ask(certificate)
+    certificate.end(sides, settings)
+    return parts.join("")
+  } catch (error) {
+    if (error instanceof NotCertified) return undefined
+    throw error
+  }
+}
+
+const compared = ([before = [], after = []]: Sides): string | undefined =>
+  certificateOf([before, after], mesh, comparisons => {
+    diffSets(before, after, [workload], mesh, { ...OPTIONS, comparisons })
+  })
+
+/** As the checker reads files, which hold only JSON. */
+function checked(certificate: string, sides: Sides): readonly string[] {
+  const read = (document: unknown) => readPolicy(JSON.parse(JSON.stringify(document)), "default") ?? []
+  return checkCertificate(
+    certificate,
+    sides.map(side => side.flatMap(read)),
+  )
+}
+
+function isValid(certificate: string, sides: Sides): boolean {
+  try {
+    checked(certificate, sides)
+    return true
+  } catch (error) {
+    if (error instanceof Invalid) return false
+    throw error
+  }
+}
+
+const comparisons: fc.Arbitrary<Sides> = fc.oneof(
+  pairs.map(sides => sides.map(side => [anyIssuer, ...side])),
+  tokenPairs,
+)
+
+const statementOf = (holds: "never" | "always", rule: object): PolicyInvariant => ({
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "PolicyInvariant",
+  metadata: { name: "i", namespace: "foo" },
+  spec: { [holds]: [{ name: "s", ...rule }] },
+})
+
+describe("a certificate is valid", () => {
+  it("of every comparison that is decided", { timeout }, () => {
+    const seen = { equal: 0, different: 0, none: 0 }
+    const property = fc.property(comparisons, sides => {
+      const certificate = compared(sides)
+      if (certificate === undefined) seen.none++
+      else {
+        seen[certificate.startsWith('{"answers":[{"changes":[]') ? "equal" : "different"]++
+        expect(checked(certificate, sides)).toHaveLength(1)
+      }
+    })
+    assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "equal", "different")
+  })
+
+  it("of every invariant that holds or is broken", { timeout }, () => {
+    const settings = meshConfig()
+    const seen = { holds: 0, broken: 0, none: 0 }
+    const property = fc.property(sets, rules, fc.constantFrom("never", "always"), (set, rule, holds) => {
+      const invariant = statementOf(holds, rule)
+      const all = [...set, invariant]
+      const certificate = certificateOf([all], settings, verdicts => {
+        checkInvariants([invariant], all, [workload], settings, { ...OPTIONS, verdicts })
+      })
+      if (certificate === undefined) seen.none++
+      else {
+        seen[certificate.includes('"broken":') ? "broken" : "holds"]++
+        expect(checked(certificate, [all])).toHaveLength(1)
+      }
+    })
+    assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "holds", "broken")
+  })
+})
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
+
+const WORDS = ["need", "ban", "split", "allow", "refuse", "path", "peer", "/a", "GET", "0 mode", "", "*"]
+
+/** One value somewhere in it is another one, gone, or there twice. `at` and `how` choose. */
+function mutated(value: Json, at: number, how: number): Json {
+  let left = at
+  const change = (one: Json): Json | undefined => {
+    if (typeof one === "number") return one + (how % 3) - 1
+    if (typeof one === "boolean") return !one
+    return how % 4 === 0 ? undefined : (WORDS[how % WORDS.length] ?? null)
+  }
+  const walk = (one: Json): Json | undefined => {
+    if (left-- === 0) return change(one)
+    if (Array.isArray(one)) {
+      const items = one.flatMap(item => walk(item) ?? [])
+      return left-- === 0 && how % 2 === 0 ? items.toReversed() : items
+    }
+    if (typeof one !== "object" || one === null) return one
+    return Object.fromEntries(
+      Object.entries(one).flatMap(([name, item]) => [[name, walk(item)]].filter(([, kept]) => kept !== undefined)),
+    )
+  }
+  return walk(value) ?? null
+}
+
+const sizeOf = (value: Json): number =>
+  typeof value !== "object" || value === null
+    ? 1
+    : Object.values(value).reduce((sum: number, one) => sum + sizeOf(one), 2)
+
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const names = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${names.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join()}}`
+}
+
+interface Written {
+  readonly answers: readonly {
+    readonly changes: readonly { readonly from: string; readonly to: string }[]
+    readonly workloads: readonly (typeof workload)[]
+  }[]
+  readonly policies: Json
+}
+
+/** What the proofs say of the question that a certificate is about. */
+function directions(
+  { answers: [answer] }: Written,
+  [before = [], after = []]: Sides,
+): readonly [claimed: unknown, true_: unknown] {
+  const of = (changes: readonly { readonly from: string; readonly to: string }[]) =>
+    new Set(changes.map(({ from, to }) => `${from} ${to}`))
+  const [one] = answer?.workloads ?? []
+  if (answer === undefined || one === undefined) return [1, 2]
+  return [of(answer.changes), of(compareSets(before, after, one, mesh, OPTIONS).changes)]
+}
+
+describe("a certificate is not valid", () => {
+  it("that was changed, unless what it claims is true", { timeout }, () => {
+    const seen = { rejected: 0, accepted: 0 }
+    const property = fc.property(
+      comparisons,
+      fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 20, maxLength: 20 }),
+      (sides, changes) => {
+        const certificate = compared(sides)
+        if (certificate === undefined) return
+        const value: Json = JSON.parse(certificate)
+        for (const [at, how] of changes) {
+          const text = `${canonical(mutated(value, at % sizeOf(value), how))}\n`
+          if (text === certificate) continue
+          const isAccepted = isValid(text, sides)
+          seen[isAccepted ? "accepted" : "rejected"]++
+          if (!isAccepted) continue
+          const written: Written = JSON.parse(text)
+          const mesh_ = JSON.parse(text).mesh
+          // Of another mesh it says something else.
+          if (canonical(mesh_) !== canonical(JSON.parse(certificate).mesh)) continue
+          const [claimed, known] = directions(written, sides)
+          expect(claimed).toEqual(known)
+        }
+      },
+    )
+    assertUntilSeen(property, { numRuns: 12 * inject("effort") }, seen, "rejected")
+    expect(seen.rejected).toBeGreaterThan(seen.accepted)
+  })
+
+  it("that was proved of other policies", { timeout }, () => {
+    const seen = { rejected: 0, true: 0 }
+    const property = fc.property(comparisons, comparisons, (sides, others) => {
+      const [certificate, other] = [compared(sides), compared(others)]
+      if (certificate === undefined || other === undefined) return
+      const forged = { ...JSON.parse(certificate), policies: JSON.parse(other).policies }
+      if (!isValid(`${canonical(forged)}\n`, others)) seen.rejected++
+      else {
+        seen.true++
+        const [claimed, known] = directions(forged, others)
+        expect(claimed).toEqual(known)
+      }
+    })
+    assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "rejected")
+  })
+
+  it.each([
+    ["a field that is not known", (text: string) => text.replace('{"answers"', '{"and":1,"answers"')],
+    ["blanks", (text: string) => text.replace('"format":', '"format": ')],
+    ["another format", (text: string) => text.replace("certificate/1", "certificate/2")],
+    ["no answer's proof", (text: string) => text.replace(/"proofs":\{.*?\},"workloads"/, '"proofs":{},"workloads"')],
+    ["a claim of another kind", (text: string) => text.replace('"kind":"compare"', '"kind":"believe"')],
+    ["nothing in it", () => "{}\n"],
+    ["no JSON", () => "certificate"],
+  ])("with %s", (_, change) => {
+    const policy = (paths: string[], name: string) =>
+      ({
+        apiVersion: "security.merlon.dev/v1alpha3",
+        kind: "AuthorizationPolicy",
+        metadata: { name, namespace: "foo" },
+        spec: { rules: paths.map(path => ({ to: [{ operation: { paths: [path] } }] })) },
+      }) as const
+    const sides = [[policy(["/a*"], "a")], [policy(["/a*", "/ab"], "a")]]
+    const certificate = compared(sides) ?? ""
+    expect([isValid(certificate, sides), isValid(change(certificate), sides)]).toEqual([true, false])
+  })
+})
