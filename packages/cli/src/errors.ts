@@ -65,7 +65,7 @@ export const CLI_ERRORS = {
     cause: "the control plane keeps no history of policies",
     fix: "start it with `--history-entries 200`, or set `config.historyEntries` in the chart's values",
   },
-  "no-certificate": {
+  "not-certified": {
     exit: 4,
     cause: "the answer was not decided, or certificates cannot express it",
     fix: "read the reason; `docs/evidence.md` lists what certificates cover",

@@ -34,7 +34,7 @@ const marksOf = (conditions: readonly Condition[]) => conditions.flatMap(({ mark
 const conditionsOf = (
   regions: readonly Region[],
   attribute: string,
-  counts = (_: Part) => true,
+  counts: (part: Part) => boolean = () => true,
 ): readonly Condition[] =>
   regions.flatMap(({ groups }) =>
     groups.flat().flatMap(part => (counts(part) ? part.conditions.filter(one => one.attribute === attribute) : [])),

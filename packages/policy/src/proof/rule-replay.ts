@@ -34,7 +34,7 @@ export class RuleReplay {
   #documents(): readonly PolicyDocument[] {
     const tokens = this.documents.flatMap(document => {
       if (document.kind !== "RequestAuthentication") return []
-      const jwtRules = (document.spec.jwtRules ?? []).map(({ presence: _, ...rule }) => rule)
+      const jwtRules = (document.spec.jwtRules ?? []).map(rule => ({ ...rule, presence: "OPTIONAL" as const }))
       return [{ ...document, spec: { ...document.spec, jwtRules } }]
     })
     const apiVersion = `${this.mesh.names.securityGroup}/${this.mesh.names.version}`

@@ -34,7 +34,7 @@ export class CertificateFile {
     } catch (error) {
       rmSync(this.#partial, { force: true })
       if (error instanceof NotCertified)
-        throw new CommandError("no-certificate", `no certificate written: ${error.message}`)
+        throw new CommandError("not-certified", `no certificate written: ${error.message}`)
       throw error
     }
   }

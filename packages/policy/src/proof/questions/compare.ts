@@ -227,11 +227,11 @@ class Differences {
   #pair(round: Round, from: Outcome, to: Outcome, problem: Problem, at: readonly number[] = []): void {
     if (problem.needs.some(need => need.length === 0)) return
     const banned = new Set(problem.bans.map(({ key }) => key))
-    const needs = problem.needs.map(need => need.filter(({ key }) => !banned.has(key)))
+    const needs: Problem["needs"] = problem.needs.map(need => need.filter(({ key }) => !banned.has(key)))
     if (needs.some(need => need.length === 0)) return
     const anchors = changedRules(needs, round.stages)
     if (anchors === undefined) this.#solve(round, from, to, undefined, { needs, bans: problem.bans }, { at })
-    const chosen = needs.findIndex(need => need === anchors?.need)
+    const chosen = anchors === undefined ? -1 : needs.indexOf(anchors.need)
     for (const anchor of anchors?.rules ?? []) {
       const narrowed = needs.map((need, index) => (index === chosen ? [anchor] : need))
       const one = { need: chosen, region: anchor }
