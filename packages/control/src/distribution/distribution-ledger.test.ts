@@ -2,6 +2,7 @@
 // What the control plane knows about the policies that each proxy enforces.
 import { PROXY_RESOURCE } from "@merlon/xds"
 import { describe, expect, it, test } from "vitest"
+import { podOf } from "../registry/testing/objects.js"
 import { caller, node, setUp } from "./testing/distribution-stage.js"
 
 describe("the ledger", () => {
@@ -69,6 +70,22 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.connectedAt).toBe(1_000)
     first.close()
     expect(proxies.proxies.size).toBe(0)
+  })
+
+  it("counts no stream of a Pod that another one of its name has replaced", () => {
+    const { connect, proxies, registry, settle } = setUp()
+    const old = connect(caller({ podUid: "uid-foo/a" }))
+    old.acknowledged(PROXY_RESOURCE, old.snapshot(PROXY_RESOURCE).revision)
+    registry.setPod(podOf("foo/a", { serviceAccount: "web", labels: { app: "web", changed: "yes" } }))
+    settle()
+    expect(proxies.proxies.size).toBe(1)
+    registry.setPod(podOf("foo/a", { serviceAccount: "web", labels: { app: "web" }, metadata: { uid: "uid-new" } }))
+    settle()
+    old.acknowledged(PROXY_RESOURCE, old.snapshot(PROXY_RESOURCE).revision)
+    expect(proxies.proxies.size).toBe(0)
+    connect(caller({ podUid: "uid-new" }))
+    old.close()
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
   })
 
   it("knows the signer by the proxy's word, then by what was signed", () => {

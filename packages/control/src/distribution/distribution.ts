@@ -30,7 +30,7 @@ export class Distribution implements ResourceSource {
   readonly #gatekeeper: Gatekeeper
   /** By workload key. */
   readonly #watches = new Map<string, readonly ProxyWatch[]>()
-  readonly #stop: () => void
+  readonly #stops: readonly (() => void)[]
   readonly #permitOptions: ViewPermitOptions
   // Once for all streams, of which there are thousands.
   readonly #sources: Watches = {
@@ -47,9 +47,14 @@ export class Distribution implements ResourceSource {
     this.#options = options
     this.#gatekeeper = new Gatekeeper(options)
     this.#permitOptions = { gatekeeper: this.#gatekeeper, trust: options.trust, views: options.views }
-    this.#stop = options.views.onChange(workloads => {
-      for (const key of workloads) for (const watch of this.#watches.get(key) ?? []) watch.changed()
-    })
+    this.#stops = [
+      options.views.onChange(workloads => {
+        for (const key of workloads) for (const watch of this.#watches.get(key) ?? []) watch.changed()
+      }),
+      options.directory.onChange(({ workloads }) => {
+        for (const key of workloads) for (const watch of this.#watches.get(key) ?? []) watch.podChanged()
+      }),
+    ]
   }
 
   open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Refusal {
@@ -82,7 +87,7 @@ export class Distribution implements ResourceSource {
   }
 
   stop(): void {
-    this.#stop()
+    for (const stop of this.#stops) stop()
   }
 
   #refuseView(caller: Caller, node: ClientNode): Refusal | undefined {

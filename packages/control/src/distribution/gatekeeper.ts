@@ -94,6 +94,12 @@ export class Gatekeeper {
     return undefined
   }
 
+  /** Whether another Pod has the name of the caller's by now. */
+  isReplaced(caller: Caller, { id }: ClientNode): boolean {
+    const workload = this.#options.directory.workloads.get(id)
+    return workload !== undefined && !isOf(caller, workload)
+  }
+
   /** Not for those who come: their Pod may be younger than our copy. A token of a Pod that is gone proves nothing more. */
   refuseGone(caller: Caller): Refusal | undefined {
     const { namespace, pod } = caller

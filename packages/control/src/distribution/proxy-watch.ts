@@ -11,7 +11,7 @@ import type { ViewPermit } from "./view-permit.js"
 
 export interface ProxyWatchOptions {
   readonly names: "*" | ReadonlySet<string>
-  readonly permit: ViewPermit
+  readonly permit: Pick<ViewPermit, "node" | "current" | "isReplaced">
   /** As it was when the watch was allowed: what is shown until there is another. */
   readonly first: ProxyView
   readonly wake: (typeUrl: string) => void
@@ -31,7 +31,7 @@ type Resources = ReadonlyMap<string, VersionedResource>
 const MAX_UNANSWERED = 16
 
 export class ProxyWatch {
-  readonly #permit: ViewPermit
+  readonly #permit: ProxyWatchOptions["permit"]
   readonly #wake: (typeUrl: string) => void
   readonly #session: ProxySession
   readonly #host: ProxyWatchHost
@@ -66,6 +66,11 @@ export class ProxyWatch {
 
   changed(): void {
     if (this.#permit.current() !== undefined) this.#wake(PROXY_RESOURCE)
+  }
+
+  /** INVARIANT: what the proxy of an earlier Pod acknowledged never counts for a new Pod of the same name. */
+  podChanged(): void {
+    if (this.#permit.isReplaced) this.#session.close()
   }
 
   snapshot(): Snapshot {

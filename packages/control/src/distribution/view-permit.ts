@@ -27,6 +27,11 @@ export class ViewPermit {
     this.node = node
   }
 
+  /** Whether another Pod has the name of the caller's by now. It never gets its name back. */
+  get isReplaced(): boolean {
+    return this.#options.gatekeeper.isReplaced(this.#caller, this.node)
+  }
+
   /** Undefined where there is none any more, or none for this caller. */
   current(): ProxyView | undefined {
     const { gatekeeper, trust, views } = this.#options

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configurations in which TLC checks the model of `Enforced`, each by what differs from enforced.cfg.
+
+type Constants = { readonly [name: string]: string }
+
+export interface ModelConfiguration {
+  readonly name: string
+  readonly constants: Constants
+  /** The invariant that must be violated, where the configuration has a bug or drops an assumption. */
+  readonly finds?: string
+  /** Checks the liveness property instead of the invariants: a mesh to which nothing happens any more ends Enforced. */
+  readonly liveness?: boolean
+  /** Only with `--large`. */
+  readonly large?: boolean
+}
+
+const ONE_WORKER: Constants = { Workers: "{w1}" }
+const TWO_PROXIES: Constants = { ...ONE_WORKER, Proxies: "{p1, p2}", MaxSessions: "1", Moves: "0" }
+const TWO_REPLICAS: Constants = { ...ONE_WORKER, Replicas: "{r1, r2}" }
+
+const bug = (name: string, constants: Constants = {}): ModelConfiguration => ({
+  name,
+  constants: { ...constants, [name]: "TRUE" },
+  finds: "Honest",
+})
+
+export const CONFIGURATIONS: readonly ModelConfiguration[] = [
+  { name: "two-workers", constants: {} },
+  { name: "two-proxies", constants: TWO_PROXIES },
+  { name: "two-replicas", constants: { ...TWO_REPLICAS, MaxSessions: "1" } },
+  { name: "liveness", constants: { ...ONE_WORKER, MaxSessions: "1" }, liveness: true },
+  bug("AckBeforeSwap"),
+  bug("AckAfterOneWorker"),
+  bug("AckBeforeKeep"),
+  bug("RespawnWithOld"),
+  bug("AnyAckCounts", ONE_WORKER),
+  bug("VersionOfContent", { ...ONE_WORKER, MaxGeneration: "3", Moves: "0" }),
+  bug("DisconnectedIgnored", TWO_PROXIES),
+  bug("OldPodCounts", { ...TWO_REPLICAS, Faults: "0" }),
+  // Not a bug of ours that is fixed, but the assumption: a replica does not lag behind what a proxy enforces already.
+  bug("Lagging", { ...TWO_REPLICAS, Moves: "0" }),
+  { name: "three-generations", constants: { MaxGeneration: "3" }, large: true },
+  { name: "two-faults", constants: { Faults: "2" }, large: true },
+  { name: "two-replicas-large", constants: { ...TWO_REPLICAS, Workers: "{w1, w2}" }, large: true },
+  { name: "two-proxies-large", constants: { ...TWO_PROXIES, MaxSessions: "2", Moves: "1" }, large: true },
+]
+
+/** A configuration file of TLC. */
+export function configurationText(base: string, { constants, finds, liveness = false }: ModelConfiguration): string {
+  let text = base
+  for (const [name, value] of Object.entries(constants)) {
+    const line = new RegExp(`^  ${name} = .*$`, "m")
+    if (!line.test(text)) throw new Error(`enforced.cfg has no constant \`${name}\``)
+    text = text.replace(line, `  ${name} = ${value}`)
+  }
+  // A bug may break another invariant first; what counts is what users would see.
+  if (finds !== undefined) text = text.replace(/^INVARIANTS .*$/m, `INVARIANT ${finds}`)
+  if (!liveness) return text
+  // Symmetry would make TLC miss violations of liveness.
+  return text
+    .replace(/^SPECIFICATION .*$/m, "SPECIFICATION FairSpec")
+    .replace(/^SYMMETRY .*$/m, "PROPERTY EndsEnforced")
+}

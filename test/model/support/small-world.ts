@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// One policy, one proxy and one replica, made of the control plane's own code: delta sessions, proxy watches, the list of
+// connected proxies and the tally of a status. Nothing happens by itself: each event is one step. Beside it stands an
+// oracle, which knows from the events alone what may be claimed.
+
+import { ConnectedProxies } from "../../../packages/control/src/distribution/connected-proxies.js"
+import { ProxyWatch } from "../../../packages/control/src/distribution/proxy-watch.js"
+import type { ProxyView } from "../../../packages/control/src/snapshot/proxy-views.js"
+import { EnforcementTally } from "../../../packages/control/src/status/enforcement.js"
+import { type DeltaRequest, DeltaSession } from "../../../packages/xds/src/server/delta-session.js"
+import type { DeltaResponse } from "../../../packages/xds/src/server/delta-type.js"
+import { DEFAULT_SERVER_LIMITS } from "../../../packages/xds/src/server/limits.js"
+
+const PROXY_TYPE = "type.googleapis.com/merlon.mesh.v1.ProxyResource"
+const KEY = "foo/a"
+const POLICY = "policy/AuthorizationPolicy/foo/p"
+const MAX_GENERATION = 3
+const MAX_STREAMS = 2
+
+export const EVENTS = [
+  "change",
+  "send",
+  "accept",
+  "reject",
+  "answer",
+  "answer of a lost stream",
+  "lose the stream",
+  "forget a stream",
+  "connect",
+  "overdue",
+  "replace the Pod",
+] as const
+export type Event = (typeof EVENTS)[number]
+
+interface Sent {
+  readonly response: DeltaResponse
+  readonly generation: number
+}
+
+interface Stream {
+  readonly pod: number
+  readonly session: DeltaSession
+  readonly watch: ProxyWatch
+  readonly down: Sent[]
+  readonly up: { readonly sent: Sent; readonly accepted: boolean }[]
+  /** What the oracle knows to be acknowledged on it. */
+  acknowledged: number | undefined
+}
+
+export class SmallWorld {
+  readonly #versionOf: (generation: number) => string
+  readonly #proxies: ConnectedProxies
+  readonly #soon: (() => void)[] = []
+  #generation = 1
+  #view: ProxyView = { revision: 0, resources: new Map() }
+  #tally: EnforcementTally
+  #now = 0
+  #pod = 1
+  /** As the replica has them, oldest first. */
+  #streams: Stream[] = []
+  /** The proxy's own one. */
+  #open: Stream | undefined
+  readonly #held = new Map<string, string>()
+  /** By which the proxy judges; undefined while it has no configuration and rejects everything. */
+  #judges: number | undefined
+
+  constructor(versionOf: (generation: number) => string) {
+    this.#versionOf = versionOf
+    const later = (run: () => void): (() => void) => {
+      this.#soon.push(run)
+      return () => undefined
+    }
+    this.#proxies = new ConnectedProxies({
+      scheduler: { now: () => this.#now, soon: run => void this.#soon.push(run), later },
+      now: () => this.#now,
+    })
+    this.#proxies.onChange(keys => {
+      for (const key of keys) this.#tally.update(key)
+    })
+    this.#tally = this.#store()
+  }
+
+  /** False where the event cannot happen now. */
+  do(event: Event): boolean {
+    const happened = this.#step(event)
+    while (this.#soon.length > 0) this.#soon.shift()?.()
+    return happened
+  }
+
+  /** What is claimed and must not be; undefined where all is well. */
+  get fault(): string | undefined {
+    if (!this.#tally.complete || this.#open === undefined) return undefined
+    if (this.#judges === undefined || this.#judges >= this.#generation) return undefined
+    return `Enforced at generation ${this.#generation}, and the connected proxy judges by ${this.#judges}`
+  }
+
+  get claimed(): boolean {
+    return this.#tally.complete
+  }
+
+  /** By the oracle: the newest stream of the Pod that exists has acknowledged exactly what is stored. */
+  get mayBeClaimed(): boolean {
+    return this.#streams.findLast(({ pod }) => pod === this.#pod)?.acknowledged === this.#generation
+  }
+
+  #step(event: Event): boolean {
+    const open = this.#open
+    switch (event) {
+      case "change":
+        if (this.#generation === MAX_GENERATION) return false
+        this.#generation++
+        this.#tally = this.#store()
+        for (const { watch } of this.#streams) watch.changed()
+        return true
+      case "send":
+        return open !== undefined && this.#send(open)
+      case "accept":
+      case "reject":
+        return open !== undefined && this.#receive(open, event === "accept")
+      case "answer":
+        return open !== undefined && this.#answer(open)
+      case "answer of a lost stream":
+        return this.#streams.some(stream => stream !== open && this.#answer(stream))
+      case "lose the stream":
+        if (open === undefined) return false
+        open.down.length = 0
+        this.#open = undefined
+        return true
+      case "forget a stream":
+        return this.#forget()
+      case "connect":
+        return this.#connect()
+      case "overdue":
+        if (open === undefined || open.down.length === 0) return false
+        this.#now += DEFAULT_SERVER_LIMITS.ackDeadlineMs
+        return this.#send(open)
+      case "replace the Pod":
+        if (this.#pod > 1) return false
+        this.#pod++
+        this.#open = undefined
+        this.#held.clear()
+        this.#judges = undefined
+        for (const { watch } of this.#streams) watch.podChanged()
+        return true
+      default:
+        return event satisfies never
+    }
+  }
+
+  #store(): EnforcementTally {
+    const version = this.#versionOf(this.#generation)
+    const resource = { name: POLICY, version, value: new Uint8Array() }
+    this.#view = { revision: this.#generation, resources: new Map([[POLICY, resource]]) }
+    return new EnforcementTally(new Map([[POLICY, version]]), [KEY], key => this.#proxies.proxies.get(key))
+  }
+
+  #connect(): boolean {
+    if (this.#open !== undefined || this.#streams.length === MAX_STREAMS) return false
+    this.#now++
+    const pod = this.#pod
+    const isReplaced = (): boolean => this.#pod !== pod
+    const current = (): ProxyView | undefined => (isReplaced() ? undefined : this.#view)
+    const watch = new ProxyWatch({
+      names: "*",
+      permit: {
+        node: { id: KEY, metadata: {}, peerAddress: "" },
+        current,
+        get isReplaced() {
+          return isReplaced()
+        },
+      },
+      first: this.#view,
+      wake: typeUrl => session.wake(typeUrl),
+      session: this.#proxies.connect(KEY),
+      host: { enforcing: () => undefined, closed: () => undefined },
+    })
+    const session: DeltaSession = new DeltaSession({
+      subscriber: {
+        watch: () => undefined,
+        snapshot: () => watch.snapshot(),
+        acknowledged: (_, revision) => watch.acknowledged(revision),
+        rejected: (_, revision, message) => watch.rejected(revision, message),
+        close: () => watch.close(),
+      },
+      mayWatch: () => undefined,
+      limits: DEFAULT_SERVER_LIMITS,
+    })
+    session.request(requestOf({ initialResourceVersions: Object.fromEntries(this.#held) }))
+    this.#open = { pod, session, watch, down: [], up: [], acknowledged: undefined }
+    this.#streams.push(this.#open)
+    return true
+  }
+
+  #send(stream: Stream): boolean {
+    const response = stream.session.next(this.#now)
+    if (response === undefined) return false
+    stream.down.push({ response, generation: this.#generation })
+    return true
+  }
+
+  #receive(stream: Stream, accepted: boolean): boolean {
+    const sent = stream.down.shift()
+    if (sent === undefined) return false
+    if (accepted) {
+      for (const { name, version } of sent.response.resources) this.#held.set(name, version)
+      // A response is complete: also where it says nothing, the proxy has now what there was.
+      this.#judges = sent.generation
+    }
+    stream.up.push({ sent, accepted })
+    return true
+  }
+
+  #answer(stream: Stream): boolean {
+    const answer = stream.up.shift()
+    if (answer === undefined) return false
+    const { sent, accepted } = answer
+    const errorDetail = accepted ? undefined : { message: "no" }
+    stream.session.request(requestOf({ responseNonce: sent.response.nonce, errorDetail }))
+    if (accepted) stream.acknowledged = sent.generation
+    return true
+  }
+
+  /** The replica notices that a stream is gone. */
+  #forget(): boolean {
+    const gone = this.#streams.find(stream => stream !== this.#open)
+    if (gone === undefined) return false
+    gone.watch.close()
+    this.#streams = this.#streams.filter(stream => stream !== gone)
+    return true
+  }
+}
+
+function requestOf(change: Partial<DeltaRequest>): DeltaRequest {
+  const nothing = { resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {} }
+  return { typeUrl: PROXY_TYPE, ...nothing, responseNonce: "", ...change }
+}
