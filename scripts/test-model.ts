@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the model of `Enforced` (test/model/enforced.tla) with TLC: the protocol keeps its invariants, and TLC finds each
-// seeded bug. `--large` explores more faults and generations, `--only NAME` runs one configuration. The models run in
+// seeded bug. `--large` explores more failures and generations, `--only NAME` runs one configuration. The models run in
 // one thread. Maven fetches TLC by its coordinates; Java runs it.
 
 import { spawnSync } from "node:child_process"
