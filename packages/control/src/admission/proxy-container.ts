@@ -18,7 +18,7 @@ const TOKEN_SECONDS = 43_200
 const BOOTSTRAP_FILE = "bootstrap.json"
 const OUTBOUND_FILE = "outbound.json"
 const PROGRAM = "/usr/local/bin/merlond"
-const POD_VARIABLES = [
+export const POD_VARIABLES = [
   fromField("POD_NAME", "metadata.name"),
   fromField("POD_NAMESPACE", "metadata.namespace"),
   fromField("POD_IP", "status.podIP"),
@@ -114,7 +114,7 @@ export function memberParts({ names }: InjectionOptions): {
   }
 }
 
-function unprivileged(): Value {
+export function unprivileged(): Value {
   return { runAsUser: XSERVER_UID, runAsGroup: XSERVER_UID, runAsNonRoot: true, ...confined([]) }
 }
 
@@ -141,7 +141,7 @@ export function captureContainer(
   }
 }
 
-export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
+export function proxyVolumes({ names }: Pick<InjectionOptions, "names">): readonly Value[] {
   const { credentialsVolume, stateVolume, annotations } = injectionNames(names)
   const file = (path: string, annotation: string) => ({
     path,
@@ -169,7 +169,10 @@ export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
 }
 
 /** What xserver reads first. The pod's name is not known yet, so it is filled in from the environment. */
-export function bootstrapDocument({ names, controlPlane }: InjectionOptions, keepsState = true): Value {
+export function bootstrapDocument(
+  { names, controlPlane }: Pick<InjectionOptions, "names" | "controlPlane">,
+  keepsState = true,
+): Value {
   const { credentialsFolder, stateFolder } = injectionNames(names)
   return {
     mesh: { name: names.mesh, domain: names.domain },

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { meshNames } from "@merlon/policy/mesh"
+import { readBootstrap } from "@merlon/xds/member"
 import { parser } from "@prometheus-io/lezer-promql"
 import { describe, expect, it } from "vitest"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { readPod } from "../registry/pod-reading.js"
 import { alerts } from "./alerts.js"
 import { installedObjects, installManifests } from "./control-plane-manifests.js"
 import { dashboards } from "./dashboards.js"
@@ -55,6 +61,67 @@ describe("what is installed", () => {
       },
     }
     expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({ spec: { template } })
+  })
+
+  describe("of the authorizer", () => {
+    const authorizer = { enabled: true, namespace: "edge", gateway: "public", args: ["--gateway=10.0.0.0/8"] }
+    const objects = installManifests(readValues(version, { authorizer }))
+    const named = (kind: string) => objects.find(object => object.kind === kind && object.metadata.namespace === "edge")
+    const deployment = named("Deployment")
+    if (deployment === undefined) throw new Error("there is no Deployment")
+    const { template } = deployment.spec as { template: { metadata: object; spec: object } } // of a Deployment
+    const pod = (more: object = {}): KubernetesObject => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      ...template,
+      metadata: { ...template.metadata, name: "a", namespace: "edge" },
+      spec: { ...template.spec, ...more },
+      status: { phase: "Running" },
+    })
+    const facts = (of: KubernetesObject) => readPod(of, meshNames(), message => expect.unreachable(message))
+
+    it("is nothing unless it is asked for", () => {
+      expect(kinds({}).filter(kind => kind === "Deployment")).toHaveLength(1)
+      expect(kinds({ authorizer }).filter(kind => kind === "Deployment")).toHaveLength(2)
+    })
+
+    it("is a Pod that the control plane counts as an authorizer, at the port of its Service", () => {
+      expect(facts(pod())).toMatchObject({
+        proxied: true,
+        enforcer: "authorizer",
+        bypass: undefined,
+        labels: { "merlon.dev/gateway": "public" },
+        serviceAccount: "merlon-authorizer",
+        ports: [{ port: 9000, listen: 9000 }],
+      })
+      expect(named("Service")).toMatchObject({ spec: { ports: [{ port: 9000, targetPort: 9000 }] } })
+    })
+
+    it("is none with another container, which could be reached past it", () => {
+      const { containers } = template.spec as { containers: readonly object[] } // of such a template
+      const other = { name: "app", ports: [{ containerPort: 8080 }] }
+      const found = facts(pod({ containers: [...containers, other] }))
+      expect(found).toMatchObject({ enforcer: undefined, bypass: expect.any(String) })
+    })
+
+    it("joins the mesh by its Pod's own credentials", () => {
+      const { annotations } = template.metadata as { annotations: Record<string, string> } // of such a template
+      const folder = mkdtempSync(join(tmpdir(), "merlon-install-"))
+      const file = join(folder, "bootstrap.json")
+      writeFileSync(file, annotations["merlon.dev/bootstrap"] ?? "")
+      const env = {
+        POD_NAME: "a",
+        POD_NAMESPACE: "edge",
+        SERVICE_ACCOUNT: "s",
+        POD_IP: "10.0.0.1",
+        POD_IPS: "10.0.0.1",
+      }
+      expect(readBootstrap(file, env)).toMatchObject({
+        workload: { namespace: "edge", name: "a", serviceAccount: "s" },
+        controlPlane: { address: "merlond.merlon-system.svc:15012", serverName: "merlond.merlon-system.svc" },
+      })
+      rmSync(folder, { recursive: true })
+    })
   })
 
   it("names metrics as a mesh of another word has them", () => {

@@ -8,6 +8,7 @@ import { injectionNames } from "../admission/injection-options.js"
 import { PROXY_METRICS } from "../admission/proxy-container.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { alertManifest } from "./alerts.js"
+import { authorizerManifests } from "./authorizer-manifests.js"
 import { componentNames } from "./component-names.js"
 import { dashboardManifest } from "./dashboards.js"
 import { accessManifests, partOf } from "./manifests.js"
@@ -76,6 +77,10 @@ export function installedObjects(values: InstallValues): readonly InstalledObjec
       },
       when: { path: "serviceMonitor.enabled", is: true },
     },
+    ...authorizerManifests(values, names, { host: `${name}.${namespace}.svc`, port: MESH_PORT }).map(object => ({
+      object,
+      when: { path: "authorizer.enabled", is: true },
+    })),
     { object: alertManifest(values, namespace), when: { path: "alerts.enabled", is: true } },
     { object: dashboardManifest(values, namespace), when: { path: "dashboards.enabled", is: true } },
     // Last, and removed first: from here on Pods of opted-in namespaces wait for us.

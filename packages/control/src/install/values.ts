@@ -30,6 +30,16 @@ export interface InstallValues {
   readonly logLevel: string
   readonly config: object
   readonly providers: readonly unknown[]
+  readonly authorizer: {
+    readonly enabled: boolean
+    readonly namespace: string
+    readonly gateway: string
+    readonly httpRoute: string
+    readonly grpcRoute: string
+    readonly args: readonly unknown[]
+    readonly replicas: number
+    readonly resources: object
+  }
   readonly podDisruptionBudget: { readonly enabled: boolean; readonly minAvailable: number }
   readonly networkPolicy: { readonly enabled: boolean }
   readonly serviceMonitor: { readonly enabled: boolean; readonly labels: Labels; readonly interval: string }
@@ -51,6 +61,8 @@ interface ValueEntry {
   readonly default: unknown
   readonly schema: Schema
 }
+
+const TARGET_OF = { gateway: "Gateway", httpRoute: "HTTPRoute", grpcRoute: "GRPCRoute" } as const
 
 const text = (pattern?: string): Schema => ({ type: "string", ...(pattern === undefined ? {} : { pattern }) })
 const oneOf = (...values: string[]): Schema => ({ type: "string", enum: values })
@@ -155,6 +167,34 @@ export function valueTable(version: string): readonly ValueEntry[] {
       "external authorizers that CUSTOM policies may name, such as [{name: opa, protocol: grpc, address: 'opa.policy.svc:9191'}]; `tls.ca` is PEM text",
       [],
       LIST,
+    ),
+    value("authorizer.enabled", "run `merlond authorizer`, which gateways ask for decisions", false, FLAG),
+    value(
+      "authorizer.namespace",
+      "existing namespace of the authorizer and of the policies that select it; empty for that of the control plane",
+      "",
+      text("^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$"),
+    ),
+    ...(["gateway", "httpRoute", "grpcRoute"] as const).map(kind =>
+      value(
+        `authorizer.${kind}`,
+        `name of the ${TARGET_OF[kind]} that it decides for, for policies with \`targetRefs\``,
+        "",
+        text("^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"),
+      ),
+    ),
+    value(
+      "authorizer.args",
+      "options of `merlond authorizer`, such as ['--gateway=10.0.0.0/8', '--forward-auth=nginx']; without --gateway it denies everything that comes from another Pod",
+      [],
+      LIST,
+    ),
+    value("authorizer.replicas", "replicas of the authorizer", 2, { type: "integer", minimum: 1 }),
+    value(
+      "authorizer.resources",
+      "resources of a replica of the authorizer",
+      { requests: { cpu: "50m", memory: "64Mi" }, limits: { memory: "256Mi" } },
+      MAP,
     ),
     value("podDisruptionBudget.enabled", "keep a replica while nodes are drained", true, FLAG),
     value("podDisruptionBudget.minAvailable", "number of replicas to keep", 1, { type: "integer", minimum: 1 }),

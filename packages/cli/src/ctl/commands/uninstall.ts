@@ -44,7 +44,9 @@ async function run(session: Session, flags: Flags): Promise<void> {
   refuseHelms(await findInstalled(session), session, "uninstall")
   const { mesh, domain } = session.names
   // Whatever the values were: everything that any of them would have made.
-  const objects = installManifests(valuesOf([{ mesh, domain, dashboards: { enabled: true } }]))
+  const objects = installManifests(
+    valuesOf([{ mesh, domain, dashboards: { enabled: true }, authorizer: { enabled: true } }]),
+  )
   // Last made, first gone: the webhooks. The namespace is the last.
   for (const object of [...objects].reverse()) {
     if (object.kind === "Namespace") continue
