@@ -11,9 +11,10 @@ import type { PolicySide } from "./policy-side.js"
 import { exactMark, type ReadingContext } from "./read-criterion.js"
 import { readRule } from "./read-rule.js"
 import { tokensKey } from "./same-side.js"
-import { type Problem, type Region, region } from "./search/formula.js"
+import { joined, type Problem, type Region, region } from "./search/formula.js"
 import { headerOf, headersRead } from "./seen-headers.js"
 import { Space } from "./space.js"
+import { type TokenPair, tokenPairs } from "./token-pairs.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 import { hostOf, type ProofWorkload } from "./workload.js"
 
@@ -31,6 +32,8 @@ export class Arena {
   readonly rounds: readonly Round[]
   /** Why a missing difference proves nothing; undefined where it is a proof. */
   readonly gap: string | undefined
+  /** Whether requests with two tokens are among the rounds. */
+  readonly hasPairs: boolean
 
   constructor(
     readonly sides: readonly PolicySide[],
@@ -56,14 +59,30 @@ export class Arena {
     const views = new Views(sides, read, unsteady(tokens))
     const derivedHeaders = derived(tokens, mesh)
     const frames = framesOf(tokens, location => read.has(headerOf(location)))
+    const common = (side: number) => ({
+      issuers: this.sides[side]?.program.authorization.issuers.enforced ?? new Set<string>(),
+      space: this.space,
+      derivedHeaders,
+      budget,
+    })
+    const edited = new Set([...read].filter(name => sides.some(({ headers }) => headers.isEdited(name))))
+    const inPairs = matterInPairs(sides, rules, read, edited)
+    const pairs = inPairs ? tokenPairs(sides, this.space, edited.size > 0, budget) : []
+    const several = { open: openToTwo(sides, edited), common }
+    // Where requests with two tokens have rounds of their own, those of the others have one.
+    const single = { open: inPairs ? writtenTwice(sides, edited) : NO_HEADERS, isSole: inPairs && pairs !== undefined }
     const drafts = frames.map(frame => {
-      const context = (side: number): ReadingContext => ({
-        issuers: this.sides[side]?.program.authorization.issuers.enforced ?? new Set(),
-        space: this.space,
-        derivedHeaders,
-        budget,
-        ...views.of(side, frame),
-      })
+      const context = (side: number): ReadingContext => {
+        const view = views.of(side, frame)
+        return {
+          ...common(side),
+          ...view,
+          token: this.space.token,
+          tokensAt: single.isSole && typeof frame.token !== "string" ? [frame.token.at] : undefined,
+          openHeaders: single.open,
+          view: single.open.size === 0 ? view.view : JSON.stringify([side, view.view]),
+        }
+      }
       budget?.checkTime()
       for (const rule of asked) readRule(rule, context(0))
       const stages = (concerns(context) ? sides : []).map((side, index) => {
@@ -73,9 +92,43 @@ export class Arena {
       return { frame, context, stages }
     })
     // Known only once every rule has named the claims it looks at.
-    const impossible = this.space.impossible()
-    this.rounds = drafts.map(draft => ({ ...draft, given: this.#given(draft.frame, impossible) }))
-    this.gap = severalTokens(sides, rules, read)
+    const impossible = this.space.token.impossible()
+    const rounds = drafts.map(draft => ({ ...draft, given: this.#given(draft.frame, impossible) }))
+    this.rounds = [...rounds, ...(pairs ?? []).flatMap(pair => this.#roundsOf(pair, several))]
+    this.hasPairs = inPairs
+    this.gap = unmodelledTokens(sides) ?? (pairs === undefined ? TOO_MANY_TOKENS : undefined)
+  }
+
+  /** Requests with two tokens, as each side sees them. */
+  #roundsOf({ places: [at, second], given, verdicts }: TokenPair, { open, common }: SeveralTokens): readonly Round[] {
+    const { space } = this
+    const impossible = () => [...space.token.impossible(), ...space.secondToken.impossible()]
+    return [true, false].map(identity => {
+      const frame: Frame = { identity, protocol: "http", token: { at, second } }
+      const context = (side: number): ReadingContext => {
+        const of = this.sides[side]
+        const verdict = verdicts[side]
+        if (of === undefined || verdict === undefined) throw new RangeError(`there is no side ${side}`)
+        const seen = verdict === "unauthenticated" ? undefined : verdict.identity
+        return {
+          ...common(side),
+          frame: { ...frame, token: seen === undefined ? "none" : { at: seen === 0 ? at : second } },
+          token: seen === 1 ? space.secondToken : space.token,
+          headers: of.headers,
+          tokensAt: [at, second],
+          openHeaders: open,
+          // Nothing that depends on a token is alike on both sides.
+          unsteadyClaims: unsteady(this.sides.flatMap(({ tokens }) => tokens)),
+          view: JSON.stringify(["two tokens", side, seen ?? "none"]),
+        }
+      }
+      const stages = this.sides.map((side, index): Stages => {
+        const all = stagesOf(side, context(index))
+        const authenticated = { ...all, missing: [], good: undefined }
+        return verdicts[index] === "unauthenticated" ? { ...authenticated, ...REJECTED } : authenticated
+      })
+      return { frame, context, stages, given: joined(given, { needs: [], bans: impossible() }) }
+    })
   }
 
   #given({ token }: Frame, impossible: readonly Region[]): Problem {
@@ -84,6 +137,12 @@ export class Arena {
     const options = { dimension: this.space.method, negated: false, marks: [exactMark("OPTIONS")] }
     return { needs: [[region(options)]], bans: [] }
   }
+}
+
+interface SeveralTokens {
+  /** Headers of which each side may see anything. */
+  readonly open: ReadonlySet<string>
+  readonly common: (side: number) => Pick<ReadingContext, "issuers" | "space" | "derivedHeaders" | "budget">
 }
 
 /** How each side sees what token rules change. */
@@ -129,30 +188,62 @@ function unsteady(tokens: readonly ProofTokenRule[]): ReadonlySet<string> {
   return new Set([...all].filter(name => !tokens.every(({ delimited }) => delimited.has(name))))
 }
 
-/**
- * The search knows requests with one token. That is exact where a second one changes nothing: no header is read in two ways,
- * a required token is wherever one may be, and the sides accept the same tokens and edit what rules read in the same way, or
- * no rule reads anything that depends on a token.
- */
-function severalTokens(
-  sides: readonly PolicySide[],
-  rules: readonly CompiledRule[],
-  read: ReadonlySet<string>,
-): string | undefined {
+/** What tokens are not modelled, however many there are; undefined where nothing is missing. */
+function unmodelledTokens(sides: readonly PolicySide[]): string | undefined {
   const locations = sides.flatMap(({ tokens }) => tokens.flatMap(rule => rule.locations))
   const places = new Set(locations.map(({ kind, name }) => `${kind} ${name}`))
   const all = new Set(locations.map(locationId))
-  if (places.size < all.size) return "two token rules read one header in different ways"
+  // A cookie with a token is part of a header that may be looked at as a whole.
+  const isCookieWhole = places.has("header cookie") && locations.some(({ kind }) => kind === "cookie")
+  if (places.size < all.size || isCookieWhole) return "two token rules read one header in different ways"
   for (const { tokens } of sides) {
     const own = new Set(tokens.flatMap(rule => rule.locations.map(locationId)))
     const partial = tokens.some(({ required, locations: where }) => required && where.length < own.size)
     if (partial) return "a token is required in one place while others are accepted elsewhere"
   }
-  const [first, ...others] = sides
-  if (first === undefined || others.every(side => tokensKey(side, read) === tokensKey(first, read))) return undefined
-  const dependsOnTokens = looksAtClaims(rules) || sides.some(({ headers }) => [...read].some(headers.isEdited))
-  return dependsOnTokens ? "requests that carry two tokens are not modelled" : undefined
+  return undefined
 }
+
+const TOO_MANY_TOKENS = "more token rules change than two tokens in one request are modelled for"
+
+/**
+ * A second token changes nothing where the sides accept the same tokens and edit what rules read in the same way, or no rule
+ * reads anything that depends on a token and none is required.
+ */
+function matterInPairs(
+  sides: readonly PolicySide[],
+  rules: readonly CompiledRule[],
+  read: ReadonlySet<string>,
+  edited: ReadonlySet<string>,
+): boolean {
+  const [first, ...others] = sides
+  if (first === undefined || others.every(side => tokensKey(side, read) === tokensKey(first, read))) return false
+  const isRequired = sides.some(({ tokens }) => tokens.some(({ required }) => required))
+  return isRequired || looksAtClaims(rules) || edited.size > 0
+}
+
+/** Headers that both sides write in another way: what one token makes of them may differ. */
+function writtenTwice(sides: readonly PolicySide[], edited: ReadonlySet<string>): ReadonlySet<string> {
+  const differs = (name: string) => new Set(sides.map(({ headers }) => headers.treatment(name))).size > 1
+  const isTwice = (name: string) => sides.filter(({ headers }) => headers.writes(name)).length > 1
+  return new Set([...edited].filter(name => differs(name) && isTwice(name)))
+}
+
+/**
+ * Headers that are not followed in requests with two tokens. One header of sides that accept the same tokens is: what rules see
+ * of it follows from whether a token is there, or is written from one token on one side.
+ */
+function openToTwo(sides: readonly PolicySide[], edited: ReadonlySet<string>): ReadonlySet<string> {
+  const [name, ...others] = edited
+  const acceptances = new Set(sides.map(({ tokens }) => JSON.stringify(tokens.map(({ acceptance }) => acceptance))))
+  if (name === undefined || others.length > 0 || acceptances.size > 1 || writtenTwice(sides, edited).size > 0)
+    return edited
+  return sides.every(({ headers }) => headers.forwardsAlike(name)) ? NO_HEADERS : edited
+}
+
+const NO_HEADERS: ReadonlySet<string> = new Set()
+/** No token is good, and so no rule is asked. */
+const REJECTED = { good: [], deny: [], allow: [], custom: [], closed: false } as const
 
 function looksAtClaims(rules: readonly CompiledRule[]): boolean {
   return rules.some(({ from, to, when }) =>

@@ -9,8 +9,8 @@ export interface Frame {
   /** Whether the peer proved an identity by mTLS. */
   readonly identity: boolean
   readonly protocol: "http" | "tcp"
-  /** The token is in one location, in none, or the request is a CORS preflight, whose token is not read. */
-  readonly token: "none" | "preflight" | { readonly at: string }
+  /** The token is in one location, in none, or the request is a CORS preflight, whose token is not read. There may be a second. */
+  readonly token: "none" | "preflight" | { readonly at: string; readonly second?: string }
 }
 
 /**
@@ -55,5 +55,7 @@ export function seenBy(frame: Frame, rules: readonly ProofTokenRule[]): Frame {
   if (typeof token === "string" || rules.some(rule => looksAt(rule, token.at))) return frame
   return { ...frame, token: "none" }
 }
+
+export const hasTwoTokens = ({ token }: Frame): boolean => typeof token !== "string" && token.second !== undefined
 
 export const hasToken = ({ token }: Frame): boolean => typeof token !== "string"

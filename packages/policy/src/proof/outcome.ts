@@ -12,6 +12,7 @@ import type { RuleRegion } from "./read-rules.js"
 import { type Condition, EVERYWHERE, type Problem, type Region, region } from "./search/formula.js"
 import type { Space } from "./space.js"
 import type { ProofTokenRule } from "./token-rules.js"
+import type { TokenSpace } from "./token-space.js"
 
 /**
  * `custom`: allowed unless the provider of a CUSTOM rule denies. `unauthenticated`: a token is missing or not good.
@@ -105,26 +106,26 @@ function tokenStage(
   if (token === "preflight") return NO_TOKENS
   if (token === "none") return { missing: required.length > 0 ? [EVERYWHERE] : [], good: undefined }
   const missing = required.some(rule => !looksAt(rule, token.at)) ? [EVERYWHERE] : []
-  return { missing, good: rules.filter(rule => looksAt(rule, token.at)).flatMap(rule => accepted(rule, space)) }
+  return { missing, good: rules.filter(rule => looksAt(rule, token.at)).flatMap(rule => accepted(rule, space.token)) }
 }
 
 /** Where this rule accepts a token that stands where it looks. */
-function accepted(
+export function accepted(
   { name, issuer, audiences, requireExpiration, keys }: ProofTokenRule,
-  space: Space,
+  token: TokenSpace,
 ): readonly TokenRegion[] {
   if (keys.length === 0) return []
   const conditions: Condition[] = [
-    { dimension: space.key, negated: false, marks: keys.map(key => ({ kind: "choice", key }) as const) },
+    { dimension: token.key, negated: false, marks: keys.map(key => ({ kind: "choice", key }) as const) },
   ]
   if (issuer !== undefined) {
-    conditions.push({ dimension: space.subject, negated: false, marks: [subjectMark(exactMark(issuer), undefined)] })
+    conditions.push({ dimension: token.subject, negated: false, marks: [subjectMark(exactMark(issuer), undefined)] })
   }
   if (audiences !== undefined) {
-    conditions.push({ dimension: space.claim(["aud"]), negated: false, marks: audiences.map(exactMark) })
+    conditions.push({ dimension: token.claim(["aud"]), negated: false, marks: audiences.map(exactMark) })
   }
   if (requireExpiration) {
-    conditions.push({ dimension: space.expiry, negated: false, marks: [{ kind: "choice", key: "set" }] })
+    conditions.push({ dimension: token.expiry, negated: false, marks: [{ kind: "choice", key: "set" }] })
   }
   return [{ ...region(...conditions), token: name }]
 }

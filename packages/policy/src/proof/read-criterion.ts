@@ -17,6 +17,7 @@ import { type Frame, hasToken } from "./frame.js"
 import type { Condition } from "./search/formula.js"
 import type { SeenHeaders } from "./seen-headers.js"
 import type { Space } from "./space.js"
+import type { TokenSpace } from "./token-space.js"
 
 export interface ReadingContext {
   readonly frame: Frame
@@ -27,6 +28,12 @@ export interface ReadingContext {
   readonly headers: SeenHeaders
   /** Headers whose received value follows from something else in the request, lower case. */
   readonly derivedHeaders: ReadonlySet<string>
+  /** The token whose claims the side's rules see. */
+  readonly token: TokenSpace
+  /** Every place with a token; undefined where others may have one too. */
+  readonly tokensAt: readonly string[] | undefined
+  /** Headers that tokens change in a way that is not followed. */
+  readonly openHeaders: ReadonlySet<string>
   /** Claims that token rules see differently in one token. */
   readonly unsteadyClaims: ReadonlySet<string>
   /** INVARIANT: contexts of one space and equal `view` see headers and unsteady claims alike. */
@@ -89,7 +96,11 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
       return on(space.path, value => textMark(value, space.comparison.pathSyntax))
     case "request.auth.principal":
       if (!hasToken(frame)) return absent
-      return { dimension: space.subject, negated, marks: values.map(value => principalMark(value, context.issuers)) }
+      return {
+        dimension: context.token.subject,
+        negated,
+        marks: values.map(value => principalMark(value, context.issuers)),
+      }
     default:
       return readKeyed(attribute.name, on, absent, values.includes("*"), context)
   }
@@ -102,17 +113,17 @@ function readKeyed(
   takesAny: boolean,
   context: ReadingContext,
 ): Read {
-  const { frame, space, unsteadyClaims } = context
+  const { frame, space, token, unsteadyClaims } = context
   const path = claimPath(name)
   if (path !== undefined) {
     if (!hasToken(frame)) return absent
     const [first = "", second] = path
     if (second !== undefined && FLAT.has(first)) return absent
-    if (TIMES.has(first)) return SHARED
+    if (TIMES.has(first)) return { opaque: token.name }
     if (unsteadyClaims.has(first)) return { opaque: context.view }
-    if (first === "iss") return on(space.subject, value => subjectMark(claimMark(value), undefined))
-    if (first === "sub") return on(space.subject, value => subjectMark(undefined, claimMark(value)))
-    return on(space.claim(path), claimMark)
+    if (first === "iss") return on(token.subject, value => subjectMark(claimMark(value), undefined))
+    if (first === "sub") return on(token.subject, value => subjectMark(undefined, claimMark(value)))
+    return on(token.claim(path), claimMark)
   }
   const parsed = parseConditionKey(name)
   if ("problem" in parsed || parsed.attribute !== "request.headers") return SHARED
@@ -126,7 +137,7 @@ function readKeyed(
       return on(space.scheme, headerMark)
     case ":path":
       // Path and query together: the query is no dimension.
-      return { opaque: context.headers.treatment(":path") }
+      return { opaque: context.openHeaders.has(":path") ? context.view : context.headers.treatment(":path") }
     default:
       return readHeader(parsed.name, on, absent, takesAny, context)
   }
@@ -137,14 +148,17 @@ function readHeader(
   on: (dimension: Dimension, mark: (value: string) => Mark) => Condition,
   absent: boolean,
   takesAny: boolean,
-  { frame, space, headers, derivedHeaders }: ReadingContext,
+  { frame, space, headers, derivedHeaders, openHeaders, tokensAt, view }: ReadingContext,
 ): Read {
-  const seen = headers.seen(name, frame)
+  if (openHeaders.has(name)) return { opaque: view }
+  const seen = headers.seen(name, frame, tokensAt)
   switch (seen.kind) {
     case "absent":
       return absent
     case "unknown":
       return { opaque: headers.treatment(name) }
+    case "payload":
+      return takesAny ? !absent : { opaque: headers.treatment(name) }
     case "written":
       return on(space.written(name, seen.path), headerMark)
     case "received":

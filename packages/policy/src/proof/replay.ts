@@ -75,7 +75,7 @@ function connectionOf({ principal, sourceIp, destinationIp, port, sni }: Witness
 
 /** `proxies`: how many in front of the workload are believed, each of which appends the address it saw. */
 function requestOf(witness: Witness, now: number, proxies: number): HttpRequest {
-  const { method = "GET", scheme = "http", host, path = "/", token } = witness
+  const { method = "GET", scheme = "http", host, path = "/" } = witness
   const headers = new Map(
     Object.entries(witness.headers ?? {}).map(([name, lines]): [string, string[]] => [name, lines.map(byteText)]),
   )
@@ -84,12 +84,13 @@ function requestOf(witness: Witness, now: number, proxies: number): HttpRequest 
     headers.set("x-forwarded-for", [[witness.remoteIp, ...appended].join(", ")])
   }
   let target = path
-  if (token !== undefined) {
-    const [kind, name, prefix]: readonly string[] = JSON.parse(token.place)
+  for (const token of [witness.token, witness.secondToken]) {
+    if (token === undefined) continue
+    const [kind, name = "", prefix = ""]: readonly string[] = JSON.parse(token.place)
     const text = signedToken(token, now)
-    if (kind === "header") headers.set(name ?? "", [`${prefix ?? ""}${text}`])
-    else if (kind === "cookie") headers.set("cookie", [`${name}=${text}`])
-    else target = `${path}?${encodeURIComponent(name ?? "")}=${text}`
+    if (kind === "header") headers.set(name, [...(headers.get(name) ?? []), `${prefix}${text}`])
+    else if (kind === "cookie") headers.set("cookie", [...(headers.get("cookie") ?? []), `${name}=${text}`])
+    else target += `${target.includes("?") ? "&" : "?"}${encodeURIComponent(name)}=${text}`
   }
   return { method, scheme, host, target, headers }
 }

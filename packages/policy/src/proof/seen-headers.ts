@@ -10,7 +10,7 @@ import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../resources/document.js"
 import { isOwnHeader } from "../resources/header-name.js"
 import type { Location } from "../tokens/locations.js"
-import type { Frame } from "./frame.js"
+import { type Frame, looksAt } from "./frame.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
 export type SeenHeader =
@@ -19,8 +19,12 @@ export type SeenHeader =
   | { readonly kind: "received" }
   /** What a claim says, as that at this path, or nothing. */
   | { readonly kind: "written"; readonly path: readonly string[] }
+  /** The claims of a token, encoded. */
+  | { readonly kind: "payload" }
   | { readonly kind: "unknown" }
 
+/** The only source of a header. */
+const PAYLOAD = "null"
 const ABSENT: SeenHeader = { kind: "absent" }
 const RECEIVED: SeenHeader = { kind: "received" }
 const UNKNOWN: SeenHeader = { kind: "unknown" }
@@ -53,23 +57,42 @@ export class SeenHeaders {
   /** Whether tokens decide what rules see of it. */
   readonly isEdited = (name: string): boolean => !this.#protected.dropsHeader(name) && this.#dependsOnTokens(name)
 
-  /** In requests of this frame, as this side sees it; a second token may be there as well. */
-  seen(name: string, { token }: Frame): SeenHeader {
+  writes(name: string): boolean {
+    return this.#tokens.some(({ writes }) => writes.has(name))
+  }
+
+  /** Whether all rules that look for a token there forward it, or none does. */
+  forwardsAlike(name: string): boolean {
+    const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
+    return new Set(carried.map(({ forward }) => forward)).size <= 1
+  }
+
+  /** In requests of this frame, as this side sees it. `tokensAt`: every place with a token, if there are no others. */
+  seen(name: string, { token }: Frame, tokensAt?: readonly string[]): SeenHeader {
     if (this.#protected.dropsHeader(name)) return ABSENT
     if (!this.#dependsOnTokens(name)) return RECEIVED
     const untouched = typeof token === "string"
-    const sources = new Set(this.#tokens.flatMap(({ writes }) => writes.get(name) ?? []))
-    if (sources.size > 0) return untouched ? ABSENT : writtenFrom(sources)
+    if (this.writes(name)) return untouched ? ABSENT : this.#written(name, tokensAt)
     const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
     if (token === "preflight") return RECEIVED
     const places = carried.flatMap(({ locations }) => locations.filter(one => headerOf(one) === name))
     // Where the whole value of a header is a token, there is no such header without one.
     const whole = places.every(one => one.kind === "header" && one.prefix === "")
-    if (untouched) return whole ? ABSENT : RECEIVED
+    const filled = tokensAt && places.filter(one => tokensAt.includes(locationId(one)))
+    if (untouched || filled?.length === 0) return whole ? ABSENT : RECEIVED
     if (!places.every(({ kind }) => kind === "header")) return UNKNOWN
     if (carried.every(({ forward }) => forward)) return RECEIVED
     if (carried.some(({ forward }) => forward)) return UNKNOWN
-    return whole || places.some(one => locationId(one) === token.at) ? ABSENT : UNKNOWN
+    return whole || filled !== undefined || places.some(one => locationId(one) === token.at) ? ABSENT : UNKNOWN
+  }
+
+  /** By the rules that can accept one of the tokens. */
+  #written(name: string, tokensAt: readonly string[] | undefined): SeenHeader {
+    const writers = this.#tokens.filter(rule => tokensAt?.some(place => looksAt(rule, place)) ?? true)
+    const sources = new Set(writers.flatMap(({ writes }) => writes.get(name) ?? []))
+    if (sources.size === 0) return ABSENT
+    const isPayload = writers.every(({ writes }) => writes.get(name)?.join() === PAYLOAD)
+    return isPayload ? { kind: "payload" } : writtenFrom(sources)
   }
 
   #dependsOnTokens(name: string): boolean {

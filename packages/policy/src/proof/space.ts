@@ -4,20 +4,12 @@
 
 import { type Comparison, comparisonOf } from "../authorization/comparison.js"
 import type { MeshConfig } from "../mesh/config.js"
-import {
-  addressDimension,
-  choiceDimension,
-  type Dimension,
-  subjectDimension,
-  type TextOptions,
-  textDimension,
-} from "./classes/dimension.js"
+import { addressDimension, choiceDimension, type Dimension, textDimension } from "./classes/dimension.js"
 import { ANY_TEXT, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language.js"
-import type { Mark, TextMark } from "./classes/mark.js"
+import type { Mark } from "./classes/mark.js"
 import { pathLanguage } from "./classes/path-language.js"
-import { REST } from "./classes/steps.js"
 import { ReadRules } from "./read-rules.js"
-import { type Region, region } from "./search/formula.js"
+import { TokenSpace } from "./token-space.js"
 
 export interface SpaceOptions {
   readonly mesh: MeshConfig
@@ -33,10 +25,6 @@ export interface SpaceOptions {
 
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"]
 const LIKELY_PORTS = [8080, 80, 8000, 3000, 9000, 5000]
-/** Claims that a token must have as one text, if at all. */
-const SINGLE_CLAIMS: ReadonlySet<string> = new Set(["jti"])
-export const NO_KEY = "no key of any rule"
-
 export class Space {
   readonly method = textDimension("method", { language: NON_EMPTY, preferred: METHODS })
   readonly scheme = textDimension("scheme", { language: wordsLanguage(["http", "https"]) })
@@ -47,13 +35,12 @@ export class Space {
   readonly path: Dimension
   readonly port: Dimension
   readonly peer: Dimension
-  readonly subject: Dimension
-  readonly key: Dimension
-  readonly expiry = choiceDimension("expiry", ["set", "none"])
+  readonly token: TokenSpace
+  /** Of requests that carry two. */
+  readonly secondToken: TokenSpace
   readonly regions = new ReadRules()
   readonly #remoteIp = addressDimension("remote ip", ["198.51.100.7", "2001:db8::7"])
   readonly #headers = new Map<string, Dimension>()
-  readonly #claims = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()
   readonly #written = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()
   readonly #marks = new Map<string, Mark>()
   readonly #options: SpaceOptions
@@ -71,9 +58,8 @@ export class Space {
     this.port = choiceDimension("port", ports.map(String), ports.length === 0 ? others : undefined)
     const peers = ["default", namespace].map(ns => `${mesh.trustDomain}/ns/${ns}/sa/default`)
     this.peer = textDimension("peer", { language: IDENTITY, preferred: peers })
-    const text = (preferred: readonly string[]): TextOptions => ({ language: ANY_TEXT, optional: true, preferred })
-    this.subject = subjectDimension("subject", text([...issuers, "https://issuer.example"]), text(["someone"]))
-    this.key = choiceDimension("token key", [...keys, NO_KEY])
+    this.token = new TokenSpace("", keys, issuers)
+    this.secondToken = new TokenSpace("second ", keys, issuers)
   }
 
   /** Where no proxy in front is trusted, the client is the TCP peer; on TCP it always is. */
@@ -109,14 +95,6 @@ export class Space {
     return this.#options.mesh.trustDomain
   }
 
-  get issuers(): readonly string[] {
-    return this.#options.issuers
-  }
-
-  get keys(): readonly string[] {
-    return this.#options.keys
-  }
-
   get headers(): ReadonlyMap<string, Dimension> {
     return this.#headers
   }
@@ -138,38 +116,7 @@ export class Space {
   get writtenClaims(): Iterable<{ readonly path: readonly string[]; readonly dimension: Dimension }> {
     return this.#written.values()
   }
-
-  claim(path: readonly string[]): Dimension {
-    const id = JSON.stringify(path)
-    let known = this.#claims.get(id)
-    if (known === undefined) {
-      const single = path.length === 1 && SINGLE_CLAIMS.has(path[0] ?? "")
-      const dimension = textDimension(`claim ${id}`, { language: ANY_TEXT, optional: true }, !single)
-      known = { path, dimension }
-      this.#claims.set(id, known)
-    }
-    return known.dimension
-  }
-
-  get claims(): Iterable<{ readonly path: readonly string[]; readonly dimension: Dimension }> {
-    return this.#claims.values()
-  }
-
-  /** A claim that has members of its own is no text: regions in which no token lies. */
-  impossible(): readonly Region[] {
-    const claims = [...this.#claims.values()]
-    return claims.flatMap(outer =>
-      claims
-        .filter(
-          inner => inner.path.length > outer.path.length && outer.path.every((name, at) => inner.path[at] === name),
-        )
-        .map(inner => region(some(outer.dimension), some(inner.dimension))),
-    )
-  }
 }
-
-const ANY_MARK: TextMark = { kind: "text", key: "any text", steps: () => [REST], pattern: undefined }
-const some = (dimension: Dimension) => ({ dimension, negated: false, marks: [ANY_MARK] })
 
 function anotherPort(taken: ReadonlySet<string>): number {
   const likely = LIKELY_PORTS.find(port => !taken.has(String(port)))

@@ -7,7 +7,8 @@ import { hostComparedAs } from "../request/host.js"
 import type { Dimension, Subject, Value } from "./classes/dimension.js"
 import type { Frame } from "./frame.js"
 import type { Assignment } from "./search/solve.js"
-import { NO_KEY, type Space } from "./space.js"
+import type { Space } from "./space.js"
+import { NO_KEY, type TokenSpace } from "./token-space.js"
 import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface WitnessToken {
@@ -36,6 +37,7 @@ export interface Witness {
   readonly path?: string
   readonly headers?: { readonly [name: string]: readonly string[] }
   readonly token?: WitnessToken
+  readonly secondToken?: WitnessToken
 }
 
 export function witnessOf(assignment: Assignment, frame: Frame, space: Space, workload: ProofWorkload): Witness {
@@ -67,7 +69,7 @@ export function witnessOf(assignment: Assignment, frame: Frame, space: Space, wo
     ...(typeof host === "string" ? { host: space.comparison.ignoresTrailingDot ? hostComparedAs(host) : host } : {}),
     path: text(space.path, "/"),
     headers: { ...headersOf(assignment, space), ...(frame.token === "preflight" ? PREFLIGHT : {}) },
-    ...(typeof frame.token === "string" ? {} : { token: tokenOf(assignment, frame.token.at, space) }),
+    ...(typeof frame.token === "string" ? {} : tokensOf(assignment, frame.token, space)),
   }
 }
 
@@ -82,28 +84,43 @@ function headersOf(assignment: Assignment, space: Space): Record<string, readonl
   return headers
 }
 
-function tokenOf(assignment: Assignment, place: string, space: Space): WitnessToken {
-  const subject = assignment.get(space.subject)
-  const names: Subject = isSubject(subject) ? subject : { issuer: space.issuers[0], subject: "someone" }
+function tokensOf(
+  assignment: Assignment,
+  { at, second }: Exclude<Frame["token"], string>,
+  space: Space,
+): Pick<Witness, "token" | "secondToken"> {
+  const token = tokenOf(assignment, at, space.token, space.writtenClaims)
+  if (second === undefined) return { token }
+  return { token, secondToken: tokenOf(assignment, second, space.secondToken, []) }
+}
+
+function tokenOf(
+  assignment: Assignment,
+  place: string,
+  token: TokenSpace,
+  written: Space["writtenClaims"],
+): WitnessToken {
+  const subject = assignment.get(token.subject)
+  const names: Subject = isSubject(subject) ? subject : { issuer: token.issuers[0], subject: "someone" }
   const claims: Record<string, Claim> = {
     ...(names.issuer === undefined ? {} : { iss: names.issuer }),
     ...(names.subject === undefined ? {} : { sub: names.subject }),
   }
-  for (const { path, dimension } of space.claims) {
+  for (const { path, dimension } of token.claims) {
     const value = assignment.get(dimension)
     const texts = isList(value) ? value : typeof value === "string" ? [value] : []
     if (texts.length > 0) put(claims, path, texts)
   }
-  for (const { path, dimension } of space.writtenClaims) {
+  for (const { path, dimension } of written) {
     const value = assignment.get(dimension)
     if (typeof value === "string") put(claims, path, [value])
   }
-  const key = assignment.get(space.key) ?? space.keys[0]
+  const key = assignment.get(token.key) ?? token.keys[0]
   return {
     place,
     claims,
     ...(typeof key === "string" && key !== NO_KEY ? { key } : {}),
-    expires: assignment.get(space.expiry) !== "none",
+    expires: assignment.get(token.expiry) !== "none",
   }
 }
 

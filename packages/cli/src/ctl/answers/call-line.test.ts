@@ -59,7 +59,7 @@ describe("a shell takes from a line the token and nothing else", () => {
   /** The words that a shell makes of the line, without the programs. */
   const words = (line: string): readonly string[] => {
     const script = line.replace(/^(curl -i|.* xclient) /, "printf '%s\\0' ")
-    const env = { ...process.env, TOKEN: "t0ken" }
+    const env = { ...process.env, TOKEN: "t0ken", TOKEN2: "other" }
     return execFileSync("sh", ["-c", script], { encoding: "utf8", env }).split("\0").slice(0, -1)
   }
 
@@ -70,6 +70,14 @@ describe("a shell takes from a line the token and nothing else", () => {
       "a parameter behind a path",
       { path: `/${evil}`, token: { ...token, place: place("param", "a b") } },
       `/${evil}?a%20b=t0ken`,
+    ],
+    [
+      "two tokens",
+      {
+        token: { ...token, place: place("param", "t") },
+        secondToken: { ...token, place: place("header", "x-token", evil) },
+      },
+      `x-token: ${evil}other`,
     ],
     ["no token", { headers: { "x-a": [evil] } }, `x-a: ${evil}`],
   ])("in %s", (_, more, expected) => {

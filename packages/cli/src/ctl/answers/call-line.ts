@@ -4,7 +4,7 @@
 // have) is in capitals or in a `#` comment.
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy/proof"
+import { identityOf, type ProofWorkload, type Witness, type WitnessToken } from "@merlon/policy/proof"
 import { shellWord } from "../../shell-word.js"
 import { isIstio } from "./dialect.js"
 
@@ -40,16 +40,19 @@ function tcpLine({ principal, host, port }: Witness): string {
 }
 
 function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean): string {
-  const { method = "GET", path = "/", host, port, token } = witness
-  const place: readonly string[] = token === undefined ? [] : JSON.parse(token.place)
-  const [kind, name = "", prefix = ""] = place
-  const target = (before: string): string =>
-    kind === "param" ? withToken(`${before}?${encodeURIComponent(name)}=`) : shellWord(before)
+  const { method = "GET", path = "/", host, port } = witness
   const lines = Object.entries(witness.headers ?? {}).flatMap(([header, values]) =>
     values.map(value => shellWord(`${header}: ${value}`)),
   )
-  if (kind === "header") lines.push(withToken(`${name}: ${prefix}`))
-  if (kind === "cookie") lines.push(withToken(`cookie: ${name}=`))
+  const params: string[] = []
+  for (const { token, variable } of tokensOf(witness)) {
+    const [kind, name = "", prefix = ""]: readonly string[] = JSON.parse(token.place)
+    if (kind === "header") lines.push(`"${quotable(`${name}: ${prefix}`)}$${variable}"`)
+    else if (kind === "cookie") lines.push(`"${quotable(`cookie: ${name}=`)}$${variable}"`)
+    else params.push(`${quotable(`${encodeURIComponent(name)}=`)}$${variable}`)
+  }
+  const target = (before: string): string =>
+    params.length === 0 ? shellWord(before) : `"${quotable(before)}?${params.join("&")}"`
   const at = host ?? `ADDRESS:${port}`
   if (caller === undefined || isInPod) {
     const headers = lines.flatMap(line => ["-H", line])
@@ -63,18 +66,24 @@ function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean
   return ["merlonctl exec", as, "-n", shellWord(caller.namespace), "-- xclient", ...options, "1"].join(" ")
 }
 
-/** Double quotes, within which the shell puts the token in and nothing else: who writes policies chooses the rest. */
-function withToken(before: string): string {
-  return `"${before.replaceAll(/["\\`$]/g, "\\$&")}$TOKEN"`
+function tokensOf({ token, secondToken }: Witness): readonly { token: WitnessToken; variable: string }[] {
+  const named = [
+    { token, variable: "TOKEN" },
+    { token: secondToken, variable: "TOKEN2" },
+  ]
+  return named.flatMap(({ token: one, variable }) => (one === undefined ? [] : [{ token: one, variable }]))
 }
 
+/** Within double quotes the shell puts the token in and nothing else: who writes policies chooses the rest. */
+const quotable = (text: string): string => text.replaceAll(/["\\`$]/g, "\\$&")
+
 function remarksOf(witness: Witness, caller: Caller | undefined): readonly string[] {
-  const { sourceIp, remoteIp, destinationIp, sni, port, host, protocol, token } = witness
+  const { sourceIp, remoteIp, destinationIp, sni, port, host, protocol } = witness
   const remarks: string[] = []
   if (caller !== undefined) remarks.push(`as ${caller.principal}${caller.name === undefined ? NOBODY : ""}`)
-  if (token !== undefined) {
+  for (const { token, variable } of tokensOf(witness)) {
     const by = token.key === undefined ? "that no named key signs" : "that is good"
-    remarks.push(`TOKEN is one ${by}, with ${JSON.stringify(token.claims)}${token.expires ? "" : " and no exp"}`)
+    remarks.push(`${variable} is one ${by}, with ${JSON.stringify(token.claims)}${token.expires ? "" : " and no exp"}`)
   }
   if (sourceIp !== "10.0.0.9") remarks.push(`from ${sourceIp}`)
   if (remoteIp !== undefined && remoteIp !== "198.51.100.7") remarks.push(`for the client ${remoteIp}`)

@@ -181,6 +181,7 @@ describe("what is not modelled", () => {
     ["Sidecar", "networking.istio.io/v1", { ingress: [{ port: { number: 9080 } }] }],
     ["WasmPlugin", "extensions.istio.io/v1alpha1", {}],
     ["AuthorizationPolicy", "security.istio.io/v1", { targetRefs: [{ kind: "Gateway", name: "g" }], rules: [{}] }],
+    ["AuthorizationPolicy", "security.istio.io/v1", { targetRefs: [{ kind: "Service", name: "cart" }], rules: [{}] }],
   ])("and could decide is listed, and nothing is claimed: %s of %s", async (kind, apiVersion, spec) => {
     const file = put("p.yaml", ALLOW_GET, policy("other", spec, apiVersion, kind), POD)
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)

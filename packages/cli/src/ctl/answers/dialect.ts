@@ -98,9 +98,11 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   // Istio asks the provider before it reads tokens, and our rules see headers after: those that tokens write may differ.
   if (action === "CUSTOM" && listOf(rules).some(readsHeaders))
     return { why: "not modelled: a CUSTOM rule on headers sees them before tokens are read", matters: true }
-  const other = [targetRef, ...listOf(targetRefs)].map(one => fieldsOf(one).kind).find(one => one && one !== "Service")
-  if (other === undefined) return undefined
-  return { why: `not modelled: it applies to a ${textOf(other) ?? "target"} and not to workloads`, matters: true }
+  const [target] = [targetRef, ...listOf(targetRefs)].flatMap(one => textOf(fieldsOf(one).kind) ?? [])
+  if (target === undefined) return undefined
+  const place =
+    target === "Service" ? "the waypoint of a Service, and sidecars ignore it" : `a ${target} and not to workloads`
+  return { why: `not modelled: it applies to ${place}`, matters: true }
 }
 
 /** Istio's settings for outgoing calls and for gateways leave alone what a sidecar does with incoming requests. */

@@ -82,7 +82,14 @@ export class Proofs {
   ): void {
     if (canonical(before) === canonical(after)) return
     const sides = [before, after].map(set => policySide(set, workload, mesh, "enforced", () => false))
-    this.gap ??= new Arena(sides, workload, mesh).gap
+    const arena = new Arena(sides, workload, mesh)
+    this.gap ??= arena.gap
+    this.rounds(arena)
+  }
+
+  /** Of a comparison whose problems are about to be searched. */
+  rounds({ hasPairs }: Arena): void {
+    if (hasPairs) this.gap ??= "it rests on requests with two tokens, which certificates do not have"
   }
 
   json(counts: (problem: ProblemRef) => boolean): string {

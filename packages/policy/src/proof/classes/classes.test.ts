@@ -207,6 +207,9 @@ describe.each<Dialect | undefined>([undefined, "istio"])("of the dialect %s, the
               compile([], { namespace: "foo", name: "w", labels: {} }, mesh).protectedHeaders,
             ),
             view: "",
+            token: space.token,
+            openHeaders: new Set<string>(),
+            tokensAt: undefined,
             derivedHeaders: new Set<string>(),
             unsteadyClaims: new Set<string>(),
           } as const

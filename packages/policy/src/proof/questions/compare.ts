@@ -9,7 +9,7 @@ import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
 import type { CaseRef, Proofs } from "../certificate/proofs.js"
-import type { Frame } from "../frame.js"
+import { type Frame, hasToken, hasTwoTokens } from "../frame.js"
 import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { type PolicySide, type Pool, policySide, relevantChoice } from "../policy-side.js"
 import type { ReadingContext } from "../read-criterion.js"
@@ -77,6 +77,7 @@ export function compareSets(
     proofs?.sameRules(before, after, workload, mesh)
     return { result: settings === undefined ? "equal" : "undecided", changes: [], undecided: settings }
   }
+  proofs?.rounds(arena)
   const differences = new Differences(arena, budget, now, callers, proofs)
   const changes = differences.find()
   const undecided = differences.undecided ?? arena.gap ?? settings
@@ -249,6 +250,7 @@ class Differences {
   ): void {
     const id = JSON.stringify([from, to, anchor?.ref.id ?? round.frame.protocol])
     const known = this.#found.get(id)
+    if (hasTwoTokens(round.frame) && this.#isToldOfOneToken(from, to, known, round.frame)) return
     const log = this.proofs?.log(round)
     const solution = solve(problem, this.budget, this.#memo, log)
     if (solution === undefined) {
@@ -267,6 +269,14 @@ class Differences {
       const narrowed = anchor === undefined ? { anchor, problem } : this.#narrowed(round, anchor, problem)
       this.#found.set(id, { from, to, ...narrowed, frames: [round.frame], ...replayed })
     }
+  }
+
+  /** Of requests with two tokens, only what no request with one shows is a change of its own. */
+  #isToldOfOneToken(from: Outcome, to: Outcome, known: Found | undefined, { identity }: Frame): boolean {
+    const anyRequest = [...this.#found.values()].find(
+      one => one.from === from && one.to === to && one.anchor === undefined,
+    )
+    return [known, anyRequest].some(one => one?.frames.some(frame => hasToken(frame) && frame.identity === identity))
   }
 
   /** The first of the requests that it can be shown as with which both sides do so. */

@@ -4,7 +4,7 @@
 
 import type { CompiledRule } from "../../authorization/rule.js"
 import { Budget, Exhausted } from "../budget.js"
-import type { Frame } from "../frame.js"
+import { type Frame, hasTwoTokens } from "../frame.js"
 import type { Outcome } from "../outcome.js"
 import { isRuleRegion, type RuleRegion } from "../read-rules.js"
 import type { Problem } from "../search/formula.js"
@@ -46,6 +46,7 @@ export function kindsOf(
   const only = (some: (frame: Frame) => boolean) => all.some(frame => !some(frame)) && frames.every(some)
   if (!saysWho && only(({ identity }) => identity)) words.push("over mutual TLS")
   if (only(({ identity }) => !identity)) words.push("in plaintext")
+  if (frames.every(hasTwoTokens)) return [...words, "with two tokens"]
   if (saysToken || only(({ protocol }) => protocol === "tcp")) return words
   const http = all.filter(({ protocol }) => protocol === "http")
   const tokens = (some: (frame: Frame) => boolean) => http.some(frame => !some(frame)) && frames.every(some)

@@ -167,6 +167,103 @@ describe("a request with two tokens", () => {
   })
 })
 
+describe("a change of what becomes of an accepted token", () => {
+  const second = { issuer: "b", jwksUri: "https://b.example/keys" }
+  const forwards = { forwardOriginalToken: true }
+  const payload = { outputPayloadToHeader: "x-payload" }
+  const own = { fromHeaders: [{ name: "x-token" }] }
+
+  it.each<[string, readonly Partial<JwtRule>[], readonly Partial<JwtRule>[], string]>([
+    ["it is forwarded", [{}], [forwards], "authorization"],
+    ["it is no longer forwarded", [forwards], [{}], "authorization"],
+    ["both are forwarded", [{}, second], [forwards, { ...second, ...forwards }], "authorization"],
+    ["a header that is all token is forwarded", [own], [{ ...own, ...forwards }], "x-token"],
+    ["its payload is written", [{}], [payload], "x-payload"],
+    ["its payload is no longer written", [payload], [{}], "x-payload"],
+    ["its payload is written elsewhere", [payload], [{ outputPayloadToHeader: "x-other" }], "x-payload"],
+    ["both payloads are written", [{}, second], [payload, { ...second, ...payload }], "x-payload"],
+  ])("is decided where %s", (_, before, after, name) => {
+    const guard = deny(reads(name, "*"))
+    const compare = compareSets([tokens(...before), guard], [tokens(...after), guard], workload, mesh, OPTIONS)
+    expect(compare).toMatchObject({ result: "different", undecided: undefined })
+  })
+})
+
+describe("a change of whose tokens are accepted", () => {
+  const [a, b] = [{ issuer: "a" }, { issuer: "b", jwksUri: "https://b.example/keys" }]
+  const atHeader = { fromHeaders: [{ name: "x-b" }] }
+  const allowing = (...requestPrincipals: readonly string[]) =>
+    policy("allow", { rules: [{ from: [{ source: { requestPrincipals: [...requestPrincipals] } }] }] })
+  const decided = (
+    before: readonly Partial<JwtRule>[],
+    after: readonly Partial<JwtRule>[],
+    rules: PolicyDocument = allowing("a/*"),
+  ) => compareSets([tokens(...before), rules], [tokens(...after), rules], workload, mesh, OPTIONS)
+
+  it.each<[string, readonly Partial<JwtRule>[], readonly Partial<JwtRule>[]]>([
+    ["an issuer is added", [a], [a, b]],
+    ["an issuer is added that comes first", [b], [a, b]],
+    ["an issuer is removed", [a, b], [a]],
+    ["an issuer is replaced", [a, b], [a, { ...b, issuer: "c" }]],
+    ["audiences are added", [a], [{ ...a, audiences: ["api"] }]],
+    ["another place is looked at", [a, b], [a, { ...b, ...atHeader }]],
+    ["keys change", [a, b], [a, { ...b, jwksUri: "https://c.example/keys" }]],
+  ])("is decided where %s", (_, before, after) => {
+    expect(decided(before, after)).toMatchObject({ result: "different", undecided: undefined })
+  })
+
+  it("is shown with two tokens where one does not show it", () => {
+    const { changes } = decided([a], [a, b])
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        ...{ from: "unauthenticated", to: "allow" },
+        region: expect.stringMatching(/, with two tokens$/),
+        witness: expect.objectContaining({ token: expect.anything(), secondToken: expect.anything() }),
+      }),
+    )
+  })
+
+  it("is shown where the claims of another token count", () => {
+    const { changes } = decided([b], [b, { ...a, ...atHeader }], allowing("b/*"))
+    expect(changes.map(({ from, to }) => `${from} → ${to}`)).toContain("allow → deny")
+  })
+
+  it("is shown in two lines of one header", () => {
+    const at = { fromHeaders: [{ name: "authorization", prefix: "Bearer " }] }
+    const { changes } = decided(
+      [{ ...a, ...at }],
+      [a, b].map(rule => ({ ...rule, ...at })),
+    )
+    const place = '["header","authorization","Bearer "]'
+    const both = expect.objectContaining({ token: expect.objectContaining({ place }), secondToken: expect.anything() })
+    expect(changes).toContainEqual(expect.objectContaining({ from: "unauthenticated", to: "allow", witness: both }))
+  })
+
+  it("is shown where a bad token is beside one that is required", () => {
+    const required = { ...b, ...atHeader, presence: "REQUIRED" } as const
+    const { changes, undecided } = decided(
+      [{ ...a, fromHeaders: [{ name: "x-a" }] }],
+      [required],
+      policy("all", { rules: [{}] }),
+    )
+    expect(undecided).toBeUndefined()
+    expect(changes.map(({ from, to }) => `${from} → ${to}`)).toContain("unauthenticated → allow")
+  })
+
+  it("is not proved where a cookie and its whole header are looked at", () => {
+    const cookie = { ...a, presence: "REQUIRED", fromCookies: ["t"] } as const
+    const whole = { ...cookie, fromHeaders: [{ name: "cookie" }] }
+    expect(decided([whole], [cookie], policy("all", { rules: [{}] })).undecided).toContain(
+      "one header in different ways",
+    )
+  })
+
+  it("is not proved with too many rules", () => {
+    const others = ["c", "d", "e"].map(issuer => ({ issuer, jwksUri: `https://${issuer}.example/keys` }))
+    expect(decided([a, b], [a, b, ...others]).undecided).toContain("more token rules change")
+  })
+})
+
 describe("an invariant about a header that token rules change", () => {
   const verdict = (documents: readonly PolicyDocument[], rule: Rule) => {
     const invariant = {

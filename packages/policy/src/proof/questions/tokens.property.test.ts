@@ -88,7 +88,7 @@ const requests: fc.Arbitrary<Witness> = fc
     method: pick("GET", "OPTIONS"),
     preflight: fc.boolean(),
     principal: pick(undefined, "cluster.local/ns/a/sa/x"),
-    token: fc.option(
+    tokens: fc.array(
       fc.record({
         place: pick(...PLACES),
         iss: pick("a", "b", "c", undefined),
@@ -103,11 +103,20 @@ const requests: fc.Arbitrary<Witness> = fc
         ),
         expires: fc.boolean(),
       }),
+      { maxLength: 2 },
     ),
   })
-  .map(({ method, preflight, principal, token }): Witness => {
+  .map(({ method, preflight, principal, tokens }): Witness => {
     const present = <T>(fields: { readonly [name: string]: T | undefined }) =>
       Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, T] => entry[1] !== undefined))
+    const [token, secondToken] = tokens.map(
+      ({ place, iss, sub, aud, g, key, expires }): NonNullable<Witness["token"]> => ({
+        place,
+        claims: present({ iss, sub, aud, g }),
+        ...(key !== undefined && { key }),
+        expires,
+      }),
+    )
     return {
       protocol: "http",
       ...(principal === undefined ? {} : { principal }),
@@ -118,16 +127,8 @@ const requests: fc.Arbitrary<Witness> = fc
       host: "web.foo",
       path: "/",
       headers: preflight ? { origin: ["https://x"], "access-control-request-method": ["GET"] } : {},
-      ...(token === null
-        ? {}
-        : {
-            token: {
-              place: token.place,
-              claims: present({ iss: token.iss, sub: token.sub, aud: token.aud, g: token.g }),
-              ...(token.key === undefined ? {} : { key: token.key }),
-              expires: token.expires,
-            },
-          }),
+      ...(token && { token }),
+      ...(secondToken && { secondToken }),
     }
   })
 

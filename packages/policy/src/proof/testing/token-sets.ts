@@ -217,7 +217,7 @@ export const sent: fc.Arbitrary<Sent> = fc
       },
     ),
     nominated: pick(undefined, undefined, "x-out", "x-token", "authorization"),
-    tokens: fc.array(token, { maxLength: 2 }),
+    tokens: fc.array(token, { maxLength: 3 }),
   })
   .map(({ principal, source, port, method, preflight, target: written, lines, nominated, tokens }) => {
     const headers = new Map<string, string[]>()
