@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { text as textOf } from "node:stream/consumers"
+import type { Page } from "playwright-core"
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
 import { address, apply, asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
@@ -25,12 +26,39 @@ const readers = {
   },
 }
 
+const noDeletes = {
+  apiVersion: GROUP,
+  kind: "PolicyInvariant",
+  metadata: { name: "no-deletes", namespace: "foo" },
+  spec: { never: [{ name: "nobody deletes", to: [{ operation: { methods: ["DELETE"] } }] }] },
+}
+
 beforeAll(async () => {
-  await apply(readers)
+  await apply(readers, noDeletes)
   await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "foo", "authorizationpolicy/readers")
+  await kubectl("wait", "--for=condition=Holds", "--timeout=120s", "-n", "foo", "policyinvariant/no-deletes")
 })
 
-afterAll(() => kubectl("delete", "authorizationpolicy", "-n", "foo", "readers", "--ignore-not-found"))
+afterAll(async () => {
+  await kubectl("delete", "policyinvariant", "-n", "foo", "no-deletes", "--ignore-not-found")
+  await kubectl("delete", "authorizationpolicy", "-n", "foo", "readers", "--ignore-not-found")
+})
+
+/** Counts clicks from now on; asks for the count. */
+async function countClicks(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate<void>('window.clicks = 0; addEventListener("click", () => { window.clicks += 1 }, true)')
+  return () => page.evaluate<number>("window.clicks")
+}
+
+/** Red, green and blue of a badge's text. */
+async function coloursOf(page: Page, badge: string): Promise<readonly number[]> {
+  await page.locator(".badge", { hasText: badge }).first().waitFor()
+  const colour = await page.evaluate<string>(`(() => {
+    const badge = [...document.querySelectorAll(".badge")].find(({ textContent }) => textContent === ${JSON.stringify(badge)})
+    return getComputedStyle(badge).color
+  })()`)
+  return [...colour.matchAll(/[\d.]+/g)].map(Number)
+}
 
 it("shows a refused call at once, why it was refused, and the smallest change that would allow it", async () => {
   const page = await asOwner("/traffic?verdict=deny&workload=httpbin*")
@@ -72,6 +100,8 @@ it("shows what a change would change, proved, while it is written", async () => 
   const wider = { ...readers, spec: { ...readers.spec, rules: [{ to: [{ operation: { methods: ["GET", "PUT"] } }] }] } }
   await page.keyboard.insertText(JSON.stringify(wider))
   await page.getByText("newly allowed").waitFor()
+  const [red = 0, , little = 0] = await coloursOf(page, "newly allowed")
+  expect(red, "widening is amber").toBeGreaterThan(little)
   await page.getByText("for example PUT /").first().waitFor()
   await page.getByText("Nothing else changes (proved).").waitFor()
   // Of the calls that were made, those that it would refuse.
@@ -83,16 +113,11 @@ it("shows what a change would change, proved, while it is written", async () => 
   await page.keyboard.insertText(JSON.stringify(narrower))
   const seen = page.getByRole("region", { name: "Recorded calls" })
   await seen.getByText("GET /anything/touched").waitFor()
+  const [less = 0, , blue = 0] = await coloursOf(page, "newly denied (403)")
+  expect(blue, "narrowing is blue").toBeGreaterThan(less)
 })
 
 it("refuses a change that breaks what must stay true, with the request that shows it", async () => {
-  await apply({
-    apiVersion: GROUP,
-    kind: "PolicyInvariant",
-    metadata: { name: "no-deletes", namespace: "foo" },
-    spec: { never: [{ name: "nobody deletes", to: [{ operation: { methods: ["DELETE"] } }] }] },
-  })
-  await kubectl("wait", "--for=condition=Holds", "--timeout=120s", "-n", "foo", "policyinvariant/no-deletes")
   const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+a")
@@ -101,7 +126,6 @@ it("refuses a change that breaks what must stay true, with the request that show
   await page.getByText("Breaks an invariant").or(page.getByText("An invariant could not be decided")).first().waitFor()
   expect(await page.getByText("Your account lacks this right").count()).toBe(0)
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
-  await kubectl("delete", "policyinvariant", "-n", "foo", "no-deletes")
 })
 
 it("judges a request that nobody sent, from a curl line, and keeps it as a test that `merlonctl test` runs", async () => {
@@ -123,12 +147,22 @@ it("judges a request that nobody sent, from a curl line, and keeps it as a test 
   expect({ code, stderr, stdout }).toMatchObject({ code: 0 })
 })
 
-it("tells who still calls in plaintext, and leads to STRICT with a warning of it", async () => {
+it("tells who still calls in plaintext in the chosen window, and leads to STRICT with a warning of it", async () => {
   await fetch(mesh.wayIn("httpbin.foo", "/get"))
   const page = await asOwner("/mtls")
   const section = page.getByRole("region", { name: "foo" })
   await section.getByText("receives plaintext").waitFor()
   await section.getByText("would be blocked").waitFor()
+  await section.getByRole("listitem").filter({ hasText: "127.0.0.1, which calls httpbin-1" }).waitFor()
+  // Nothing is ready in a mesh that is younger than the window.
+  await page.getByText("Ready means: observed for 7 days").waitFor()
+  await page.getByLabel("Observation window").selectOption("30 days")
+  await page.getByText("Ready means: observed for 30 days").waitFor()
+  await page
+    .getByText(/observed only for \S+ of 30d|no call was observed/)
+    .first()
+    .waitFor()
+  expect(await page.getByText("ready for STRICT").count()).toBe(0)
   await section.getByRole("link", { name: "Require mTLS in foo" }).click()
   await page.getByRole("heading", { name: "New policy: require mTLS" }).waitFor()
   await page.getByText("namespace: foo").waitFor()
@@ -209,47 +243,98 @@ it("counts the calls of the last hour, and looks for what is wrong with valid po
   const calls = page.getByRole("region", { name: "Requests per minute" })
   await calls.getByText(/[1-9]\d* allowed/).waitFor()
   await calls.getByText(/[1-9]\d* denied/).waitFor()
+  // The last minute is at the right end.
+  const chart = calls.locator(".u-over")
+  await chart.scrollIntoViewIfNeeded()
+  const { width = 0 } = (await chart.boundingBox()) ?? {}
+  await chart.hover({ position: { x: width - 3, y: 20 } })
+  await calls.getByText(/^at \d\d:\d\d/).waitFor()
   await page.getByRole("link", { name: "Invariants", exact: true }).click()
   const found = page.getByRole("region", { name: "Findings" })
   await found.getByRole("listitem").or(found.getByText("No dead rule")).first().waitFor()
 })
 
-it("proves who may call whom, also of whoever never called, and a cell opens the rules", async () => {
-  await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
-  const page = await asOwner("/access")
-  await page.getByRole("button", { name: "Prove who can" }).click()
-  const cell = page.getByRole("button", { name: "calls of app/consumer to foo/httpbin-1" })
-  await cell.getByText(/^(?:all|some)$/).waitFor()
-  await cell.click()
-  const rules = page.getByRole("region", { name: "Rules" })
-  await rules.getByText("rule 0 of foo/readers").first().waitFor()
-  await rules.getByText("No other access (proved).").waitFor()
-})
-
-it("leads from a denied call to an applied fix: row, Allow this…, Apply, enforced by every proxy", async () => {
-  await apply({
-    apiVersion: GROUP,
-    kind: "AuthorizationPolicy",
-    metadata: { name: "writers", namespace: "app" },
-    spec: { selector: { matchLabels: { app: "web" } }, rules: [{ to: [{ operation: { methods: ["GET"] } }] }] },
-  })
+it("proves for each identity and workload all, some or none, opens the rules of a cell, and exports them as CSV", async () => {
+  const spec = { action: "DENY", rules: [{ from: [{ source: { principals: ["cluster.local/ns/app/sa/web"] } }] }] }
+  await apply({ apiVersion: GROUP, kind: "AuthorizationPolicy", metadata: { name: "no-web", namespace: "foo" }, spec })
   try {
-    await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "app", "authorizationpolicy/writers")
-    expect((await fetch(mesh.wayIn("web.app", "/fix/me"), { method: "PUT" })).status).toBe(403)
-    const page = await asOwner("/traffic?verdict=deny&path=/fix/me")
-    await page.getByRole("row").filter({ hasText: "/fix/me" }).first().click()
-    const panel = page.getByRole("region", { name: "Decision" })
-    await panel.getByRole("button", { name: "Allow this…" }).click()
-    await panel.getByText("newly allowed").waitFor()
-    await panel.locator("button:enabled", { hasText: "Apply" }).click()
-    await panel.getByText(/^enforced by (\d+) of \1 prox/).waitFor()
-    expect((await fetch(mesh.wayIn("web.app", "/fix/me"), { method: "PUT" })).status).not.toBe(403)
+    await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "foo", "authorizationpolicy/no-web")
+    await mesh.run(
+      "exec",
+      "consumer",
+      "-n",
+      "app",
+      "--",
+      "xclient",
+      "--host",
+      "httpbin.foo:8000",
+      "--path",
+      "/get",
+      "1",
+    )
+    const page = await asOwner("/access")
+    await page.getByRole("button", { name: "Prove who can" }).click()
+    const cell = (from: string, to: string) => page.getByRole("button", { name: `calls of ${from} to ${to}` })
+    for (const [from, to, access] of [
+      ["app/consumer", "app/consumer-1", "all"],
+      ["app/consumer", "foo/httpbin-1", "some"],
+      ["app/web", "foo/httpbin-1", "none"],
+    ] as const)
+      await cell(from, to).getByText(access, { exact: true }).waitFor()
+    await cell("app/consumer", "foo/httpbin-1").click()
+    const rules = page.getByRole("region", { name: "Rules" })
+    await rules.getByText("rule 0 of foo/readers").first().waitFor()
+    await rules.getByText("No other access (proved).").waitFor()
+
+    const downloading = page.waitForEvent("download")
+    await page.getByRole("button", { name: "Export CSV" }).click()
+    const download = await downloading
+    expect(download.suggestedFilename()).toBe("access.csv")
+    const lines = (await textOf(await download.createReadStream())).trimEnd().split(/\r?\n/)
+    const [[, ...workloads] = [], ...rows] = lines.map(line => line.split(","))
+    const told = (from: string, to: string) => rows.find(([caller]) => caller === from)?.[workloads.indexOf(to) + 1]
+    expect(told("app/consumer", "foo/httpbin-1")).toMatch(/^"?some/)
+    expect(told("app/web", "foo/httpbin-1")).toMatch(/^"?none/)
   } finally {
-    await kubectl("delete", "authorizationpolicy", "-n", "app", "writers")
+    await kubectl("delete", "authorizationpolicy", "-n", "foo", "no-web")
   }
 })
 
-it("tries a change in shadow mode, which allows nothing yet, from the overview with its proved effect in place", async () => {
+it("leads from a denied call to an applied fix in three clicks: row, Allow this…, Apply, and a bar fills", async () => {
+  try {
+    expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(403)
+    const page = await asOwner("/traffic?verdict=deny&path=/anything/fix")
+    let isFilled = false
+    // The first answers after Apply say that no proxy enforces it yet.
+    await page.route(/authorizationpolicies\/readers$/, async route => {
+      const answer = await route.fetch()
+      const body = await answer.text()
+      await route.fulfill({
+        response: answer,
+        body: isFilled ? body : body.replace(/by 1 of 1 prox/g, "by 0 of 1 prox"),
+      })
+    })
+    const clicks = await countClicks(page)
+    await page.getByRole("row").filter({ hasText: "/anything/fix" }).first().click()
+    const panel = page.getByRole("region", { name: "Decision" })
+    await panel.getByText("Smallest change that would allow it").waitFor()
+    await panel.getByRole("button", { name: "Allow this…" }).click()
+    await panel.getByText("newly allowed").waitFor()
+    await panel.getByText(/invariants? holds? after this change/).waitFor()
+    await panel.locator("button:enabled", { hasText: "Apply" }).click()
+    await panel.getByText("enforced by 0 of 1 proxy").waitFor()
+    expect(await panel.getByRole("progressbar").getAttribute("value")).toBe("0")
+    isFilled = true
+    await panel.getByText("enforced by 1 of 1 proxy").waitFor()
+    expect(await panel.getByRole("progressbar").getAttribute("value")).toBe("1")
+    expect(await clicks()).toBe(3)
+    expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(200)
+  } finally {
+    await apply(readers)
+  }
+})
+
+it("tries a change in shadow mode from the overview in three clicks: Explain, Allow this…, shadow mode", async () => {
   await apply({
     apiVersion: GROUP,
     kind: "AuthorizationPolicy",
@@ -261,8 +346,13 @@ it("tries a change in shadow mode, which allows nothing yet, from the overview w
     expect((await fetch(mesh.wayIn("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
     const page = await asOwner("/?ns=app")
     const item = page.getByRole("listitem").filter({ hasText: "PATCH /shadow/me" })
-    await item.getByRole("button", { name: "Allow this…" }).first().click()
+    // Its proved effect is in the list already.
+    await item.getByText("Would newly allow").waitFor()
+    const clicks = await countClicks(page)
+    await item.getByRole("button", { name: "Explain" }).click()
     const panel = page.getByRole("region", { name: "Denied call" })
+    await panel.getByRole("list", { name: "Stages" }).waitFor()
+    await panel.getByRole("button", { name: "Allow this…" }).click()
     await panel.getByText("newly allowed").waitFor()
     await panel.locator("button:enabled", { hasText: "Try in shadow mode" }).click()
     await panel
@@ -270,6 +360,7 @@ it("tries a change in shadow mode, which allows nothing yet, from the overview w
       .or(panel.getByRole("link", { name: "app/readers-shadow" }))
       .first()
       .waitFor()
+    expect(await clicks()).toBe(3)
     const stored = await kubectl(
       "get",
       "authorizationpolicy",
@@ -286,20 +377,6 @@ it("tries a change in shadow mode, which allows nothing yet, from the overview w
   }
 })
 
-it("exports the access matrix as CSV", async () => {
-  await fetch(mesh.wayIn("web.app", "/as-csv"))
-  const page = await asOwner("/access")
-  await page.locator(".matrix button").first().waitFor()
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Export CSV" }).click(),
-  ])
-  expect(download.suggestedFilename()).toBe("access.csv")
-  const [heads = "", ...rows] = (await textOf(await download.createReadStream())).trimEnd().split(/\r?\n/)
-  expect(heads).toMatch(/^caller,/)
-  expect(rows.length).toBeGreaterThan(0)
-})
-
 it("counts denied calls as what needs attention, and filters every page by namespace", async () => {
   await fetch(mesh.wayIn("httpbin.foo", "/anything/attention"), { method: "DELETE" })
   const page = await asOwner("/")
@@ -313,7 +390,7 @@ it("counts denied calls as what needs attention, and filters every page by names
   expect(await page.getByText("foo/httpbin-1").count()).toBe(0)
 })
 
-it("finds workloads, pages and decisions by Ctrl K, and answers questions", async () => {
+it("finds workloads, policies, pages and decisions by Ctrl K, and answers questions", async () => {
   const reply = await fetch(mesh.wayIn("httpbin.foo", "/anything/asked"), { method: "DELETE" })
   const id = reply.headers.get("x-merlon-decision") ?? ""
   const page = await asOwner("/")
@@ -330,17 +407,28 @@ it("finds workloads, pages and decisions by Ctrl K, and answers questions", asyn
   expect(decodeURIComponent(page.url())).toContain(`as=${CONSUMER}`)
   await ask(`why was ${id} denied`)
   await page.getByRole("region", { name: "Decision" }).getByText("/anything/asked").first().waitFor()
+  await ask(id)
+  await page.getByRole("region", { name: "Decision" }).getByText("/anything/asked").first().waitFor()
+  await ask("httpbin-1")
+  await page.getByRole("heading", { level: 1, name: "Workload foo/httpbin-1" }).waitFor()
+  await ask("foo/readers")
+  await page.getByRole("heading", { level: 1, name: "AuthorizationPolicy foo/readers" }).waitFor()
   await ask("certificates")
   await page.getByRole("heading", { level: 1, name: "Certificates" }).waitFor()
 })
 
-it("offers the nearest labels where a policy selects nothing", async () => {
+it("begins templates with what exists, and offers the nearest labels instead of Apply where a policy selects nothing", async () => {
   const page = await asOwner("/policies/new?template=deny-path&namespace=foo")
+  const text = page.getByRole("textbox", { name: "Policy as YAML" })
+  await text.getByText("namespace: foo").waitFor()
+  await text.getByText("app: httpbin").waitFor()
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+a")
   const spec = { selector: { matchLabels: { app: "httpbim" } }, action: "DENY", rules: [{}] }
   const metadata = { name: "typo", namespace: "foo" }
   await page.keyboard.insertText(JSON.stringify({ apiVersion: GROUP, kind: "AuthorizationPolicy", metadata, spec }))
+  await page.getByRole("button", { name: "Use app=httpbin" }).waitFor()
+  expect(await page.getByRole("button", { name: "Apply", exact: true }).count()).toBe(0)
   await page.getByRole("button", { name: "Use app=httpbin" }).click()
   await page
     .getByRole("textbox", { name: "Policy as YAML" })

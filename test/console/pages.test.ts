@@ -4,9 +4,9 @@
 // @module-tag needs/kubectl
 
 import type { Page } from "playwright-core"
-import { beforeAll, describe, expect, it, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { findings } from "./support/axe.js"
-import { answerManyServices, NAMESPACES } from "./support/many-services.js"
+import { answerManyServices, answerShop, NAMESPACES, SHOP_CALLS } from "./support/many-services.js"
 import { address, apply, asOwner, asOwnerAlone, complaints, kubectl, mesh, newContext } from "./support/visit.js"
 
 const PAGES = [
@@ -34,15 +34,49 @@ async function visit(page: Page, place: string, heading: string): Promise<void> 
   await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
 }
 
+/** From the last answer to a page without skeletons that has drawn a frame, in milliseconds: figures, never asserted. */
+const AFTER_DATA = `new Promise(done => {
+  const look = () => {
+    if (document.querySelector("h1") === null || document.querySelector(".skeleton") !== null) return requestAnimationFrame(look)
+    const drawn = performance.now()
+    const answers = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/api/"))
+    const last = Math.max(0, ...answers.map(({ responseEnd }) => responseEnd).filter(end => end <= drawn))
+    setTimeout(() => done(Math.round(performance.now() - last)))
+  }
+  requestAnimationFrame(look)
+})`
+
+/** How far the page moved what it had shown, by the browser's own measure: below 0.1 is called good. */
+const MOVED = `new Promise(done => {
+  const seen = []
+  new PerformanceObserver(list => seen.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true })
+  setTimeout(() => done(seen.reduce((sum, { value }) => sum + value, 0)), 50)
+})`
+const GOOD = 0.1
+
+/** Opened anew, as somebody does who follows a link. */
+async function measure(page: Page, place: string): Promise<{ readonly ms: number; readonly moved: number }> {
+  await page.goto("about:blank")
+  await page.goto(address(`/#${place}`))
+  const ms = await page.evaluate<number>(AFTER_DATA)
+  await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
+  return { ms, moved: await page.evaluate<number>(MOVED) }
+}
+
 describe("every page for everybody:", () => {
   let page: Page
+  const figures: string[] = []
   beforeAll(async () => {
     page = await asOwner()
   })
+  afterAll(() => console.info(`interactive after the last answer: ${figures.join(", ")}`))
 
   test.each(PAGES)(
-    "%s, in which axe finds nothing and which is no wider than its window",
-    async (_, place, heading) => {
+    "%s, in which axe finds nothing, which moves nothing and is no wider than its window",
+    async (name, place, heading) => {
+      const { ms, moved } = await measure(page, place)
+      figures.push(`${name} ${ms} ms (moved ${moved.toFixed(3)})`)
+      expect(moved, "the page moved what it had shown").toBeLessThan(GOOD)
       await visit(page, place, heading)
       expect(await findings(page)).toEqual([])
       for (const width of [320, 2_560]) {
@@ -101,6 +135,7 @@ describe("what opens on a page, for everybody:", () => {
     await visit(page, "/traffic?path=/reading&not-verdict=nothing", "Traffic")
     await page.getByRole("row").filter({ hasText: "/reading" }).first().click()
     await page.getByRole("list", { name: "Stages" }).waitFor()
+    expect(await page.getByRole("row").nth(1).locator("time").getAttribute("title")).toMatch(/\b20\d\d\b.*\d:\d\d:\d\d/)
     expect(await findings(page)).toEqual([])
   })
 
@@ -162,6 +197,24 @@ it("says that the control plane does not answer, and when it does again", async 
   await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
 })
 
+it("shows a skeleton while an answer is on its way, and what went wrong where it fails", async () => {
+  const page = await asOwner("/nowhere")
+  let fail = (): void => undefined
+  const isFailing = new Promise<void>(resolve => {
+    fail = resolve
+  })
+  await page.route(/\/calls\?/, async route => {
+    await isFailing
+    await route.fulfill({ status: 403, json: { kind: "Status", code: 403, reason: "Forbidden", message: "no calls" } })
+  })
+  await page.goto(address("/#/map"))
+  await page.locator("main .skeleton").waitFor()
+  expect(await findings(page)).toEqual([])
+  fail()
+  await page.getByRole("alert").filter({ hasText: "no calls" }).getByText("the role view is enough to read").waitFor()
+  expect(await page.locator("main .skeleton").count()).toBe(0)
+})
+
 it("opens the sidebar as a drawer on a phone, and closes it on Escape and after a choice", async () => {
   const page = await asOwner("/policies")
   await page.setViewportSize({ width: 375, height: 812 })
@@ -196,12 +249,66 @@ it("draws darker lines for high contrast, in which axe finds nothing, and moves 
   await page.emulateMedia({ contrast: "more" })
   await expect.poll(line).not.toBe(usual)
   expect(await findings(page)).toEqual([])
+  await page.emulateMedia({ contrast: null, forcedColors: "active" })
+  // Without backgrounds, the page that one is on has an outline, and badges have a border.
+  const drawn = (what: string, property: string): Promise<string> =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(what)})).${property}`)
+  await expect.poll(() => drawn("nav a[aria-current]", "outlineStyle")).toBe("solid")
+  expect(await findings(page)).toEqual([])
+  await page.emulateMedia({ forcedColors: null })
   const moving = `[...document.querySelectorAll("*")].filter(element => {
     const { animationName, animationDuration, transitionDuration } = getComputedStyle(element)
     return (animationName !== "none" && animationDuration !== "0s") || /[1-9]/.test(transitionDuration)
   }).map(element => element.className)`
   expect(await page.evaluate(moving)).toEqual([])
 })
+
+it("draws the calls of a shop along their way, and services and edges open side panels", async () => {
+  const page = await asOwner("/nowhere")
+  await answerShop(page)
+  await page.goto(address("/#/map"))
+  const node = (name: string) => page.locator(".react-flow__node.service").filter({ hasText: name })
+  const placeOf = async (name: string) => (await node(name).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+  await node("ledger").waitFor()
+  for (const { from, to } of SHOP_CALLS) {
+    const [before, after] = [await placeOf(from), await placeOf(to)]
+    expect(before.x + before.width, `${from} is left of ${to}`).toBeLessThan(after.x)
+  }
+  // Two ways lead to payment: beside each other, and payment between them.
+  const [checkout, cart, payment] = [await placeOf("checkout"), await placeOf("cart"), await placeOf("payment")]
+  expect(checkout.x).toBeCloseTo(cart.x, 0)
+  expect(payment.y).toBeGreaterThan(Math.min(cart.y, checkout.y))
+  expect(payment.y).toBeLessThan(Math.max(cart.y, checkout.y))
+  expect(await page.locator(".react-flow__edge.plaintext.dashed").count()).toBe(1)
+  expect(await page.locator(".react-flow__edge.refused").count()).toBe(1)
+  const table = page.getByRole("table", { name: "Map as a table" })
+  expect(await table.locator("tbody tr").count()).toBe(SHOP_CALLS.length)
+
+  await node("payment").click()
+  const service = page.getByRole("region", { name: "Service", exact: true })
+  await service.getByRole("link", { name: "shop/ledger" }).waitFor()
+  expect(await findings(page)).toEqual([])
+  await page.keyboard.press("Escape")
+  await service.waitFor({ state: "detached" })
+  // A thin curve, which a pointer of a test would miss.
+  await page.locator(".react-flow__edge.refused", { hasText: "POST /charge · 9 denied" }).dispatchEvent("click")
+  const edge = page.getByRole("region", { name: "Edge", exact: true })
+  await edge.getByText("no ALLOW rule matched").waitFor()
+  await edge.getByRole("button", { name: "Allow this…" }).waitFor()
+})
+
+/** While the map is dragged, on this machine without a graphics card. */
+const FRAMES = `new Promise(done => {
+  const times = []
+  const next = time => {
+    times.push(time)
+    if (times.length <= 30) return requestAnimationFrame(next)
+    const gaps = times.slice(1).map((at, before) => at - times[before]).sort((a, b) => a - b)
+    done(Math.round(gaps[15]) + " ms a frame, at most " + Math.round(gaps.at(-1)) + " ms")
+  }
+  requestAnimationFrame(next)
+})`
+const DRAG_STEPS = 20
 
 it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one by one, searched, and as a table", async () => {
   const page = await asOwner("/nowhere")
@@ -212,15 +319,30 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
   await nodes.filter({ hasText: /^team-20$/ }).waitFor()
   console.info(`map of 300 services: drawn after ${Date.now() - began} ms`)
   expect(await nodes.count()).toBe(NAMESPACES)
+  await page.locator(".react-flow__pane").hover({ position: { x: 5, y: 5 } })
+  const frames = page.evaluate<string>(FRAMES)
+  await page.mouse.down()
+  for (let step = 1; step <= DRAG_STEPS; step++) await page.mouse.move(400 + step * 8, 400 + step * 3)
+  await page.mouse.up()
+  console.info(`map of 300 services: dragged with ${await frames}`)
+  await page.getByRole("button", { name: "Fit the map" }).click()
   await nodes.filter({ hasText: /^team-7$/ }).click({ force: true })
   await nodes.filter({ hasText: "service-15" }).waitFor()
+  const table = page.getByRole("table", { name: "Map as a table" })
+  const allowed = table.getByRole("columnheader", { name: "Allowed" })
+  const counts = async (): Promise<readonly number[]> =>
+    (await table.locator("tbody tr > :nth-child(4)").allTextContents()).map(text => Number(text.replaceAll(",", "")))
+  for (const [order, direction] of [
+    ["descending", -1],
+    ["ascending", 1],
+  ] as const) {
+    await allowed.getByRole("button").press("Enter")
+    await table.locator(`th[aria-sort=${order}]`).waitFor()
+    const sorted = await counts()
+    expect(sorted).toEqual([...sorted].sort((a, b) => direction * (a - b)))
+  }
   await page.getByLabel("Search services").fill("team-3/service-2")
-  await page
-    .getByRole("table", { name: "Map as a table" })
-    .getByRole("row")
-    .filter({ hasText: "team-3/service-2" })
-    .first()
-    .waitFor()
+  await table.getByRole("row").filter({ hasText: "team-3/service-2" }).first().waitFor()
   await expect.poll(() => nodes.filter({ hasText: /^team-20$/ }).count()).toBe(0)
   await page
     .getByRole("button", { name: /^Details of team-3\/service-1 to team-3\/service-2/ })

@@ -1,11 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls between many services, answered in place of the control plane's own: what the map makes of them is tested, not who
+// Calls between the services of a shop, and between many services, answered in place of the control plane's own: what the map makes of them is tested, not who
 // made them.
 
 import type { Page } from "playwright-core"
 
 export const NAMESPACES = 20
 export const SERVICES = 300
+
+interface Call {
+  readonly from: string
+  readonly to: string
+  readonly count: number
+  readonly isDenied?: boolean
+  readonly path?: string
+}
+
+/** As those of the sample shop. */
+export const SHOP_CALLS: readonly Call[] = [
+  { from: "outside the mesh", to: "frontend", count: 240 },
+  { from: "frontend", to: "cart", count: 240 },
+  { from: "frontend", to: "checkout", count: 80 },
+  { from: "checkout", to: "payment", count: 80 },
+  { from: "cart", to: "payment", count: 9, isDenied: true, path: "/charge" },
+  { from: "payment", to: "ledger", count: 80 },
+]
+
+export async function answerShop(page: Page): Promise<void> {
+  const items = SHOP_CALLS.map(({ from, to, count, isDenied = false, path = "/" }, at) => {
+    const isOutside = from === "outside the mesh"
+    const caller = isOutside ? { address: "10.0.0.9" } : { caller: `spiffe://cluster.local/ns/shop/sa/${from}` }
+    return {
+      metadata: { name: `call-${at}`, namespace: "shop" },
+      spec: {
+        ...{ workload: `shop/${to}`, ...caller, tls: !isOutside, port: 8080, protocol: "http", count, path },
+        ...{ method: isDenied ? "POST" : "GET", verdict: isDenied ? "deny" : "allow", stage: "allow" },
+        ...{ firstSeen: "2026-01-01T00:00:00Z", lastSeen: "2026-01-01T00:01:00Z" },
+      },
+    }
+  })
+  await page.route(/\/calls\?/, route => route.fulfill({ json: { items, metadata: {} } }))
+}
 
 /** A chain of calls through each namespace, and one from each namespace to the next. */
 export async function answerManyServices(page: Page): Promise<void> {

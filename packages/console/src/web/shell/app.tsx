@@ -6,6 +6,7 @@ import { type ReactNode, useRef } from "react"
 import { Router } from "wouter"
 import { openSession } from "../api/client.js"
 import { Frame } from "./frame.js"
+import { FrameOutline } from "./frame-outline.js"
 import { useHashLocation, useHashSearch } from "./hash-location.js"
 import { SessionContext } from "./session.js"
 import { SignIn } from "./sign-in.js"
@@ -16,7 +17,9 @@ export function App(): ReactNode {
   if (session.data?.user !== undefined) wasSignedIn.current = true
   return (
     <Router hook={useHashLocation} searchHook={useHashSearch}>
-      {session.data?.user === undefined ? (
+      {session.isPending ? (
+        <FrameOutline />
+      ) : session.data?.user === undefined ? (
         <SignIn about={session.data} failure={session.error} ended={wasSignedIn.current} />
       ) : (
         <SessionContext value={session.data}>

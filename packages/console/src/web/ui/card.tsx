@@ -7,13 +7,14 @@ import "./card.css"
 interface PageHeadProps {
   readonly title: ReactNode
   readonly sub?: ReactNode
+  readonly className?: string
   /** Buttons and links at the right. */
   readonly children?: ReactNode
 }
 
-export function PageHead({ title, sub, children }: PageHeadProps): ReactNode {
+export function PageHead({ title, sub, className = "", children }: PageHeadProps): ReactNode {
   return (
-    <div className="page-head">
+    <div className={`page-head ${className}`}>
       <div>
         <h1>{title}</h1>
         {sub !== undefined && <p className="sub">{sub}</p>}

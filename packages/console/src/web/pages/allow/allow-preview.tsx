@@ -36,9 +36,9 @@ export default function AllowPreview({ call }: { readonly call: ObservedCall }):
   if (mayAsk === false || explained.error !== null || stored.error !== null) return null
   if (explained.data !== undefined && policies.length !== 1) return null
   return (
-    <div className="preview proposal">
+    <div className={`preview proposal ${stored.data === undefined ? "pending" : ""}`}>
       {stored.data === undefined ? (
-        <Pending />
+        <p className="hint effect">Looking for the smallest change…</p>
       ) : (
         <>
           <p className="hint effect">
@@ -49,10 +49,6 @@ export default function AllowPreview({ call }: { readonly call: ObservedCall }):
       )}
     </div>
   )
-}
-
-function Pending(): ReactNode {
-  return <p className="hint effect pending">Looking for the smallest change…</p>
 }
 
 interface EffectProps {

@@ -30,7 +30,7 @@ export function Certificates(): ReactNode {
           {({ items }) => <Expiries proxies={items.filter(proxy => isIn(namespace, keyOf(proxy)))} />}
         </Loaded>
       </Card>
-      {issuers !== undefined && (
+      {issuers !== undefined && !proxies.isPending && (
         <Card title="Keys of token issuers">
           <Loaded query={issuers.query}>
             {policies => <KeySets authentications={policies.filter(policy => isIn(namespace, keyOf(policy)))} />}

@@ -28,19 +28,21 @@ export function Compared({ period: { from, to, isCut }, namespace, ready }: Comp
   const diff = useAsked<PolicyDiff>("diffs", ready && mayAsk && !isReversed ? spec : undefined, namespace)
   return (
     <Card title="Net difference" note="for the workloads that run now">
-      <p className="hint">
-        From <Ago at={spec.since} />
-        {isCut && ", when the history began,"} to {to === undefined ? "now" : <Ago at={spec.until} />}. Changes that
-        were undone in between do not show.
-      </p>
-      {mayAsk === undefined && <Skeleton />}
+      {ready && (
+        <p className="hint">
+          From <Ago at={spec.since} />
+          {isCut && ", when the history began,"} to {to === undefined ? "now" : <Ago at={spec.until} />}. Changes that
+          were undone in between do not show.
+        </p>
+      )}
+      {(mayAsk === undefined || !ready) && <Skeleton />}
       {mayAsk === false && (
         <p className="hint">
           Comparing needs the right to create <code>diffs</code>, which the role <code>edit</code> has.
         </p>
       )}
       {isReversed && <p className="warning">The first moment is after the second. Swap them.</p>}
-      {mayAsk && !isReversed && (
+      {mayAsk && ready && !isReversed && (
         <div className="diff" aria-live="polite">
           <Loaded query={diff}>{answer => <DiffAnswer diff={answer} made />}</Loaded>
         </div>

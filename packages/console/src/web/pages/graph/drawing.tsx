@@ -50,7 +50,8 @@ const NARROW = "(max-width: 1023.98px)"
 const MOST_PATH = 24
 const LABEL_PADDING: [number, number] = [7, 3]
 const MOST_HEIGHT = 720
-const MOST_COMPACT_HEIGHT = 430
+/** As the card that it is in (graph.css). */
+const COMPACT_HEIGHT = 430
 
 export default function Drawing(props: DrawingProps): ReactNode {
   return (
@@ -129,7 +130,7 @@ function Picture(props: DrawingProps): ReactNode {
     <div
       className="drawing"
       aria-hidden="true"
-      style={{ height: `${Math.min(compact ? MOST_COMPACT_HEIGHT : MOST_HEIGHT, heightOf(layout))}px` }}
+      style={{ height: `${compact ? COMPACT_HEIGHT : Math.min(MOST_HEIGHT, heightOf(layout))}px` }}
     >
       <ReactFlow
         nodes={nodes}

@@ -74,7 +74,7 @@ export function Graph(): ReactNode {
           />
         )}
       </Loaded>
-      <OtherCalls since={since} place={place} services={services} />
+      {calls.data !== undefined && <OtherCalls since={since} place={place} services={services} />}
     </>
   )
 }
@@ -138,6 +138,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
         {found.length === 0 ? (
           <Empty title="No service matches" />
         ) : (
+          // With the table, which would move when the drawing comes.
           <Suspense fallback={<Skeleton />}>
             <Drawing
               key={`${place} ${wanted} ${[...closed].join()}`}
@@ -149,9 +150,9 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
               openEdge={one => setOpened({ from: one.from, to: one.to })}
               toggle={toggle}
             />
+            <EdgeTable edges={found} rate={rate} open={one => setOpened({ from: one.from, to: one.to })} />
           </Suspense>
         )}
-        <EdgeTable edges={found} rate={rate} open={one => setOpened({ from: one.from, to: one.to })} />
       </Card>
       {edge !== undefined && <EdgePanel key={edgeKey(edge)} edge={edge} close={() => setOpened(undefined)} />}
       {opened !== undefined && "service" in opened && (

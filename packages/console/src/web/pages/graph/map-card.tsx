@@ -31,7 +31,12 @@ export function MapCard({ namespace }: { readonly namespace: string | undefined 
     return names.size <= MANY ? found : collapsed(found, new Set([...names].map(namespaceOf).filter(Boolean)))
   }, [calls.data, services, namespace])
   return (
-    <Card title="Map" note={<Link href="/map">{namespace ?? "all namespaces"} · last hour</Link>} flush>
+    <Card
+      title="Map"
+      note={<Link href="/map">{namespace ?? "all namespaces"} · last hour</Link>}
+      flush
+      className="map-card"
+    >
       <Loaded query={calls}>
         {() =>
           edges.length === 0 ? (

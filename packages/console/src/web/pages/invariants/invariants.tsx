@@ -30,8 +30,8 @@ export function Invariants(): ReactNode {
         title="Invariants"
         sub="Merlon proves each for every possible request, and rejects changes that break one."
       >
-        {mayWrite && (
-          <Link className="button primary" href={NEW}>
+        {mayWrite !== false && (
+          <Link className="button primary" href={NEW} hidden={mayWrite === undefined}>
             Add an invariant
           </Link>
         )}

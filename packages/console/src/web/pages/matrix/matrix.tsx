@@ -6,7 +6,7 @@ import type { Answer, ObservedCall, WorkloadReport } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
 import { useAnswers } from "../../api/queries.js"
 import { Card, PageHead } from "../../ui/card.js"
-import { Loaded } from "../../ui/loaded.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { principalOf } from "../../ui/names.js"
 import { Reachable } from "./reachable.js"
 import { Table } from "./table.js"
@@ -22,10 +22,16 @@ export function Matrix(): ReactNode {
       <PageHead title="Access" sub="Who called whom, and who can." />
       <Card title="Callers by workload">
         <Loaded query={calls}>
-          {({ items }) => <Table calls={items.map(({ spec }) => spec)} accounts={accounts} running={running} />}
+          {({ items }) =>
+            workloads.isPending ? (
+              <Skeleton />
+            ) : (
+              <Table calls={items.map(({ spec }) => spec)} accounts={accounts} running={running} />
+            )
+          }
         </Loaded>
       </Card>
-      <Reachable accounts={accounts} />
+      {!calls.isPending && !workloads.isPending && <Reachable accounts={accounts} />}
     </>
   )
 }

@@ -23,6 +23,7 @@ export function Reachable({ accounts }: { readonly accounts: readonly string[] }
   const field = useFollowValue(principal ?? "")
   const spec = useMemo(() => ({ principal }), [principal])
   const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
+  if (mayAsk === undefined) return null
   if (mayAsk === false)
     return (
       <p className="hint">

@@ -9,6 +9,7 @@ import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Empty } from "../../ui/empty.js"
+import { Skeleton } from "../../ui/loaded.js"
 import { Badge, Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { callerName, callerOf } from "../../ui/names.js"
@@ -65,6 +66,7 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
     link.click()
     URL.revokeObjectURL(link.href)
   }
+  if (mayAsk === undefined) return <Skeleton />
   return (
     <>
       <div className="bar">

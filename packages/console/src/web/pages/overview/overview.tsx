@@ -48,6 +48,7 @@ export function Overview(): ReactNode {
   return (
     <>
       <PageHead
+        className="overview-head"
         title={titleOf(problems.length, loading && problems.length === 0)}
         sub={
           <>
@@ -72,7 +73,8 @@ export function Overview(): ReactNode {
       <div className="columns">
         <div>
           <Problems problems={problems} loading={loading} known={failure === undefined} />
-          <Proxies query={proxies} namespace={namespace} />
+          {/* What is above it has no known height before. */}
+          {!loading && <Proxies query={proxies} namespace={namespace} />}
         </div>
         <div>
           <MapCard namespace={namespace} />

@@ -13,6 +13,8 @@ import { Worded } from "../../ui/worded.js"
 import { isOneRequest } from "../allow/denied-call.js"
 import { DeniedPanel } from "../allow/denied-panel.js"
 import type { Problem } from "./problems.js"
+// Of the place that is kept for what loads later.
+import "../allow/allow.css"
 
 const AllowPreview = lazy(() => import("../allow/allow-preview.js"))
 
@@ -36,6 +38,8 @@ const ICONS = { bad: X, warn: CircleAlert, info: ArrowUpRight } as const
 
 export function Problems({ problems, loading, known }: ProblemsProps): ReactNode {
   const [opened, open] = useState<Opened>()
+  // What loads last may come first in the list.
+  const isWaiting = known && loading
   const previewed = new Set(
     problems
       .filter(({ denied }) => denied !== undefined && isOneRequest(denied))
@@ -45,12 +49,8 @@ export function Problems({ problems, loading, known }: ProblemsProps): ReactNode
   return (
     <>
       <Card title="Needs attention" note={problems.length > 1 && "sorted by impact"} flush className="problems">
-        {problems.length === 0 && known && loading && (
-          <div className="padded">
-            <Skeleton />
-          </div>
-        )}
-        {problems.length === 0 && !(known && loading) && (
+        {isWaiting && <Skeleton />}
+        {problems.length === 0 && !isWaiting && (
           <p role="status">
             {known ? (
               <Mark tone="good">
@@ -62,7 +62,7 @@ export function Problems({ problems, loading, known }: ProblemsProps): ReactNode
           </p>
         )}
         <ul className="problem-list">
-          {problems.slice(0, MOST).map(problem => (
+          {(isWaiting ? [] : problems).slice(0, MOST).map(problem => (
             <ProblemItem key={problem.id} problem={problem} open={open} preview={previewed.has(problem.id)} />
           ))}
         </ul>
@@ -117,7 +117,7 @@ function ProblemItem({ problem, open, preview }: ProblemItemProps): ReactNode {
         )}
       </div>
       {preview && denied !== undefined && (
-        <Suspense>
+        <Suspense fallback={<div className="preview pending" />}>
           <AllowPreview call={denied} />
         </Suspense>
       )}

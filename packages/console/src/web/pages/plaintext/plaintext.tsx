@@ -146,7 +146,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
     <Card title={namespace} flush>
       <DataTable className="readiness" columns={COLUMNS} rows={workloads} keyOf={keyOf} most={MOST} />
       <More shown={MOST} of={workloads.length} />
-      {mayWrite !== undefined && !isStrict && (
+      {!isStrict && (
         <div className="switch">
           <div>
             {blocked.length > 0 && (
@@ -169,11 +169,12 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
               </p>
             )}
           </div>
-          {mayWrite ? (
+          {mayWrite === true && (
             <Link className="button" href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
               {label}
             </Link>
-          ) : (
+          )}
+          {mayWrite === false && (
             <DisabledButton label={label}>
               You cannot change PeerAuthentications of {namespace}. The role <code>admin</code> of it can.
             </DisabledButton>

@@ -93,7 +93,23 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
         kind={policy?.kind}
         onChange={setText}
       />
-      <Card title="Effect of this change" className="beside">
+      <Card
+        title="Effect of this change"
+        className="beside"
+        // At the top, where it stays when the effect below it grows.
+        note={
+          mayWrite && (
+            <button
+              type="button"
+              className={offers === undefined ? "primary" : ""}
+              disabled={!isReady}
+              onClick={() => void apply()}
+            >
+              {offers === undefined ? "Apply" : "Apply anyway"}
+            </button>
+          )
+        }
+      >
         {!changed && <p className="hint">No changes: this is the stored version.</p>}
         {changed && faults.length > 0 && (
           <ul className="faults" aria-label="Errors">
@@ -121,16 +137,6 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
           </p>
         )}
         {offers !== undefined && <LabelOffers offers={offers} choose={chooseLabel} />}
-        {mayWrite && (
-          <button
-            type="button"
-            className={offers === undefined ? "primary" : ""}
-            disabled={!isReady}
-            onClick={() => void apply()}
-          >
-            {offers === undefined ? "Apply" : "Apply anyway"}
-          </button>
-        )}
         {mayWrite === false && (
           <DisabledButton label="Apply">
             You can read this policy but not change it. The role <code>admin</code> of the namespace can.

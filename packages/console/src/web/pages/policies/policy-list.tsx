@@ -11,7 +11,7 @@ import { useWhereMayCreate } from "../../api/rights.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { Card, PageHead } from "../../ui/card.js"
 import { type Column, DataTable } from "../../ui/data-table.js"
-import { Loaded } from "../../ui/loaded.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { Badge } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
@@ -35,9 +35,14 @@ export function PolicyList(): ReactNode {
       <div className="bar">
         <SearchField label="Search" />
       </div>
-      {kinds.map(kind => (
-        <KindSection key={kind.entry.kind} kind={kind} uses={uses.data?.items ?? []} wanted={wanted} />
-      ))}
+      {/* Together, or each would move those below it. */}
+      {kinds.some(({ query }) => query.isPending) ? (
+        <Skeleton />
+      ) : (
+        kinds.map(kind => (
+          <KindSection key={kind.entry.kind} kind={kind} uses={uses.data?.items ?? []} wanted={wanted} />
+        ))
+      )}
     </>
   )
 }
@@ -87,7 +92,7 @@ function PolicyTable({ kind, policies, uses }: PolicyTableProps): ReactNode {
     },
     { name: "What it does", cell: policy => <Worded text={conditionOf(policy, "Accepted")?.message} /> },
     { name: "State", by: stateText, cell: policy => <PolicyState policy={policy} /> },
-    ...(uses.some(({ spec }) => spec.kind === kind)
+    ...(kind === KINDS[0]?.kind || uses.some(({ spec }) => spec.kind === kind)
       ? [
           {
             name: "Rules used",

@@ -11,7 +11,7 @@ interface TemplateLinksProps {
 /** New policies by purpose. */
 export function TemplateLinks({ where }: TemplateLinksProps): ReactNode {
   const reason = useId()
-  if (where === undefined) return null
+  if (where === undefined) return <div className="chips" />
   const query = where === null || where === "" ? "" : `&namespace=${encodeURIComponent(where)}`
   return (
     <nav aria-label="New policy" className="chips">

@@ -8,7 +8,7 @@ import { keyOf } from "../../api/objects.js"
 import { useAnswer, useAnswers, usePods } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { Card, PageHead } from "../../ui/card.js"
-import { Loaded } from "../../ui/loaded.js"
+import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { principalOf } from "../../ui/names.js"
 import { Ago } from "../../ui/time.js"
 import { serviceOf } from "../graph/services.js"
@@ -36,6 +36,8 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
   const report = useAnswer<WorkloadReport>("workloads", namespace, name)
   const calls = useAnswers<ObservedCall>(`calls?workload=${encodeURIComponent(owner)}`)
   const mayAsk = useMayAsk("callers")
+  /** What is above has its height, so that nothing below it moves. */
+  const isKnown = !pods.isPending && (pod === undefined || !report.isPending)
   return (
     <>
       <PageHead title={`Workload ${key}`}>
@@ -49,6 +51,7 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
           Try a request
         </Link>
       </PageHead>
+      {pods.isPending && <Skeleton />}
       {pods.data !== undefined && pod === undefined && (
         <p role="alert">This workload does not exist. It may have been replaced by one with another name.</p>
       )}
@@ -101,18 +104,22 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
           )}
         </Loaded>
       )}
-      <Card title="Who can call it" note="proved" flush>
-        {mayAsk === true && <Callers workload={owner} />}
-        {mayAsk === false && (
-          <p className="hint">
-            Proofs need the right to create <code>callers</code>, which the role <code>edit</code> has.
-          </p>
-        )}
-      </Card>
-      <Card title="Who called it" note="recorded calls" flush>
-        <Loaded query={calls}>{({ items }) => <CallTable calls={items.map(({ spec }) => spec)} />}</Loaded>
-      </Card>
-      <SuggestPolicy workload={owner} />
+      {isKnown && (
+        <>
+          <Card title="Who can call it" note="proved" flush className="callers">
+            {mayAsk === true && <Callers workload={owner} />}
+            {mayAsk === false && (
+              <p className="hint">
+                Proofs need the right to create <code>callers</code>, which the role <code>edit</code> has.
+              </p>
+            )}
+          </Card>
+          <Card title="Who called it" note="recorded calls" flush>
+            <Loaded query={calls}>{({ items }) => <CallTable calls={items.map(({ spec }) => spec)} />}</Loaded>
+          </Card>
+          <SuggestPolicy workload={owner} />
+        </>
+      )}
     </>
   )
 }
