@@ -50,7 +50,7 @@ export const SHOP_VIEWS: readonly View[] = [
   {
     name: "policy",
     place: "/policies/new?template=deny-path&namespace=shop",
-    shows: ["Effect of this change", "newly denied (403)", "Nothing else changes (proved)."],
+    shows: ["newly denied (403)", "Nothing else changes (proved).", "The invariant holds after this change."],
   },
   {
     name: "changes",
