@@ -138,7 +138,8 @@ request := input.attributes.request.http
 
 token := payload if {
 \tconstraints := {"cert": ${JSON.stringify(jwks)}, "iss": ${JSON.stringify(ISSUER)}}
-\t[true, _, payload] := io.jwt.decode_verify(substring(request.headers.authorization, 7, -1), constraints)
+\t[valid, _, payload] := io.jwt.decode_verify(substring(request.headers.authorization, 7, -1), constraints)
+\tvalid
 }
 
 paths := [${Array.from({ length: 10 }, (_, n) => `"/orders-${n}/"`).join(", ")}]
