@@ -386,5 +386,5 @@ it("says of every request what Envoy does with it", async () => {
     }),
     { numRuns: 250 * inject("effort") },
   )
-  expect([...seen].sort()).toEqual(["ALLOW allow", "ALLOW refuse", "DENY allow", "DENY refuse"])
+  expect([...seen].sort()).toEqual(["ALLOW allow", "ALLOW deny", "DENY allow", "DENY deny"])
 })
