@@ -19,6 +19,8 @@ export interface MeshConfig {
   readonly numTrustedProxies: number
   /** The external authorizers that CUSTOM policies may name. */
   readonly providers: readonly AuthorizationProvider[]
+  /** Names of the providers that Istio's mesh configuration declares; absent where none was read. For analysis alone. */
+  readonly declaredProviders?: readonly string[]
   /**
    * Where Istio decides otherwise than Merlon, policies mean what they mean there, and rules have the names of its logs. For
    * analysis alone: our proxies decide as Merlon does.

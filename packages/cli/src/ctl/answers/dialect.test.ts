@@ -350,6 +350,18 @@ describe("CUSTOM, whose provider may deny", () => {
     expect(`${out}${err}`).toContain("a CUSTOM rule on headers sees them before tokens are read")
   })
 
+  it.each([
+    ["is not decided if the mesh configuration does not declare its provider", "other", 4],
+    ["is decided if the mesh configuration declares its provider", "opa", 0],
+  ])("%s", async (_, name, code) => {
+    const declared = { extensionProviders: [{ name, envoyExtAuthzGrpc: { service: "opa.opa", port: 9191 } }] }
+    const config = { ...CONFIG_MAP, data: { mesh: JSON.stringify(declared) } }
+    const file = put("p.yaml", ALLOW_GET, custom(), POD, config)
+    expect(await run("who-can", "shop/cart", "-f", file), `${out}${err}`).toBe(code)
+    expect(out.includes("declares no provider `opa`")).toBe(code === 4)
+    expect(await diff(file, file)).toBe(code)
+  })
+
   it("may deny in Merlon's own dialect too", async () => {
     const ours = { ...custom(), apiVersion: "security.merlon.dev/v1alpha3" }
     expect(await run("who-can", "shop/cart", "--dialect", "merlon", "-f", put("p.yaml", ours, POD))).toBe(0)

@@ -10,9 +10,10 @@ import {
   PATH_NORMALIZATIONS,
   type PathNormalization,
 } from "@merlon/policy/mesh"
+import type { PolicyDocument } from "@merlon/policy/resources"
 import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
-import { type Fields, fieldsOf } from "../foreign.js"
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
 import { isIstio, namesIn, objectsIn } from "./dialect.js"
@@ -72,7 +73,9 @@ function writtenIn(texts: readonly SourceText[]): Fields {
   const likely = texts.filter(({ text }) => /ConfigMap|IstioOperator/.test(text))
   const found = likely.flatMap(({ text }) => objectsIn(text).map(configIn)).filter(config => config !== undefined)
   const [first = {}, ...others] = found
-  if (others.some(other => !isDeepStrictEqual(settingsIn(other), settingsIn(first))))
+  // Providers do not change what other policies mean.
+  const compared = (config: Fields) => ({ ...settingsIn(config), declaredProviders: [] })
+  if (others.some(other => !isDeepStrictEqual(compared(other), compared(first))))
     throw invalid("the files hold different mesh configurations; name the one that counts with `--mesh-config`")
   return first
 }
@@ -100,11 +103,33 @@ function settingsIn(config: Fields): IstioSettings {
   const trustDomain = setting("trustDomain", config.trustDomain, isText)
   const rootNamespace = setting("rootNamespace", config.rootNamespace, isText)
   const trustDomainAliases = setting("trustDomainAliases", config.trustDomainAliases, isTexts)
+  const isRead = Object.keys(config).length > 0
   return {
+    ...(isRead && { declaredProviders: providersIn(config) }),
     ...(trustDomain !== undefined && { trustDomain }),
     ...(rootNamespace !== undefined && { rootNamespace }),
     ...(trustDomainAliases !== undefined && { trustDomainAliases }),
     ...(normalization !== undefined && { pathNormalization: normalizationOf(normalization) }),
+  }
+}
+
+const providersIn = ({ extensionProviders }: Fields): readonly string[] =>
+  listOf(extensionProviders).flatMap(one => textOf(fieldsOf(one).name) ?? [])
+
+/** Logs policies that ask a provider which the mesh configuration does not declare: Istio then denies more than their rules say. */
+export function logUndeclared(
+  policies: readonly PolicyDocument[],
+  { declaredProviders }: MeshConfig,
+  log: Pick<InputLog, "skip">,
+): void {
+  for (const { kind, metadata, spec } of policies) {
+    if (kind !== "AuthorizationPolicy" || spec.action !== "CUSTOM") continue
+    const name = spec.provider?.name ?? ""
+    if (declaredProviders === undefined || declaredProviders.includes(name)) continue
+    const what = `AuthorizationPolicy ${metadata.namespace}/${metadata.name}`
+    log.skip(
+      `${what}: not modelled: the mesh configuration declares no provider \`${name}\`, and Istio denies every request then`,
+    )
   }
 }
 

@@ -15,7 +15,7 @@ import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
-import { meshOfFiles } from "./mesh-of-files.js"
+import { logUndeclared, meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
 import { workloadsIn } from "./workload-files.js"
@@ -84,6 +84,7 @@ export async function fromCluster(
   }
   noteWithoutProxy(withoutProxy)
   const mesh = await clusterMesh(session, flags, log, note)
+  logUndeclared(policies, mesh, log)
   if (workloads.length === 0) {
     log.skip(`the cluster has no workload${session.dialect === "istio" ? " with a sidecar of Istio" : ""}`)
   }
@@ -117,6 +118,7 @@ async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" |
   const others = beside.flatMap(file => file.others.map(({ value }) => value))
   const workloads = workloadsIn(others, names, namespace)
   const policies = files.flatMap(file => file.policies)
+  logUndeclared(policies, mesh, log)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
   if (flags.workloads !== undefined && workloads.length === 0) log.skip(`${flags.workloads}: it holds no workload`)
   return {

@@ -33,7 +33,7 @@ import {
 } from "../answers/diff-report.js"
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
-import { meshOfFiles } from "../answers/mesh-of-files.js"
+import { logUndeclared, meshOfFiles } from "../answers/mesh-of-files.js"
 import {
   logIfUseless,
   noteOthers,
@@ -118,6 +118,7 @@ async function run(flags: Flags): Promise<void> {
     flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
   if (workloads.length === 0) log.skip("no workload was read; name Pods or Deployments with `--workloads`")
   if (before.length + after.length === 0) log.skip("no policy was read")
+  logUndeclared([...before, ...after], mesh, log)
   logUnplaced(before, after, workloads, mesh, log)
   const options = {
     limits: limitsOf(flags),

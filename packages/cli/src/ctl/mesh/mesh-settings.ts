@@ -12,7 +12,7 @@ import { fieldsOf, listOf, textOf } from "../foreign.js"
 import { observedList } from "../observed/answers-api.js"
 import type { Session } from "../session.js"
 
-type Settings = Omit<MeshConfig, "names" | "dialect">
+type Settings = Omit<MeshConfig, "names" | "dialect" | "declaredProviders">
 
 const FLAGS: Readonly<Record<Exclude<keyof Settings, "providers">, string>> = {
   trustDomain: "--trust-domain",
