@@ -30,6 +30,7 @@ const NOT_OFFERED: Readonly<Record<string, string>> = {
   "--mesh": "the user who starts the server chooses the mesh",
   "--domain": "the same",
   "--fail-on": "for exit codes of pipelines",
+  "--certificate": "it writes",
   "--junit": "it writes",
   "--watch": "it does not end",
 }
