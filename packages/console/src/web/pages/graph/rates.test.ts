@@ -11,10 +11,11 @@ function told(...counts: readonly (readonly [at: number, edges: readonly Edge[]]
   return counts.reduce<History>((history, [at, edges]) => remembered(history, edges, at), [])
 }
 
-it("knows no rate from one count, nor from the same one told twice", () => {
+it("knows no rate from one count, from the same one told twice, or from a few seconds", () => {
   expect(rateOf(told(), "a b")).toBeUndefined()
   expect(rateOf(told([0, [edge(5)]]), "a b")).toBeUndefined()
   expect(rateOf(told([0, [edge(5)]], [0, [edge(5)]]), "a b")).toBeUndefined()
+  expect(rateOf(told([0, [edge(5)]], [3_000, [edge(25)]]), "a b")).toBeUndefined()
 })
 
 it("is how many came since, by the minute", () => {

@@ -17,8 +17,9 @@ export interface Rate {
   readonly refused: number
 }
 
-/** Proxies tell every few seconds: over less than this a rate would jump. */
 const SPAN_MS = 60_000
+/** Proxies tell every few seconds what they counted: over less than this a rate would be several times too high. */
+const LEAST_SPAN_MS = 15_000
 const MINUTE_MS = 60_000
 
 export const edgeKey = ({ from, to }: Pick<Edge, "from" | "to">): string => `${from} ${to}`
@@ -31,10 +32,10 @@ export function remembered(history: History, edges: readonly Edge[], at: number)
   return [...kept, { at, edges: new Map(edges.map(edge => [edgeKey(edge), edge])) }]
 }
 
-/** Undefined until there is something to compare with. */
+/** Undefined until it was counted for long enough. */
 export function rateOf(history: History, key: string): Rate | undefined {
   const [first, last] = [history[0], history.at(-1)]
-  if (first === undefined || last === undefined || first === last) return undefined
+  if (first === undefined || last === undefined || last.at - first.at < LEAST_SPAN_MS) return undefined
   const [before, now] = [first.edges.get(key), last.edges.get(key)]
   const minutes = (last.at - first.at) / MINUTE_MS
   // What is older than the page looks back falls out of a count, which then goes down.
