@@ -3,7 +3,7 @@
 
 import type { FieldPairs, LocalReply } from "@merlon/wire/http"
 import { headersOf, type RequestChanges } from "./answer.js"
-import { EVALUATION_PATH, EVALUATIONS_PATH } from "./authzen.js"
+import { ACTION_SEARCH_PATH, EVALUATION_PATH, EVALUATIONS_PATH } from "./authzen.js"
 
 export interface EvaluationAnswer {
   readonly decision: boolean
@@ -34,12 +34,18 @@ export function evaluationsReply(answers: readonly EvaluationAnswer[], isBatch: 
   return json(isBatch ? { evaluations: answers } : answers[0])
 }
 
+/** The methods that are allowed. */
+export function actionsReply(methods: readonly string[]): LocalReply {
+  return json({ results: methods.map(name => ({ name })) })
+}
+
 /** "Policy Decision Point Metadata" of the standard. `origin`: scheme and authority by which the caller has reached this server. */
 export function metadataReply(origin: string): LocalReply {
   return json({
     policy_decision_point: origin,
     access_evaluation_endpoint: `${origin}${EVALUATION_PATH}`,
     access_evaluations_endpoint: `${origin}${EVALUATIONS_PATH}`,
+    search_action_endpoint: `${origin}${ACTION_SEARCH_PATH}`,
   })
 }
 

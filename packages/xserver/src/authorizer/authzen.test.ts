@@ -169,5 +169,6 @@ it("has the endpoints of the standard", () => {
     policy_decision_point: "https://pdp.example",
     access_evaluation_endpoint: "https://pdp.example/access/v1/evaluation",
     access_evaluations_endpoint: "https://pdp.example/access/v1/evaluations",
+    search_action_endpoint: "https://pdp.example/access/v1/search/action",
   })
 })

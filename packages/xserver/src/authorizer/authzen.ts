@@ -9,11 +9,15 @@ const METADATA_PATH = "/.well-known/authzen-configuration"
 export const EVALUATION_PATH = "/access/v1/evaluation"
 export const EVALUATIONS_PATH = "/access/v1/evaluations"
 const SEARCH_PATH = "/access/v1/search/"
+export const ACTION_SEARCH_PATH = `${SEARCH_PATH}action`
 
 /** Each evaluation may verify a token, so one message must not ask for many of them. */
 const MAX_EVALUATIONS = 100
 
-export type AuthzenEndpoint = "metadata" | "evaluation" | "evaluations" | "search"
+/** Subjects and paths match patterns, so those that are allowed cannot be listed. These methods can be tried. */
+const SEARCHED_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+export type AuthzenEndpoint = "metadata" | "evaluation" | "evaluations" | "action-search" | "search"
 
 /** The request that a decision is asked for. */
 export interface Evaluation {
@@ -45,6 +49,7 @@ export function authzenEndpoint(path: string): AuthzenEndpoint | undefined {
   if (path === EVALUATION_PATH) return "evaluation"
   if (path === EVALUATIONS_PATH) return "evaluations"
   if (path === METADATA_PATH) return "metadata"
+  if (path === ACTION_SEARCH_PATH) return "action-search"
   return path.startsWith(SEARCH_PATH) ? "search" : undefined
 }
 
@@ -73,6 +78,20 @@ export function readEvaluations(body: Uint8Array, endpoint: "evaluation" | "eval
   }
   const item = readEvaluation(document)
   return "malformed" in item ? item : { items: [item], isBatch: false, stopAt: undefined }
+}
+
+/** "Action Search API" of the standard: one evaluation for each method that is tried. */
+export function readActionSearch(body: Uint8Array): readonly Evaluation[] | Malformed {
+  const document = parseJsonObject(body)
+  if (document === undefined) return { malformed: "the body must be a JSON object" }
+  if (document.action !== undefined) return { malformed: "leave out `action`: the response lists the actions" }
+  const evaluations: Evaluation[] = []
+  for (const name of SEARCHED_METHODS) {
+    const evaluation = readEvaluation({ ...document, action: { name } })
+    if ("malformed" in evaluation) return evaluation
+    evaluations.push(evaluation)
+  }
+  return evaluations
 }
 
 const SEMANTICS: readonly (readonly [name: string, stopAt: boolean | undefined])[] = [

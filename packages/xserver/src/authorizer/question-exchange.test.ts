@@ -172,10 +172,36 @@ describe("AuthZEN", () => {
     session.close()
   })
 
-  it("does not search, and says why", async () => {
+  it.each(["subject", "resource"])("does not search for a %s, and says why", async what => {
     const rig = await start(TRUST)
-    const { status, answer } = await call(rig, "/access/v1/search/subject", evaluation("/public/a"))
-    expect([status, answer]).toEqual([501, expect.stringContaining("search is not supported")])
+    const { status, answer } = await call(rig, `/access/v1/search/${what}`, evaluation("/public/a"))
+    expect([status, answer]).toEqual([501, expect.stringContaining("only actions can be searched")])
+  })
+
+  it("lists the methods that each would be allowed, and records no decision for it", async () => {
+    const rig = await start(TRUST)
+    for (const path of ["/public/a", "/private", "/public//a"]) {
+      const { action: _, ...asked } = evaluation(path)
+      const { status, answer } = await call(rig, "/access/v1/search/action", asked)
+      const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+      const each = await Promise.all(methods.map(name => decision(rig, { ...asked, action: { name } })))
+      const allowed = methods.filter((_, at) => each[at] === true)
+      expect([path, status, answer]).toEqual([path, 200, { results: allowed.map(name => ({ name })) }])
+      expect(allowed.length > 0).toBe(path === "/public/a")
+    }
+    await rig.meters.until(({ records }) => records.length === 24)
+    const searches = rig.meters.records.filter(({ path }) => path === "/access/v1/search/action")
+    expect(searches.map(({ judgement, status }) => [judgement, status])).toEqual(Array(3).fill([undefined, 200]))
+  })
+
+  it("rejects a search with an action, without a subject, or by a caller that is not a gateway", async () => {
+    const rig = await start(TRUST)
+    const { action: _, ...asked } = evaluation("/public/a")
+    const search = async (of: Rig, body: object) => (await call(of, "/access/v1/search/action", body)).status
+    expect(await search(rig, evaluation("/public/a"))).toBe(400)
+    expect(await search(rig, { ...asked, subject: undefined })).toBe(400)
+    expect(await search(await start({ ...TRUST, gateways: ["192.0.2.1"] }), asked)).toBe(403)
+    expect(await search(await start({ ...TRUST, authzen: false }), asked)).toBe(403)
   })
 
   it("publishes its endpoints, and counts no decision for it", async () => {

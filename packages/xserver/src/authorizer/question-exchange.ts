@@ -22,8 +22,22 @@ import type { Caller } from "../http/caller.js"
 import type { CallerExchange, NewExchange } from "../http/caller-connection.js"
 import { faultReply, TOO_SLOW } from "../http/local-reply.js"
 import { changesOf, checkAllowance, checkDenial, httpAllowance, type RequestChanges } from "./answer.js"
-import { type AuthzenEndpoint, authzenEndpoint, type Evaluation, type Malformed, readEvaluations } from "./authzen.js"
-import { denial, type EvaluationAnswer, evaluationsReply, metadataReply, permission } from "./authzen-answer.js"
+import {
+  type AuthzenEndpoint,
+  authzenEndpoint,
+  type Evaluation,
+  type Malformed,
+  readActionSearch,
+  readEvaluations,
+} from "./authzen.js"
+import {
+  actionsReply,
+  denial,
+  type EvaluationAnswer,
+  evaluationsReply,
+  metadataReply,
+  permission,
+} from "./authzen-answer.js"
 import { Gateways, type GatewayTrust } from "./gateway-trust.js"
 import {
   ENVOY_HTTP_PREFIX,
@@ -45,7 +59,7 @@ const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
 const DENIED_BODY = "access denied"
 const JSON_CONTENT = /^application\/json[ \t]*(?:;|$)/i
 const NO_SEARCH =
-  "search is not supported: policies have patterns, so the subjects, actions and resources that they allow cannot be listed"
+  "only actions can be searched: policies have patterns, so the subjects and resources that they allow cannot be listed"
 const GRPC_HEAD = new FieldList([new Http2Field("content-type", "application/grpc", false)])
 const GRPC_OK = new FieldList([new Http2Field("grpc-status", "0", false)])
 
@@ -134,6 +148,10 @@ class QuestionExchange implements CallerExchange {
     if (this.#state !== "asked") return
     if (this.#endpoint === "evaluation" || this.#endpoint === "evaluations") {
       this.#answerEvaluations(this.#endpoint)
+      return
+    }
+    if (this.#endpoint === "action-search") {
+      this.#answerActionSearch()
       return
     }
     const question = this.#readCheck()
@@ -256,6 +274,19 @@ class QuestionExchange implements CallerExchange {
       if (isAllowed === asked.stopAt) break
     }
     this.#answer(evaluationsReply(answers, asked.isBatch), status)
+  }
+
+  #answerActionSearch(): void {
+    const asked = readActionSearch(Buffer.concat(this.#parts))
+    if ("malformed" in asked) {
+      this.#answer(this.#badRequest(asked.malformed))
+      return
+    }
+    const allowed = asked.filter(item => "setHeaders" in this.#evaluate(item)).map(({ method }) => method)
+    // Nobody asked to do any of it, so the search is recorded, and no decision.
+    this.#question = undefined
+    this.#admission = undefined
+    this.#answer(actionsReply(allowed))
   }
 
   #evaluate(item: Evaluation | Malformed): RequestChanges | LocalReply {
