@@ -64,6 +64,10 @@ const PROGRAMS = {
   },
   tar: onPath("tar", debian("tar")),
   xz: onPath("xz", debian("xz-utils")),
+  z3: {
+    isThere: () => process.env.Z3_PYTHON !== undefined,
+    provider: "pip install z3-solver, then set Z3_PYTHON to that Python",
+  },
 } as const satisfies Readonly<Record<string, Program>>
 
 export type ProgramName = keyof typeof PROGRAMS
