@@ -3,49 +3,25 @@
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
-import { type MeshConfig, meshConfig } from "../../packages/policy/src/mesh/config.js"
-import { Certificate, NotCertified } from "../../packages/policy/src/proof/certificate/certificate.js"
+import { meshConfig } from "../../packages/policy/src/mesh/config.js"
 import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
 import { diffSets } from "../../packages/policy/src/proof/questions/diff.js"
 import { checkInvariants } from "../../packages/policy/src/proof/questions/invariants.js"
 import { anyIssuer, mesh, pairs, workload } from "../../packages/policy/src/proof/testing/sets.js"
 import { rules, sets, pairs as tokenPairs } from "../../packages/policy/src/proof/testing/token-sets.js"
 import { assertUntilSeen } from "../../packages/policy/src/proof/testing/until-seen.js"
-import type { PolicyDocument, PolicyInvariant } from "../../packages/policy/src/resources/document.js"
-import { checkCertificate, Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
+import type { PolicyInvariant } from "../../packages/policy/src/resources/document.js"
+import { Invalid } from "../../packages/proof-check/src/index.js"
+import { certificateOf, checked, type Sides } from "./certified.js"
+import { certified, EXAMPLES } from "./examples.js"
 
 const OPTIONS = { limits: { steps: 300_000 }, now: 1_000 }
 const timeout = 300_000 * inject("effort")
-
-type Sides = readonly (readonly PolicyDocument[])[]
-
-/** Undefined where none can be written. */
-function certificateOf(sides: Sides, settings: MeshConfig, ask: (of: Certificate) => void): string | undefined {
-  const parts: string[] = []
-  const certificate = new Certificate(part => void parts.push(part))
-  try {
-    ask(certificate)
-    certificate.end(sides, settings)
-    return parts.join("")
-  } catch (error) {
-    if (error instanceof NotCertified) return undefined
-    throw error
-  }
-}
 
 const compared = ([before = [], after = []]: Sides): string | undefined =>
   certificateOf([before, after], mesh, comparisons => {
     diffSets(before, after, [workload], mesh, { ...OPTIONS, comparisons })
   })
-
-/** As the checker reads files, which hold only JSON. */
-function checked(certificate: string, sides: Sides): readonly string[] {
-  const read = (document: unknown) => readPolicy(JSON.parse(JSON.stringify(document)), "default") ?? []
-  return checkCertificate(
-    certificate,
-    sides.map(side => side.flatMap(read)),
-  )
-}
 
 function isValid(certificate: string, sides: Sides): boolean {
   try {
@@ -70,6 +46,10 @@ const statementOf = (holds: "never" | "always", rule: object): PolicyInvariant =
 })
 
 describe("a certificate is valid", () => {
+  it.each(EXAMPLES)("of $name", example => {
+    expect(checked(certified(example) ?? "", example.sides)).toHaveLength(1)
+  })
+
   it("of every comparison that is decided", { timeout }, () => {
     const seen = { equal: 0, different: 0, none: 0 }
     const property = fc.property(comparisons, sides => {

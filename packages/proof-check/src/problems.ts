@@ -178,7 +178,9 @@ export function checkModelled(
   if (!ofAll) return
   const places = [...new Set(rules.flatMap(({ locations }) => locations))]
   const distinct = new Set(places.map(place => JSON.stringify(JSON.parse(place).slice(0, 2))))
-  if (distinct.size < places.length) throw new Invalid("two token rules read one header in different ways")
+  const isCookieWhole = distinct.has('["header","cookie"]') && places.some(place => place.startsWith('["cookie"'))
+  if (distinct.size < places.length || isCookieWhole)
+    throw new Invalid("two token rules read one header in different ways")
   for (const { tokens } of sides) {
     const all = new Set(tokens.flatMap(({ locations }) => locations))
     if (tokens.some(rule => rule.required && new Set(rule.locations).size < all.size))
@@ -191,5 +193,6 @@ export function checkModelled(
       .map(rule => JSON.stringify({ ...rule, label: "", headers: [], locations: [...rule.locations].sort() }))
   const same = new Set(sides.map(side => JSON.stringify([...new Set(acceptance(side))])))
   const readsTokens = /"(notR|r)equestPrincipals"|"key":"request\.auth\./.test(names)
-  if (same.size > 1 && readsTokens) throw new Invalid("requests that carry two tokens are not modelled")
+  const isRequired = rules.some(({ required }) => required)
+  if (same.size > 1 && (readsTokens || isRequired)) throw new Invalid("requests that carry two tokens are not modelled")
 }

@@ -57,7 +57,10 @@ export function checkRefuted(
       list(nodes, "nodes"),
     )
   }
-  if (proof === undefined) throw new Invalid("the proof is missing")
+  if (proof === undefined) {
+    if (!isPlain(needs)) throw new Invalid("the proof is missing")
+    return
+  }
   if (!Object.hasOwn(Object(proof), "cases")) {
     check(needs, proof)
     return
@@ -72,6 +75,35 @@ export function checkRefuted(
       byKey.get(region.key),
     )
   }
+}
+
+const MAX_CASES = 64
+
+/** Whether needs contradict each other at first sight, for each region of one of them. */
+function isPlain(needs: Problem["needs"]): boolean {
+  const isDead = (all: Problem["needs"]) => possible(all).some(need => need.length === 0)
+  return needs.some(
+    need => need.length <= MAX_CASES && need.every(region => isDead(needs.map(own => (own === need ? [region] : own)))),
+  )
+}
+
+/** Without what contradicts a need that leaves no choice: one of its values every solution has. */
+function possible(needs: readonly (readonly Region[])[]): readonly (readonly Region[])[] {
+  const musts: Condition[] = []
+  for (const need of needs) {
+    for (const parts of need.length === 1 ? (need[0]?.groups ?? []) : []) {
+      for (const { attribute } of parts[0]?.conditions ?? []) {
+        const own = parts.map(part => part.conditions.find(one => one.attribute === attribute && !one.negated))
+        const some = own.flatMap(one => one ?? [])
+        if (some.length < parts.length || isSeveral(attribute)) continue
+        musts.push({ key: "", attribute, negated: false, marks: marksOf(some) })
+      }
+    }
+  }
+  const agrees = (one: Condition) =>
+    one.negated ||
+    musts.every(must => must.attribute !== one.attribute || must.marks.some(a => one.marks.some(b => marksMeet(a, b))))
+  return needs.map(need => need.flatMap(region => narrowed(region, part => part.conditions.every(agrees)) ?? []))
 }
 
 class Refutation {
@@ -103,7 +135,7 @@ class Refutation {
       return always === undefined ? open : [always]
     })
     this.#nodes = nodes
-    this.#visit(nodes.length - 1, this.#possible(left), new Map())
+    this.#visit(nodes.length - 1, possible(left), new Map())
   }
 
   #ban(label: unknown): Region {
@@ -123,27 +155,6 @@ class Refutation {
         !isSeveral(one.attribute) &&
         classes(one.attribute, one.marks, this.given).every(value => holds(one, value)))
     return ban.groups.every(parts => parts.some(part => part.opaque === "" && part.conditions.every(follows)))
-  }
-
-  /** Without what contradicts a need that leaves no choice: one of its values every solution has. */
-  #possible(needs: readonly (readonly Region[])[]): readonly (readonly Region[])[] {
-    const musts: Condition[] = []
-    for (const need of needs) {
-      for (const parts of need.length === 1 ? (need[0]?.groups ?? []) : []) {
-        for (const { attribute } of parts[0]?.conditions ?? []) {
-          const own = parts.map(part => part.conditions.find(one => one.attribute === attribute && !one.negated))
-          const some = own.flatMap(one => one ?? [])
-          if (some.length < parts.length || isSeveral(attribute)) continue
-          musts.push({ key: "", attribute, negated: false, marks: marksOf(some) })
-        }
-      }
-    }
-    const agrees = (one: Condition) =>
-      one.negated ||
-      musts.every(
-        must => must.attribute !== one.attribute || must.marks.some(a => one.marks.some(b => marksMeet(a, b))),
-      )
-    return needs.map(need => need.flatMap(region => narrowed(region, part => part.conditions.every(agrees)) ?? []))
   }
 
   /** The bans on which it rests. INVARIANT: no request solves the needs and avoids those bans with these values. */

@@ -2,13 +2,13 @@
 // Writes certificates: answers with everything that another program needs to check them without trusting this one. Canonical
 // JSON (sorted names, no blanks), written answer by answer. INVARIANT: what was not decided is never written.
 
-import { createHash } from "node:crypto"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import type { Comparison } from "../questions/compare.js"
 import type { InvariantRule, InvariantVerdict } from "../questions/invariants.js"
 import type { ProofWorkload } from "../workload.js"
 import { canonical } from "./canonical.js"
+import { digestOf } from "./digest.js"
 import type { Proofs } from "./proofs.js"
 
 export const CERTIFICATE_FORMAT = "merlon.dev/certificate/1"
@@ -100,10 +100,3 @@ function workloadsJson(workloads: readonly ProofWorkload[]): string {
 const isSecurity = ({ kind }: PolicyDocument): boolean => kind !== "MeshService"
 
 const idOf = ({ kind, metadata: { namespace, name } }: PolicyDocument): string => `${kind} ${namespace}/${name}`
-
-/** Of everything that is read of a policy. */
-function digestOf({ kind, metadata, spec }: PolicyDocument): string {
-  const { namespace, name, creationTimestamp = null, annotations = {} } = metadata
-  const read = canonical([kind, { namespace, name }, creationTimestamp, annotations, spec])
-  return createHash("sha256").update(read).digest("hex")
-}

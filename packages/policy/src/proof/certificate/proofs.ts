@@ -13,7 +13,7 @@ import type { Region } from "../search/formula.js"
 import { type Refutation, RefutationLog, type Room } from "../search/refutation-log.js"
 import { locationId } from "../token-rules.js"
 import type { ProofWorkload } from "../workload.js"
-import { canonical } from "./canonical.js"
+import { sameDocuments } from "./digest.js"
 
 /** What a request would be that solves the problem. */
 export interface ProblemRef {
@@ -80,7 +80,7 @@ export class Proofs {
     workload: ProofWorkload,
     mesh: MeshConfig,
   ): void {
-    if (canonical(before) === canonical(after)) return
+    if (sameDocuments(before, after)) return
     const sides = [before, after].map(set => policySide(set, workload, mesh, "enforced", () => false))
     const arena = new Arena(sides, workload, mesh)
     this.gap ??= arena.gap

@@ -4,7 +4,7 @@
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
-import { canonical } from "../certificate/canonical.js"
+import { sameDocuments } from "../certificate/digest.js"
 import { notModelled, notReplayable } from "../certificate/modelled.js"
 import { Proofs } from "../certificate/proofs.js"
 import { DocumentsByNamespace } from "../selected.js"
@@ -71,8 +71,8 @@ function notCertified(
 ): string | undefined {
   if (pool === "promoted") return "certificates do not treat policies in shadow mode as enforced"
   if (meshBefore !== mesh) return "certificates compare sets of one mesh"
-  const [before, after] = sets.map(canonical)
-  return before === after ? undefined : notModelled(sets.flat(), mesh)
+  const [before = [], after = []] = sets
+  return sameDocuments(before, after) ? undefined : notModelled(sets.flat(), mesh)
 }
 
 function resultOf(groups: readonly DiffGroup[]): Comparison["result"] {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a certificate by the proofs' own source, and checks it with the checker's.
+
+import type { MeshConfig } from "../../packages/policy/src/mesh/config.js"
+import { Certificate, NotCertified } from "../../packages/policy/src/proof/certificate/certificate.js"
+import type { PolicyDocument } from "../../packages/policy/src/resources/document.js"
+import { checkCertificate, readPolicy } from "../../packages/proof-check/src/index.js"
+
+export type Sides = readonly (readonly PolicyDocument[])[]
+
+/** Undefined where none can be written. */
+export function certificateOf(sides: Sides, settings: MeshConfig, ask: (of: Certificate) => void): string | undefined {
+  const parts: string[] = []
+  const certificate = new Certificate(part => void parts.push(part))
+  try {
+    ask(certificate)
+    certificate.end(sides, settings)
+    return parts.join("")
+  } catch (error) {
+    if (error instanceof NotCertified) return undefined
+    throw error
+  }
+}
+
+/** As the checker reads files, which hold only JSON. */
+export function checked(certificate: string, sides: Sides): readonly string[] {
+  const read = (document: unknown) => readPolicy(JSON.parse(JSON.stringify(document)), "default") ?? []
+  return checkCertificate(
+    certificate,
+    sides.map(side => side.flatMap(read)),
+  )
+}
