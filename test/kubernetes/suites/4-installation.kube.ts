@@ -57,6 +57,12 @@ const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
     "external authorizers",
     { providers: [{ name: "opa", protocol: "grpc", address: "opa.default.svc:9191", timeoutMs: 100 }] },
   ],
+  [
+    "an authorizer",
+    {
+      authorizer: { enabled: true, gateway: "public", httpRoute: "shop", args: ["--gateway=10.0.0.0/8"], replicas: 1 },
+    },
+  ],
   ["other domains", { trustDomain: "example.org", clusterDomain: "cluster.example" }],
   ["another mesh", { mesh: "dubbo", domain: "dubbo.apache.org" }],
   [
@@ -238,6 +244,33 @@ async function callsAfterUpgrade(): Promise<void> {
   expect(await called("later", "http://web.app/")).toBe(200)
   await kubectl("delete", "pod/later", "pa/strict", "-n", "app")
 }
+
+describe("the authorizer of the chart", () => {
+  it("enforces a policy for a Gateway in all its replicas, and answers the gateway's questions", async () => {
+    const policy = {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "AuthorizationPolicy",
+      metadata: { name: "public", namespace: "edge" },
+      spec: {
+        targetRefs: [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "public" }],
+        rules: [{ to: [{ operation: { methods: ["GET"], paths: ["/public/*"] } }] }],
+      },
+    }
+    await apply(namespace("edge"), policy)
+    const ofEdge = ["authorizer.enabled=true", "authorizer.namespace=edge", "authorizer.gateway=public"]
+    await install(...[...ofEdge, "authorizer.args={--gateway=0.0.0.0/0}"].flatMap(value => ["--set", value]))
+    await kubectl("wait", "authorizationpolicy/public", "-n", "edge", "--for=condition=Ready", "--timeout=150s")
+    const message = `jsonpath={.status.conditions[?(@.type=='Enforced')].message}`
+    expect(await kubectl("get", "authorizationpolicy/public", "-n", "edge", "-o", message)).toContain(
+      "enforced by 2 of 2 authorizers",
+    )
+    const asked = (path: string) => called("deploy/consumer", `http://merlon-authorizer.edge:9000/ext-authz${path}`)
+    expect(await asked("/public/prices")).toBe(200)
+    expect(await asked("/orders")).toBe(403)
+    await install()
+    await kubectl("delete", "namespace/edge", "--timeout=150s")
+  })
+})
 
 async function startsWithout(name: string): Promise<void> {
   await apply(namespace("after", { "merlon-injection": "enabled" }), {
