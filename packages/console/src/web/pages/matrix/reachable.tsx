@@ -16,20 +16,28 @@ const MOST = 40
 /** Up to this many are open. */
 const FEW = 10
 
-export function Reachable({ accounts }: { readonly accounts: readonly string[] }): ReactNode {
+interface ReachableProps {
+  /** Identities of running workloads. */
+  readonly accounts: readonly string[]
+}
+
+export function Reachable(props: ReachableProps): ReactNode {
   const mayAsk = useMayAsk("reach")
+  if (mayAsk === undefined) return null
+  if (mayAsk) return <Asked {...props} />
+  return (
+    <p className="hint">
+      Proofs need the right to create <code>reach</code>, which the role <code>edit</code> has.
+    </p>
+  )
+}
+
+function Asked({ accounts }: ReachableProps): ReactNode {
   const [search, change] = useSearchParameters()
   const principal = search.get("as") ?? accounts[0]
   const field = useFollowValue(principal ?? "")
   const spec = useMemo(() => ({ principal }), [principal])
-  const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
-  if (mayAsk === undefined) return null
-  if (mayAsk === false)
-    return (
-      <p className="hint">
-        Proofs need the right to create <code>reach</code>, which the role <code>edit</code> has.
-      </p>
-    )
+  const reach = useAsked<Ways>("reach", principal === undefined ? undefined : spec)
   return (
     <Card title="What an identity can reach" note="proved">
       <div className="bar">
