@@ -43,8 +43,6 @@ export const CONFIGURATIONS: readonly ModelConfiguration[] = [
   bug("Lagging", { ...TWO_REPLICAS, Moves: "0" }),
   { name: "three-generations", constants: { MaxGeneration: "3" }, large: true },
   { name: "two-faults", constants: { Faults: "2" }, large: true },
-  { name: "two-replicas-large", constants: { ...TWO_REPLICAS, Workers: "{w1, w2}" }, large: true },
-  { name: "two-proxies-large", constants: { ...TWO_PROXIES, MaxSessions: "2", Moves: "1" }, large: true },
 ]
 
 /** A configuration file of TLC. */
