@@ -223,11 +223,15 @@ function escaped(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escaped(item)]))
 }
 
+/** The control plane's namespace, where the value is empty. */
+const AUTHORIZER_NAMESPACE = "{{ .Values.authorizer.namespace | default .Release.Namespace }}"
+
 function filled(yaml: string): string {
   // In names of metrics, which have no dashes.
   const counted = yaml.replaceAll(/zzmeshzz(?=_(?:control|xserver)_)/g, '{{ .Values.mesh | replace "-" "_" }}')
   const named = WORDS.reduce((text, [word, path]) => text.replaceAll(word, `{{ .Values.${path} }}`), counted)
   return named
+    .replaceAll("⟦authorizer.namespace⟧", AUTHORIZER_NAMESPACE)
     .split("\n")
     .map(line =>
       line
