@@ -29,6 +29,8 @@ describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("denyRe
     ["a header that describes the caller", header("x-forwarded-client-cert"), "headers[0].name", "to the proxy"],
     ["the id of the decision", header("X-Merlon-Decision"), "headers[0].name", "to the proxy"],
     ["what makes a proxy ask again", header("x-merlon-failure", "not-forwarded"), "headers[0].name", "to the proxy"],
+    ["what gRPC callers take for the outcome", header("grpc-status", "0"), "headers[0].name", "to the proxy"],
+    ["a second date", header("Date"), "headers[0].name", "to the proxy"],
     ["a name that is none", header("a b"), "headers[0].name", ""],
     ["a value with a line break", header("x-a", "a\r\nset-cookie: b"), "headers[0].value", ""],
     ["a value with a blank at its end", header("x-a", "x "), "headers[0].value", ""],

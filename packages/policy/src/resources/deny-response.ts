@@ -74,7 +74,9 @@ export function checkDenyResponse(response: Field, { decisionHeader, failureHead
   for (const name of response.field("headers").items.map(item => item.field("name"))) {
     const lowerCase = name.text?.toLowerCase()
     if (lowerCase === undefined || lowerCase === "") continue
-    if (!isWritableHeader(lowerCase) || lowerCase === decisionHeader || lowerCase === failureHeader) {
+    // A second `grpc-status` would tell gRPC callers another outcome.
+    const isOfProxy = [decisionHeader, failureHeader, "date"].includes(lowerCase) || lowerCase.startsWith("grpc-")
+    if (!isWritableHeader(lowerCase) || isOfProxy) {
       const problem = `the header \`${shown(lowerCase)}\` belongs to HTTP itself or to the proxy and cannot be set`
       name.fault("bad-value", problem, "write another header, such as `location`")
     } else if (seen.has(lowerCase)) {
