@@ -4,14 +4,23 @@
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { meshConfig } from "../../packages/policy/src/mesh/config.js"
+import { GATEWAY_GROUP } from "../../packages/policy/src/mesh/names.js"
 import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
 import { diffSets } from "../../packages/policy/src/proof/questions/diff.js"
 import { checkInvariants } from "../../packages/policy/src/proof/questions/invariants.js"
 import { anyIssuer, mesh, pairs, workload } from "../../packages/policy/src/proof/testing/sets.js"
-import { rules, sets, pairs as tokenPairs } from "../../packages/policy/src/proof/testing/token-sets.js"
+import {
+  authentication,
+  authorization,
+  rules,
+  sets,
+  pairs as tokenPairs,
+} from "../../packages/policy/src/proof/testing/token-sets.js"
 import { assertUntilSeen } from "../../packages/policy/src/proof/testing/until-seen.js"
-import type { PolicyInvariant } from "../../packages/policy/src/resources/document.js"
-import { Invalid } from "../../packages/proof-check/src/index.js"
+import type { ProofWorkload } from "../../packages/policy/src/proof/workload.js"
+import type { TargetRef } from "../../packages/policy/src/resources/common.js"
+import type { PolicyDocument, PolicyInvariant } from "../../packages/policy/src/resources/document.js"
+import { documentsIn, Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
 import { certificateOf, checked, type Sides } from "./certified.js"
 import { certified, EXAMPLES } from "./examples.js"
 
@@ -22,6 +31,16 @@ const compared = ([before = [], after = []]: Sides): string | undefined =>
   certificateOf([before, after], mesh, comparisons => {
     diffSets(before, after, [workload], mesh, { ...OPTIONS, comparisons })
   })
+
+const digests = (sides: Sides): Json =>
+  sides.map(side =>
+    Object.fromEntries(
+      side.flatMap(document => {
+        const read = readPolicy(JSON.parse(JSON.stringify(document)), "default")
+        return read === undefined ? [] : [[`${read.kind} ${read.namespace}/${read.name}`, read.digest]]
+      }),
+    ),
+  )
 
 function isValid(certificate: string, sides: Sides): boolean {
   try {
@@ -185,11 +204,49 @@ describe("a certificate is not valid", () => {
     assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "rejected")
   })
 
+  it("by a policy that targets a Gateway with the name of a Service", () => {
+    const policy = (targetRefs: readonly TargetRef[]): PolicyDocument => ({
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "AuthorizationPolicy",
+      metadata: { name: "a", namespace: "foo" },
+      spec: { action: "DENY", targetRefs: [...targetRefs], rules: [{}] },
+    })
+    const invariant = statementOf("never", { to: [{ operation: { paths: ["/a"] } }] })
+    const gateway = { group: GATEWAY_GROUP, kind: "Gateway", name: "web" } as const
+    const holds = (of: ProofWorkload, target: TargetRef): string | undefined => {
+      const set = [policy([target]), invariant]
+      return certificateOf([set], mesh, verdicts => {
+        checkInvariants([invariant], set, [of], mesh, { ...OPTIONS, verdicts })
+      })
+    }
+    const behindService = { ...workload, services: ["web"] }
+    const authorizer = { ...workload, labels: { "merlon.dev/gateway": "web" } }
+    const proved = holds(behindService, { kind: "Service", name: "web" }) ?? ""
+    const other = holds(behindService, gateway) ?? ""
+    const forged = { ...JSON.parse(proved), policies: JSON.parse(other).policies }
+    const set = [policy([gateway]), invariant]
+    expect(isValid(`${canonical(forged)}\n`, [set])).toBe(false)
+    expect(checked(other, [set])).toEqual([expect.stringContaining("broken")])
+    expect(checked(holds(authorizer, gateway) ?? "", [set])).toEqual([expect.stringContaining("holds")])
+  })
+
+  it("of token rules that require other tokens, which two tokens can meet at once", () => {
+    const side = (header: string, path: string): readonly PolicyDocument[] => [
+      authentication([{ jwksUri: "https://a.example/keys", fromHeaders: [{ name: header }], presence: "REQUIRED" }]),
+      authorization("ALLOW", [{ to: [{ operation: { paths: [path] } }] }]),
+    ]
+    const sides = [side("x-one", "/a"), side("x-two", "/b")]
+    const forged = { ...JSON.parse(compared([[anyIssuer], [anyIssuer]]) ?? ""), policies: digests(sides) }
+    expect(compared(sides)).toBeUndefined()
+    expect(() => checked(`${canonical(forged)}\n`, sides)).toThrow("two tokens")
+  })
+
   it.each([
     ["a field that is not known", (text: string) => text.replace('{"answers"', '{"and":1,"answers"')],
     ["blanks", (text: string) => text.replace('"format":', '"format": ')],
     ["another format", (text: string) => text.replace("certificate/1", "certificate/2")],
     ["no answer's proof", (text: string) => text.replace(/"proofs":\{.*?\},"workloads"/, '"proofs":{},"workloads"')],
+    ["another annotation of shadow mode", (text: string) => text.replace("merlon.dev/dry-run", "prometheus.io/scrape")],
     ["a claim of another kind", (text: string) => text.replace('"kind":"compare"', '"kind":"believe"')],
     ["nothing in it", () => "{}\n"],
     ["no JSON", () => "certificate"],
@@ -205,4 +262,19 @@ describe("a certificate is not valid", () => {
     const certificate = compared(sides) ?? ""
     expect([isValid(certificate, sides), isValid(change(certificate), sides)]).toEqual([true, false])
   })
+})
+
+describe("the checker reads YAML", () => {
+  it.each([
+    ["%YAML 1.1", "%YAML 1.1\n---\na: [on, 0o17, 1:30, <<, 2001-01-01]\n"],
+    ["no version", "a: [on, 0o17, 1:30, <<, 2001-01-01]\n"],
+  ])("as version 1.2 with %s", (_, text) => {
+    expect(documentsIn(text, "a.yaml")).toEqual([{ a: ["on", 15, "1:30", "<<", "2001-01-01"] }])
+  })
+
+  it.each([
+    ["a tag that is not known", "a: !b c\n"],
+    ["a key that is there twice", "a: b\na: c\n"],
+    ["an error", "a: [\n"],
+  ])("but not with %s", (_, text) => expect(() => documentsIn(text, "a.yaml")).toThrow(Invalid))
 })

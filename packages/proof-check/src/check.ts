@@ -79,6 +79,8 @@ function meshOf(value: unknown): Mesh {
   if (!["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"].includes(paths))
     throw new Invalid("mesh.paths is not known")
   const of = (name: string) => text(read[name], `mesh.${name}`)
+  // Another annotation would make a policy with it one in shadow mode.
+  if (!/^[a-z0-9.-]+\/dry-run$/.test(of("dryRun"))) throw new Invalid("mesh.dryRun is no name of that annotation")
   const proxies = Number(read.proxies)
   const aliases = texts(read.aliases, "mesh.aliases")
   return {

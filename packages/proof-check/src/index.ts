@@ -3,4 +3,4 @@
 
 export { checkCertificate } from "./check.js"
 export { type Policy, readPolicy } from "./policies.js"
-export { Invalid } from "./read.js"
+export { documentsIn, Invalid } from "./read.js"

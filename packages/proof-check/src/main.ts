@@ -4,10 +4,9 @@
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { parseAllDocuments } from "yaml"
 import { checkCertificate } from "./check.js"
 import { type Policy, readPolicy } from "./policies.js"
-import { type Fields, Invalid } from "./read.js"
+import { documentsIn, type Fields, Invalid } from "./read.js"
 
 const USAGE = `Usage: proof-check CERTIFICATE --policies PATH
        proof-check CERTIFICATE --from PATH --to PATH     for a comparison of two sets
@@ -27,9 +26,8 @@ function policiesIn(path: string, namespace: string): readonly Policy[] {
           ? policiesIn(join(path, name), namespace)
           : [],
       )
-  return parseAllDocuments(readFileSync(path, "utf8"), { uniqueKeys: true }).flatMap(document => {
-    for (const error of "errors" in document ? document.errors : []) throw new Invalid(`${path}: ${error.message}`)
-    const value = ("toJS" in document ? document.toJS() : {}) as Fields | null // anything that YAML can say
+  const documents = documentsIn(readFileSync(path, "utf8"), path) as readonly (Fields | null)[] // anything that YAML can say
+  return documents.flatMap(value => {
     const items = /List$/.test(String(value?.kind)) && Array.isArray(value?.items) ? value.items : [value]
     return items.flatMap(item => readPolicy(item, namespace) ?? [])
   })

@@ -77,12 +77,30 @@ export function isShadow({ kind, spec }: Policy, { dryRun }: Mesh): boolean {
 
 type Scope = "mesh" | "namespace" | "workload"
 
+const TARGET = ["group", "kind", "name"]
+const GATEWAY_LABELS: { readonly [kind: string]: string } = {
+  Gateway: "gateway",
+  HTTPRoute: "http-route",
+  GRPCRoute: "grpc-route",
+}
+
+/** A Service has its workloads, a Gateway or a route the authorizers whose label names it. */
+function isBehind({ group = "", kind, name }: Fields, { services, labels }: Workload, { dryRun }: Mesh): boolean {
+  const target = text(name, "targetRefs")
+  if (kind === "Service" && (group === "" || group === "core")) return services.includes(target)
+  const of = text(kind, "targetRefs")
+  if (group !== "gateway.networking.k8s.io" || !Object.hasOwn(GATEWAY_LABELS, of))
+    throw new Invalid(`\`${of}\` is no target that is known`)
+  // Both names start with the domain of the mesh.
+  return target !== "" && labels.get(dryRun.replace(/[^/]*$/, GATEWAY_LABELS[of] ?? "")) === target
+}
+
 /** Undefined where it says nothing about the workload. */
 export function scopeOf({ kind, namespace, name, spec }: Policy, workload: Workload, mesh: Mesh): Scope | undefined {
   const isLocal = namespace === workload.namespace
   if (spec.targetRefs !== undefined) {
-    const names = list(spec.targetRefs, name).map(ref => fields(ref, name, ["group", "kind", "name", "namespace"]).name)
-    return isLocal && names.some(one => workload.services.includes(text(one, name))) ? "workload" : undefined
+    const targets = list(spec.targetRefs, name).filter(ref => isBehind(fields(ref, name, TARGET), workload, mesh))
+    return isLocal && targets.length > 0 ? "workload" : undefined
   }
   const { matchLabels } = fields(spec.selector ?? {}, `${name}.selector`, ["matchLabels"])
   const labels = pairs(matchLabels, `${name}.selector`)

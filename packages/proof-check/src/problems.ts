@@ -193,6 +193,7 @@ export function checkModelled(
       .map(rule => JSON.stringify({ ...rule, label: "", headers: [], locations: [...rule.locations].sort() }))
   const same = new Set(sides.map(side => JSON.stringify([...new Set(acceptance(side))])))
   const readsTokens = /"(notR|r)equestPrincipals"|"key":"request\.auth\./.test(names)
+  // Two tokens may meet what is required on both sides, of which one meets only one.
   const isRequired = rules.some(({ required }) => required)
   if (same.size > 1 && (readsTokens || isRequired)) throw new Invalid("requests that carry two tokens are not modelled")
 }

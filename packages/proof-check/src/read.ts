@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strict reading. A field that is not known here could change what a policy means, so it is never skipped.
 
+import { parseAllDocuments } from "yaml"
+
 export class Invalid extends Error {
   override readonly name = "Invalid"
 }
@@ -30,6 +32,15 @@ export const texts = (value: unknown, where: string): readonly string[] =>
 /** A map of texts, as labels. */
 export const pairs = (value: unknown, where: string): readonly (readonly [string, string])[] =>
   Object.entries(fields(value ?? {}, where, Object.keys(value ?? {}))).map(([name, one]) => [name, text(one, where)])
+
+/** As YAML 1.2, whatever the text says: a `%YAML 1.1` line would change what values mean, and so would a tag that is not known. */
+export function documentsIn(yaml: string, where: string): readonly unknown[] {
+  const documents = parseAllDocuments(yaml, { schema: "core", version: "1.2", merge: false })
+  return ("empty" in documents ? [] : documents).map(document => {
+    for (const { message } of [...document.errors, ...document.warnings]) throw new Invalid(`${where}: ${message}`)
+    return document.toJS()
+  })
+}
 
 /** JSON with sorted names and no blanks. */
 export function canonical(value: unknown): string {
