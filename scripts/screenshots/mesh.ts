@@ -18,8 +18,8 @@ export async function startMesh(mesh: Merlonctl, flags: readonly string[]): Prom
   await did(mesh, "up", "--detach", ...flags)
   await did(mesh, "apply", "-f", "samples/policies/only-consumer.yaml", "--wait")
   for (let call = 1; call <= CALLS; call++) {
-    await fetch(mesh.wayIn("web.app", `/items/${call}`))
-    await fetch(mesh.wayIn("httpbin.foo", "/get"))
+    await fetch(mesh.exposed("web.app", `/items/${call}`))
+    await fetch(mesh.exposed("httpbin.foo", "/get"))
   }
   await did(mesh, "exec", "consumer", "-n", "app", "--", "xclient", "--host", "web", "--path", "/", "20")
 }

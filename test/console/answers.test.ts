@@ -64,7 +64,7 @@ it("shows a refused call at once, why it was refused, and the smallest change th
   const page = await asOwner("/traffic?verdict=deny&workload=httpbin*")
   await page.getByText("· live").waitFor()
   const before = await page.getByRole("row").count()
-  expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/refused"), { method: "DELETE" })).status).toBe(403)
+  expect((await fetch(mesh.exposed("httpbin.foo", "/anything/refused"), { method: "DELETE" })).status).toBe(403)
   const row = page.getByRole("row").filter({ hasText: "/anything/refused" }).first()
   await row.waitFor()
   expect(before).toBeLessThan(await page.getByRole("row").count())
@@ -86,7 +86,7 @@ it("shows a refused call at once, why it was refused, and the smallest change th
 it("misses no call that is refused while the page begins to follow", async () => {
   const page = await asOwner()
   await page.route(/decisions\?watch=true/, async route => {
-    await fetch(mesh.wayIn("httpbin.foo", "/anything/in-between"), { method: "DELETE" })
+    await fetch(mesh.exposed("httpbin.foo", "/anything/in-between"), { method: "DELETE" })
     await route.continue()
   })
   await page.goto(address("/#/traffic?verdict=deny&workload=httpbin*"))
@@ -105,7 +105,7 @@ it("shows what a change would change, proved, while it is written", async () => 
   await page.getByText("for example PUT /").first().waitFor()
   await page.getByText("Nothing else changes (proved).").waitFor()
   // Of the calls that were made, those that it would refuse.
-  await fetch(mesh.wayIn("httpbin.foo", "/anything/touched"))
+  await fetch(mesh.exposed("httpbin.foo", "/anything/touched"))
   const calls = "/apis/answers.merlon.dev/v1alpha1/namespaces/foo/calls?path=/anything/touched"
   await expect.poll(() => kubectl("get", "--raw", calls), SELDOM).toContain("lastSeen")
   await page.keyboard.press("ControlOrMeta+a")
@@ -148,7 +148,7 @@ it("judges a request that nobody sent, from a curl line, and keeps it as a test 
 })
 
 it("tells who still calls in plaintext in the chosen window, and leads to STRICT with a warning of it", async () => {
-  await fetch(mesh.wayIn("httpbin.foo", "/get"))
+  await fetch(mesh.exposed("httpbin.foo", "/get"))
   const page = await asOwner("/mtls")
   const section = page.getByRole("region", { name: "foo" })
   await section.getByText("receives plaintext").waitFor()
@@ -169,7 +169,7 @@ it("tells who still calls in plaintext in the chosen window, and leads to STRICT
 })
 
 it("draws who calls whom, and says the same in a table", async () => {
-  await fetch(mesh.wayIn("httpbin.foo", "/get"))
+  await fetch(mesh.exposed("httpbin.foo", "/get"))
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
   const page = await asOwner("/map/foo/httpbin-1")
   const table = page.getByRole("table", { name: "Map as a table" })
@@ -237,8 +237,8 @@ it("suggests a policy from what was seen, with its proofs, in the editor", async
 })
 
 it("counts the calls of the last hour, and looks for what is wrong with valid policies", async () => {
-  await fetch(mesh.wayIn("httpbin.foo", "/get"))
-  await fetch(mesh.wayIn("httpbin.foo", "/anything/x"), { method: "DELETE" })
+  await fetch(mesh.exposed("httpbin.foo", "/get"))
+  await fetch(mesh.exposed("httpbin.foo", "/anything/x"), { method: "DELETE" })
   const page = await asOwner("/")
   const calls = page.getByRole("region", { name: "Requests per minute" })
   await calls.getByText(/[1-9]\d* allowed/).waitFor()
@@ -302,7 +302,7 @@ it("proves for each identity and workload all, some or none, opens the rules of 
 
 it("leads from a denied call to an applied fix in three clicks: row, Allow this…, Apply, and a bar fills", async () => {
   try {
-    expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(403)
+    expect((await fetch(mesh.exposed("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(403)
     const page = await asOwner("/traffic?verdict=deny&path=/anything/fix")
     let isFilled = false
     // The first answers after Apply say that no proxy enforces it yet.
@@ -333,7 +333,7 @@ it("leads from a denied call to an applied fix in three clicks: row, Allow this�
     await panel.getByText("enforced by 1 of 1 proxy").waitFor()
     expect(await panel.getByRole("progressbar").getAttribute("value")).toBe("1")
     expect(await clicks()).toBe(3)
-    expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(200)
+    expect((await fetch(mesh.exposed("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(200)
   } finally {
     await apply(readers)
   }
@@ -348,7 +348,7 @@ it("tries a change in shadow mode from the overview in three clicks: Explain, Al
   })
   try {
     await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "app", "authorizationpolicy/readers")
-    expect((await fetch(mesh.wayIn("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
+    expect((await fetch(mesh.exposed("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
     const page = await asOwner("/?ns=app")
     const item = page.getByRole("listitem").filter({ hasText: "PATCH /shadow/me" })
     // Its proved effect is in the list already.
@@ -376,14 +376,14 @@ it("tries a change in shadow mode from the overview in three clicks: Explain, Al
       "jsonpath={.spec.enforcement}",
     )
     expect(stored).toBe("Shadow")
-    expect((await fetch(mesh.wayIn("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
+    expect((await fetch(mesh.exposed("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
   } finally {
     await kubectl("delete", "authorizationpolicy", "-n", "app", "readers", "readers-shadow", "--ignore-not-found")
   }
 })
 
 it("counts denied calls as what needs attention, and filters every page by namespace", async () => {
-  await fetch(mesh.wayIn("httpbin.foo", "/anything/attention"), { method: "DELETE" })
+  await fetch(mesh.exposed("httpbin.foo", "/anything/attention"), { method: "DELETE" })
   const page = await asOwner("/")
   const attention = page.getByRole("region", { name: "Needs attention" })
   await attention.getByText("is denied by foo/httpbin-1").first().waitFor()
@@ -396,7 +396,7 @@ it("counts denied calls as what needs attention, and filters every page by names
 })
 
 it("finds workloads, policies, pages and decisions by Ctrl K, and answers questions", async () => {
-  const reply = await fetch(mesh.wayIn("httpbin.foo", "/anything/asked"), { method: "DELETE" })
+  const reply = await fetch(mesh.exposed("httpbin.foo", "/anything/asked"), { method: "DELETE" })
   const id = reply.headers.get("x-merlon-decision") ?? ""
   const page = await asOwner("/")
   const ask = async (text: string): Promise<void> => {

@@ -171,7 +171,7 @@ describe("text that would be markup", () => {
     // One by one: what the cluster itself refuses is no text that a page could show.
     for (const document of documents) await apply(document).catch(() => undefined)
     for (const path of [`/${encoded}`, `/%22%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E`]) {
-      await fetch(mesh.wayIn("web.app", path), { headers: { "user-agent": evilText } })
+      await fetch(mesh.exposed("web.app", path), { headers: { "user-agent": evilText } })
     }
     await rawRequest(`/"><img/src=x/onerror=window.hacked=1>`, `"><img/src=x>`)
     page = await asOwner()
@@ -179,7 +179,7 @@ describe("text that would be markup", () => {
 
   /** Such as no client of good manners sends. */
   function rawRequest(path: string, host: string): Promise<void> {
-    const { hostname, port } = new URL(mesh.wayIn("web.app", "/"))
+    const { hostname, port } = new URL(mesh.exposed("web.app", "/"))
     return new Promise((resolve, reject) => {
       const socket = connect(Number(port), hostname)
       socket.on("error", reject).on("close", () => resolve())

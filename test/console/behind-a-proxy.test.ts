@@ -45,7 +45,7 @@ it("signs in, follows decisions, writes and signs out below another path, and as
 
   await page.getByRole("link", { name: "Traffic", exact: true }).click()
   await page.getByText("· live").waitFor()
-  await fetch(mesh.wayIn("web.app", "/seen-below"))
+  await fetch(mesh.exposed("web.app", "/seen-below"))
   await page.getByText("/seen-below").first().waitFor()
 
   // What is loaded when it is asked for is found there too.

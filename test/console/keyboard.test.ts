@@ -40,7 +40,7 @@ async function tabTo(page: Page, text: string | RegExp): Promise<void> {
 describe("by keyboard alone", () => {
   let page: Page
   beforeAll(async () => {
-    await fetch(mesh.wayIn("web.app", "/by-keyboard"))
+    await fetch(mesh.exposed("web.app", "/by-keyboard"))
     page = await asOwnerAlone()
     await page.getByRole("heading", { level: 1 }).waitFor()
   })

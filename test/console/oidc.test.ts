@@ -139,7 +139,7 @@ it("says why the issuer let nobody in", async () => {
   issuer.refuses = "access_denied"
   const page = await atHome()
   await page.getByRole("link", { name: "Sign in at" }).click()
-  await page.getByRole("alert").filter({ hasText: "the issuer refused (access_denied)" }).waitFor()
+  await page.getByRole("alert").filter({ hasText: "the issuer rejected the sign-in (access_denied)" }).waitFor()
   await page.getByRole("link", { name: "Sign in at" }).waitFor()
   issuer.refuses = undefined
 })

@@ -131,7 +131,7 @@ describe("what opens on a page, for everybody:", () => {
   })
 
   it("a decision and why it was decided so, with filters", async () => {
-    await fetch(mesh.wayIn("web.app", "/reading"))
+    await fetch(mesh.exposed("web.app", "/reading"))
     await visit(page, "/traffic?path=/reading&not-verdict=nothing", "Traffic")
     await page.getByRole("row").filter({ hasText: "/reading" }).first().click()
     await page.getByRole("list", { name: "Stages" }).waitFor()
@@ -149,7 +149,7 @@ describe("what opens on a page, for everybody:", () => {
   })
 
   it("who may call whom, with the rules of a cell", async () => {
-    await fetch(mesh.wayIn("web.app", "/reading"))
+    await fetch(mesh.exposed("web.app", "/reading"))
     await visit(page, "/access", "Access")
     await page.locator(".matrix button").first().click()
     await page.getByRole("region", { name: "Rules" }).waitFor()
@@ -280,7 +280,7 @@ it("draws the calls of a shop along their way, and services and edges open side 
   expect(payment.y).toBeGreaterThan(Math.min(cart.y, checkout.y))
   expect(payment.y).toBeLessThan(Math.max(cart.y, checkout.y))
   expect(await page.locator(".react-flow__edge.plaintext.dashed").count()).toBe(1)
-  expect(await page.locator(".react-flow__edge.refused").count()).toBe(1)
+  expect(await page.locator(".react-flow__edge.denied").count()).toBe(1)
   const table = page.getByRole("table", { name: "Map as a table" })
   expect(await table.locator("tbody tr").count()).toBe(SHOP_CALLS.length)
 
@@ -291,7 +291,7 @@ it("draws the calls of a shop along their way, and services and edges open side 
   await page.keyboard.press("Escape")
   await service.waitFor({ state: "detached" })
   // A thin curve, which a pointer of a test would miss.
-  await page.locator(".react-flow__edge.refused", { hasText: "POST /charge · 9 denied" }).dispatchEvent("click")
+  await page.locator(".react-flow__edge.denied", { hasText: "POST /charge · 9 denied" }).dispatchEvent("click")
   const edge = page.getByRole("region", { name: "Edge", exact: true })
   await edge.getByText("no ALLOW rule matched").waitFor()
   await edge.getByRole("button", { name: "Allow this…" }).waitFor()

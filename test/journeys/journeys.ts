@@ -31,8 +31,8 @@ export function journeys(mesh: Merlonctl): void {
         MERLON_DATA: mesh.data,
         KUBECONFIG: join(mesh.data, "kubeconfig"),
         SCRATCH: folder,
-        HTTPBIN: mesh.wayIn("httpbin.foo", ""),
-        WEB: mesh.wayIn("web.app", ""),
+        HTTPBIN: mesh.exposed("httpbin.foo", ""),
+        WEB: mesh.exposed("web.app", ""),
         MESH: `127.0.0.1:${mesh.record.ports.mesh}`,
         PORT: String(await freePort()),
       }

@@ -44,7 +44,7 @@ it("has every object that was stored", async () => {
 
 it("has the same root, and enforces what was stored", async () => {
   expect(readFileSync(join(mesh.data, "workloads", "foo.httpbin-1", "root.pem"), "utf8")).toBe(root)
-  expect((await fetch(mesh.wayIn("httpbin.foo", "/headers"))).status).toBe(403)
+  expect((await fetch(mesh.exposed("httpbin.foo", "/headers"))).status).toBe(403)
 })
 
 it("routes as it did", async () => {

@@ -52,7 +52,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
           spec: { mtls: { mode: "PERMISSIVE" } },
         })
         await pages[2]?.getByText("app/afterwards").waitFor()
-        await fetch(mesh.wayIn("web.app", "/afterwards"))
+        await fetch(mesh.exposed("web.app", "/afterwards"))
         await pages[1]?.getByText("/afterwards").first().waitFor()
 
         // Its own console began anew with it, and knows nobody any more.

@@ -81,7 +81,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     })
 
     it("are asked about one by one: who waits comes first, the others are searched for", async () => {
-      await fetch(mesh.wayIn("httpbin.foo", "/get"))
+      await fetch(mesh.exposed("httpbin.foo", "/get"))
       const page = await asOwner("/mtls", mesh)
       await page.getByText("receives plaintext").first().waitFor()
       await expect.poll(() => page.getByRole("heading", { level: 2 }).first().textContent()).toBe("foo")
@@ -92,7 +92,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
   })
 
   describe("a hundred decisions a second", () => {
-    const load = new Load(path => mesh.wayIn("httpbin.foo", path), 100)
+    const load = new Load(path => mesh.exposed("httpbin.foo", path), 100)
     afterAll(() => load.stop())
 
     it("are shown as they come, while rows are few, and the row in hand stays in hand", async () => {

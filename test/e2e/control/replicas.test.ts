@@ -238,7 +238,7 @@ async function whole(replica: (typeof asked)[number], path: string): Promise<Bod
 
 async function refusedLately(replica: (typeof asked)[number]): Promise<number> {
   const body = await whole(replica, "/namespaces/foo/calls")
-  return (body.traffic ?? []).reduce((sum, { refused }) => sum + refused, 0)
+  return (body.traffic ?? []).reduce((sum, { denied }) => sum + denied, 0)
 }
 
 /** When these and no others are known to the cluster. */

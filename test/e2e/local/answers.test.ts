@@ -41,7 +41,7 @@ function write(name: string, rest: string, file = name): string {
 }
 
 const calls = (): readonly Call[] => raw("/namespaces/foo/calls").items.map(({ spec }) => spec)
-const call = (path: string): Promise<Response> => fetch(mesh.wayIn("httpbin.foo", path))
+const call = (path: string): Promise<Response> => fetch(mesh.exposed("httpbin.foo", path))
 
 beforeAll(async () => {
   const { code, stderr } = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))

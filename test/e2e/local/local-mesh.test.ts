@@ -89,10 +89,10 @@ it("is well, and tells so", async () => {
 })
 
 it("answers callers from outside, in turn if there are several", async () => {
-  expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
+  expect(await call(mesh.exposed("httpbin.foo", "/get"))).toBe(200)
   const greetings = []
   for (let count = 0; count < 2; count++) {
-    const response = await fetch(mesh.wayIn("web.app", "/"), { headers: { connection: "close" } })
+    const response = await fetch(mesh.exposed("web.app", "/"), { headers: { connection: "close" } })
     greetings.push(await response.text())
   }
   expect(greetings.sort()).toEqual(["hello from web v1\n", "hello from web v2\n"])
@@ -113,7 +113,7 @@ it("runs programs as a workload, with its credentials", async () => {
 })
 
 it("shows the logs of its processes", async () => {
-  await call(mesh.wayIn("httpbin.foo", "/anything/seen"))
+  await call(mesh.exposed("httpbin.foo", "/anything/seen"))
   await expect
     .poll(async () => (await mesh.run("logs", "httpbin", "--tail", "5")).stdout, POLL)
     .toContain('"path":"/anything/seen"')
@@ -146,7 +146,7 @@ it("runs beside another mesh, on other ports, and prints them", async () => {
   })
   const { stderr } = await up(second)
   expect(stderr).toContain(`port ${mesh.record.ports.api} is taken: the API is at ${second.record.ports.api}`)
-  expect(await call(second.wayIn("httpbin.foo", "/get"))).toBe(200)
+  expect(await call(second.exposed("httpbin.foo", "/get"))).toBe(200)
   const namespace = await second.run("get", "namespace", "foo", "-o", "json", "--domain", "dubbo.apache.org")
   expect(JSON.parse(namespace.stdout).metadata.labels).toMatchObject({ "dubbo-injection": "enabled" })
 
@@ -156,14 +156,14 @@ it("runs beside another mesh, on other ports, and prints them", async () => {
     stdout: expect.stringContaining("foo.httpbin-1.xserver"),
   })
   expect(survivors(record)).toEqual([])
-  expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
+  expect(await call(mesh.exposed("httpbin.foo", "/get"))).toBe(200)
 })
 
 it("takes policies", async () => {
   const applied = await mesh.run("apply", "-f", "samples/policies/peer-strict.yaml")
   expect(applied.code).toBe(0)
-  await expect.poll(() => call(mesh.wayIn("httpbin.foo", "/get")), POLL).toBe("closed")
-  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+  await expect.poll(() => call(mesh.exposed("httpbin.foo", "/get")), POLL).toBe("closed")
+  expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
 })
 
 it("starts a process again that dies", async () => {
@@ -187,14 +187,14 @@ it("leaves no process behind when its supervisor is killed, and comes back with 
   await up(mesh)
   expect(mesh.record.ports).toEqual(record.ports)
   expect(mesh.record.workloads).toEqual(record.workloads)
-  expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe("closed")
-  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+  expect(await call(mesh.exposed("httpbin.foo", "/get"))).toBe("closed")
+  expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
 })
 
 it("joins no workload to a control plane that does not lead yet and has no root", async () => {
   // That was the start above: it was over only when what had been taken away was there again.
   expect(await mesh.run("get", "configmap", "merlon-ca-root-cert", "-n", "merlon-system")).toMatchObject({ code: 0 })
-  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+  expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
 })
 
 it("recovers when everything is killed, enforces from the first request, and stops at Ctrl-C", async () => {
@@ -213,9 +213,9 @@ it("recovers when everything is killed, enforces from the first request, and sto
     }, POLL)
     .toContain("Ctrl-C stops everything.")
   records.push(mesh.record)
-  answers.add(await call(mesh.wayIn("httpbin.foo", "/get")))
+  answers.add(await call(mesh.exposed("httpbin.foo", "/get")))
   expect([...answers]).toEqual(["closed"])
-  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+  expect(await call(mesh.exposed("web.app", "/"))).toBe(200)
   const running = mesh.record
 
   child.kill("SIGINT")

@@ -20,10 +20,10 @@ interface PendingSignIn {
   readonly page: string
   readonly ends: number
   /** Once it is back. */
-  readonly outcome?: { readonly code: string } | Refused
+  readonly outcome?: { readonly code: string } | Rejected
 }
 
-interface Refused {
+interface Rejected {
   readonly status: SignInError["status"]
   readonly why: string
 }
@@ -84,7 +84,7 @@ export class OidcSignIn {
     if (pending === undefined || pending.outcome !== undefined) return undefined
     const back = this.#sealed.seal({ ...pending, outcome: outcomeOf(pending, query) })
     if (back.length <= MAX_COOKIE) return back
-    return this.#sealed.seal({ ...pending, outcome: refused("the issuer's code is too long to be kept by a browser") })
+    return this.#sealed.seal({ ...pending, outcome: rejected("the issuer's code is too long to be kept by a browser") })
   }
 
   /** Once. */
@@ -112,19 +112,19 @@ export class OidcSignIn {
   }
 
   #open(cookie: string): PendingSignIn | undefined {
-    const pending = this.#sealed.open(cookie) as PendingSignIn | undefined // nobody else seals
+    const pending = this.#sealed.open(cookie) as PendingSignIn | undefined // only this file seals
     return pending !== undefined && pending.ends > this.#now() ? pending : undefined
   }
 }
 
-function outcomeOf({ state }: PendingSignIn, query: URLSearchParams): { readonly code: string } | Refused {
-  if (!isSame(query.get("state") ?? "", state)) return refused("what came back belongs to another way in")
+function outcomeOf({ state }: PendingSignIn, query: URLSearchParams): { readonly code: string } | Rejected {
+  if (!isSame(query.get("state") ?? "", state)) return rejected("the response belongs to another sign-in")
   const [error, code] = [query.get("error"), query.get("code")]
-  if (error !== null) return refused(`the issuer refused (${error.slice(0, 100)})`)
-  return code === null ? refused("the issuer sent no code") : { code }
+  if (error !== null) return rejected(`the issuer rejected the sign-in (${error.slice(0, 100)})`)
+  return code === null ? rejected("the issuer sent no code") : { code }
 }
 
-function refused(why: string): Refused {
+function rejected(why: string): Rejected {
   return { status: 401, why: `${why}; ${AGAIN}` }
 }
 

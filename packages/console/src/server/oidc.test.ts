@@ -211,7 +211,7 @@ describe("keeps out", () => {
   it("another user's code that an attacker sends to a person", async () => {
     const [victim, attacker] = [await begin(), await begin()]
     const cookie = await comeBack(attacker, victim.cookie)
-    expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another way in") })
+    expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another sign-in") })
   })
 
   it("a code that replaces the user's own", async () => {

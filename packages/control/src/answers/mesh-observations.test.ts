@@ -102,13 +102,13 @@ describe("proxies", () => {
 })
 
 it("adds up minutes that several saw", async () => {
-  const minute = (time: string, allowed: number) => ({ time, allowed, refused: 1 })
+  const minute = (time: string, allowed: number) => ({ time, allowed, denied: 1 })
   const own = { traffic: () => ({ minutes: [minute("2", 1), minute("3", 1)] }) }
   const observations = observationsOf(own, { answers: [{ minutes: [minute("1", 5), minute("2", 5)] }] })
   expect((await observations.traffic("foo")).minutes).toEqual([
-    { time: "1", allowed: 5, refused: 1 },
-    { time: "2", allowed: 6, refused: 2 },
-    { time: "3", allowed: 1, refused: 1 },
+    { time: "1", allowed: 5, denied: 1 },
+    { time: "2", allowed: 6, denied: 2 },
+    { time: "3", allowed: 1, denied: 1 },
   ])
 })
 

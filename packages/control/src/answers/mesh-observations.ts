@@ -128,9 +128,9 @@ export class MeshObservations {
     const { answers, silent } = await this.#ask(OBSERVATION_PATHS.traffic, namespace)
     const sums = new Map<string, TrafficMinute>()
     for (const { minutes } of [this.#sources.own.traffic(namespace), ...answers.map(readTraffic)]) {
-      for (const { time, allowed, refused } of minutes) {
-        const known = sums.get(time) ?? { time, allowed: 0, refused: 0 }
-        sums.set(time, { time, allowed: known.allowed + allowed, refused: known.refused + refused })
+      for (const { time, allowed, denied } of minutes) {
+        const known = sums.get(time) ?? { time, allowed: 0, denied: 0 }
+        sums.set(time, { time, allowed: known.allowed + allowed, denied: known.denied + denied })
       }
     }
     return { minutes: [...sums.values()].sort((a, b) => (a.time < b.time ? -1 : 1)), silent }
@@ -180,9 +180,10 @@ function readCalled(answer: unknown): ObservedDestinations {
 function readTraffic(answer: unknown): ObservedTraffic {
   const minutes = listOf(objectOf(answer).minutes).map(objectOf)
   return {
-    minutes: minutes.flatMap(({ time, allowed, refused }) => {
+    // A replica of the version before says `refused`.
+    minutes: minutes.flatMap(({ time, allowed, refused, denied = refused }) => {
       const began = textOf(time)
-      return began === undefined ? [] : [{ time: began, allowed: wholeOf(allowed), refused: wholeOf(refused) }]
+      return began === undefined ? [] : [{ time: began, allowed: wholeOf(allowed), denied: wholeOf(denied) }]
     }),
   }
 }

@@ -21,12 +21,12 @@ it("counts by minute and verdict, of all namespaces or of one", () => {
   traffic.note([call("a/x", "deny", 1)])
   const time = (at: number): string => new Date(START + at * MINUTE).toISOString()
   expect(traffic.of(undefined)).toEqual([
-    { time: time(0), allowed: 3, refused: 2 },
-    { time: time(1), allowed: 0, refused: 1 },
+    { time: time(0), allowed: 3, denied: 2 },
+    { time: time(1), allowed: 0, denied: 1 },
   ])
   expect(traffic.of("b")).toEqual([
-    { time: time(0), allowed: 0, refused: 2 },
-    { time: time(1), allowed: 0, refused: 0 },
+    { time: time(0), allowed: 0, denied: 2 },
+    { time: time(1), allowed: 0, denied: 0 },
   ])
 })
 

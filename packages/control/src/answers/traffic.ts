@@ -8,7 +8,7 @@ export interface TrafficMinute {
   /** When it began. */
   readonly time: string
   readonly allowed: number
-  readonly refused: number
+  readonly denied: number
 }
 
 const MINUTE_MS = 60_000
@@ -16,7 +16,7 @@ const MINUTES = 60
 
 interface Sum {
   allowed: number
-  refused: number
+  denied: number
 }
 
 export class Traffic {
@@ -38,7 +38,7 @@ export class Traffic {
       if (minute <= last - MINUTES) continue
       const sum = this.#sumOf(minute, workload.slice(0, workload.indexOf("/")))
       if (verdict === "allow") sum.allowed += count
-      else sum.refused += count
+      else sum.denied += count
     }
     for (const minute of this.#minutes.keys()) if (minute <= last - MINUTES) this.#minutes.delete(minute)
   }
@@ -49,11 +49,11 @@ export class Traffic {
     const first = Math.max(last - MINUTES + 1, minuteOf(this.#since))
     return Array.from({ length: last - first + 1 }, (_, at) => {
       const sums = this.#minutes.get(first + at) ?? new Map<string, Sum>()
-      const counted = namespace === undefined ? [...sums.values()] : [sums.get(namespace) ?? { allowed: 0, refused: 0 }]
+      const counted = namespace === undefined ? [...sums.values()] : [sums.get(namespace) ?? { allowed: 0, denied: 0 }]
       return {
         time: new Date((first + at) * MINUTE_MS).toISOString(),
         allowed: counted.reduce((sum, { allowed }) => sum + allowed, 0),
-        refused: counted.reduce((sum, { refused }) => sum + refused, 0),
+        denied: counted.reduce((sum, { denied }) => sum + denied, 0),
       }
     })
   }
@@ -61,7 +61,7 @@ export class Traffic {
   #sumOf(minute: number, namespace: string): Sum {
     const sums = this.#minutes.get(minute) ?? new Map<string, Sum>()
     this.#minutes.set(minute, sums)
-    const sum = sums.get(namespace) ?? { allowed: 0, refused: 0 }
+    const sum = sums.get(namespace) ?? { allowed: 0, denied: 0 }
     sums.set(namespace, sum)
     return sum
   }

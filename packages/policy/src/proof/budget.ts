@@ -15,7 +15,7 @@ export class Exhausted extends Error {
 }
 
 /** A question that a person waits for: far more than what any policy set we know of needs. */
-export const PATIENT: Limits = { steps: 20_000_000 }
+export const DEFAULT_PROOF_LIMITS: Limits = { steps: 20_000_000 }
 
 // Looking at the clock costs as much as some dozen steps.
 const CLOCK_EVERY = 1024
@@ -28,7 +28,7 @@ export class Budget {
   #untilLook = LOOK_EVERY
   readonly #limits: Limits
 
-  constructor(limits: Limits = PATIENT) {
+  constructor(limits: Limits = DEFAULT_PROOF_LIMITS) {
     this.#limits = limits
     this.#left = limits.steps
   }

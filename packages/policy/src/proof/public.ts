@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other packages may use of proofs: answers that hold for every request, with an example request where there is one.
 
-export { type Limits, PATIENT } from "./budget.js"
+export { DEFAULT_PROOF_LIMITS, type Limits } from "./budget.js"
 export { CERTIFICATE_FORMAT, Certificate, NotCertified } from "./certificate/certificate.js"
 export { describeWitness } from "./describe-witness.js"
 export { OUTCOMES, type Outcome } from "./outcome.js"

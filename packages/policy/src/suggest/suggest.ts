@@ -5,7 +5,7 @@
 
 import type { ObservedCall } from "../ledger/call.js"
 import type { MeshConfig } from "../mesh/config.js"
-import { type Limits, PATIENT } from "../proof/budget.js"
+import { DEFAULT_PROOF_LIMITS, type Limits } from "../proof/budget.js"
 import { compareSets } from "../proof/questions/compare.js"
 import { checkInvariants } from "../proof/questions/invariants.js"
 import { concerns } from "../proof/selected.js"
@@ -185,7 +185,7 @@ class Proofs {
   readonly #mesh: MeshConfig
   readonly #options: { readonly limits: Limits; readonly now: number }
 
-  constructor(workload: ProofWorkload, mesh: MeshConfig, { limits = PATIENT, now }: SuggestOptions) {
+  constructor(workload: ProofWorkload, mesh: MeshConfig, { limits = DEFAULT_PROOF_LIMITS, now }: SuggestOptions) {
     this.#workload = workload
     this.#mesh = mesh
     this.#options = { limits, now }

@@ -13,7 +13,7 @@ export interface StageAccount {
   /** `custom` only where a CUSTOM policy applies. */
   readonly stage: "transport" | "path" | "token" | "custom" | "audit" | "deny" | "allow"
   /** `depends`: an external authorizer is asked and may deny. */
-  readonly outcome: "passed" | "refused" | "depends" | "not reached"
+  readonly outcome: "passed" | "denied" | "depends" | "not reached"
   readonly why: string
 }
 
@@ -22,17 +22,17 @@ export function accountOf(answer: Answer): readonly StageAccount[] {
   const reached = REACHED[answer.stage] ?? 0
   const of = (at: number, stage: StageAccount["stage"], why: string, ends: boolean): StageAccount => {
     if (at > reached) return { stage, outcome: "not reached", why: "" }
-    return { stage, outcome: ends ? "refused" : "passed", why }
+    return { stage, outcome: ends ? "denied" : "passed", why }
   }
-  const refusedAt = answer.verdict === "deny" ? answer.stage : undefined
+  const deniedAt = answer.verdict === "deny" ? answer.stage : undefined
   return [
-    of(0, "transport", transport(answer), refusedAt === "transport"),
-    of(1, "path", path(answer), refusedAt === "path" || refusedAt === "internal"),
-    of(2, "token", token(answer), refusedAt === "token"),
+    of(0, "transport", transport(answer), deniedAt === "transport"),
+    of(1, "path", path(answer), deniedAt === "path" || deniedAt === "internal"),
+    of(2, "token", token(answer), deniedAt === "token"),
     ...(reached < 3 ? [] : custom(answer)),
     of(3, "audit", audit(answer), false),
-    of(4, "deny", deny(answer), refusedAt === "deny"),
-    of(5, "allow", allow(answer), refusedAt === "allow"),
+    of(4, "deny", deny(answer), deniedAt === "deny"),
+    of(5, "allow", allow(answer), deniedAt === "allow"),
   ]
 }
 

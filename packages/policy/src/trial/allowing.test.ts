@@ -122,7 +122,7 @@ describe("the account of a request", () => {
     expect(accountOf(answer).map(({ stage, outcome }) => `${stage} ${outcome}`)).toEqual([
       "transport passed",
       "path passed",
-      "token refused",
+      "token denied",
       "audit not reached",
       "deny not reached",
       "allow not reached",

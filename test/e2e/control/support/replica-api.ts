@@ -17,7 +17,7 @@ export interface Body {
   readonly message?: string
   readonly partial?: readonly string[]
   readonly proxies?: { readonly asked: number; readonly known: number }
-  readonly traffic?: readonly { readonly allowed: number; readonly refused: number }[]
+  readonly traffic?: readonly { readonly allowed: number; readonly denied: number }[]
   readonly items?: readonly AnswerItem[]
   readonly metadata?: { readonly name?: string }
   readonly spec?: { readonly [field: string]: unknown }

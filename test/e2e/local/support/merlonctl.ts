@@ -54,7 +54,7 @@ export class Merlonctl {
     return record
   }
 
-  wayIn(service: string, path: string): string {
+  exposed(service: string, path: string): string {
     const way = this.record.waysIn.find(candidate => candidate.service === service)
     return `http://127.0.0.1:${way?.port}${path}`
   }

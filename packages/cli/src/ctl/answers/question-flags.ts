@@ -3,7 +3,7 @@
 // settings; flags override them.
 
 import { type MeshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
-import { type Limits, PATIENT } from "@merlon/policy/proof"
+import { DEFAULT_PROOF_LIMITS, type Limits } from "@merlon/policy/proof"
 import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
 import { DIALECTS, type DialectFlags } from "./dialect.js"
@@ -79,5 +79,5 @@ export function givenSettings(flags: MeshSettings): Partial<Omit<MeshConfig, "na
 }
 
 export function limitsOf({ budget }: Pick<QuestionFlags, "budget">): Limits {
-  return { steps: PATIENT.steps * 50, deadline: performance.now() + budget, now: () => performance.now() }
+  return { steps: DEFAULT_PROOF_LIMITS.steps * 50, deadline: performance.now() + budget, now: () => performance.now() }
 }

@@ -189,7 +189,7 @@ async function inspectToken(argument: string, flags: InspectFlags): Promise<void
   const { outcome, ...said } = inspection
   if (flags.output === "json" || flags.output === "yaml") print(formatObject(flags.output, { ...said, ...outcome }))
   else print(formatInspection(inspection, now))
-  if (outcome.verdict === "refused") process.exitCode = EXIT.failed
+  if (outcome.verdict === "rejected") process.exitCode = EXIT.failed
 }
 
 function readKeySet(text: string, from: string) {

@@ -6,14 +6,14 @@ import type { PolicyEdit } from "@merlon/policy/trial"
 import { paint, visible } from "../terminal.js"
 import type { Explanation } from "./explanation.js"
 
-const MARKS = { passed: "✓", refused: "✗", depends: "?", "not reached": "·" } as const
+const MARKS = { passed: "✓", denied: "✗", depends: "?", "not reached": "·" } as const
 const WIDTH = "transport".length
 
 export function explanationText(explanation: Explanation): string {
   const { verdict, status, body, stages, shadow, change, token } = explanation
   const lines = [headline(verdict, status, body), ""]
   for (const { stage, outcome, why } of stages) {
-    const mark = outcome === "refused" ? paint.red(MARKS[outcome]) : MARKS[outcome]
+    const mark = outcome === "denied" ? paint.red(MARKS[outcome]) : MARKS[outcome]
     lines.push(
       `  ${mark} ${stage.padEnd(WIDTH)}  ${outcome === "not reached" ? paint.dim("not reached") : visible(why)}`.trimEnd(),
     )

@@ -57,7 +57,7 @@ function verdictText(outcome: Verdict): string {
       return paint.green("valid")
     case "unchecked":
       return paint.yellow("the signature was not checked; `--jwks FILE` or `--jwks URL` checks it")
-    case "refused":
+    case "rejected":
       return `${paint.red("denied")} with ${outcome.status}: ${outcome.reason} (${outcome.fault})`
   }
 }

@@ -18,7 +18,7 @@ export interface Expectations {
 export type Verdict =
   | { readonly verdict: "valid" }
   | { readonly verdict: "unchecked" }
-  | { readonly verdict: "refused"; readonly fault: TokenFault; readonly reason: string; readonly status: 401 | 403 }
+  | { readonly verdict: "rejected"; readonly fault: TokenFault; readonly reason: string; readonly status: 401 | 403 }
 
 export interface Inspection {
   /** Undefined where it cannot be read. */
@@ -43,7 +43,7 @@ function verdictOf(authentication: ReturnType<typeof authenticate>): Verdict {
   const { fault, status } = authentication
   // The engine asks for the keys before it looks at times and audiences.
   if (fault === "JwksFetchFail") return { verdict: "unchecked" }
-  return { verdict: "refused", fault, reason: faultText(fault), status }
+  return { verdict: "rejected", fault, reason: faultText(fault), status }
 }
 
 /** Issuers that no policy can name, as those with control characters, are met by one that names none. */

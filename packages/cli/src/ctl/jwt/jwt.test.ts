@@ -81,7 +81,7 @@ describe.each(TOKEN_ALGORITHMS)("a key for %s", alg => {
     expect(
       inspect(token, { keySet: other.ok ? other.keySet : undefined, audiences: [] }, names, NOW).outcome,
     ).toMatchObject({
-      verdict: "refused",
+      verdict: "rejected",
     })
   })
 })
@@ -129,7 +129,7 @@ describe("a token", () => {
   })
 
   it.each(["", "a", "a.b.c", "..", "💥.💥.💥", "e30.e30."])("that is none is refused: `%s`", token => {
-    expect(inspect(token, { keySet, audiences: [] }, names, NOW).outcome.verdict).toBe("refused")
+    expect(inspect(token, { keySet, audiences: [] }, names, NOW).outcome.verdict).toBe("rejected")
   })
 
   it("is shown with dates and without what a terminal would act on", async () => {

@@ -51,7 +51,7 @@ async function changeFor(
     if (!isComplete(log.of(0, 0))) return undefined
     const question = { documents, workload, mesh, asked, now: Math.floor(Date.now() / 1000) }
     const { stages, change } = explanationOf(question)
-    return stages.some(({ stage, outcome }) => stage === spec.stage && outcome === "refused") ? change : undefined
+    return stages.some(({ stage, outcome }) => stage === spec.stage && outcome === "denied") ? change : undefined
   } catch (error) {
     if (error instanceof AskedError || isForbidden(error)) return undefined
     throw error

@@ -92,7 +92,7 @@ export interface WorkloadReport {
 export interface TrafficMinute {
   readonly time: string
   readonly allowed: number
-  readonly refused: number
+  readonly denied: number
 }
 
 /** Beside the calls: notes on the last hour, as far back as the server remembers. */
@@ -160,7 +160,7 @@ export interface Witness {
 
 export interface Stage {
   readonly stage: string
-  readonly outcome: "passed" | "refused" | "not reached"
+  readonly outcome: "passed" | "denied" | "not reached"
   readonly why: string
 }
 

@@ -34,7 +34,7 @@ export function TopBar({ session: { user }, openMenu }: TopBarProps): ReactNode 
     <header className="top">
       <button type="button" className="menu" onClick={openMenu}>
         <Menu className="icon" aria-hidden={true} />
-        <span className="unseen">Open the menu</span>
+        <span className="visually-hidden">Open the menu</span>
       </button>
       <Palette />
       <NamespaceFilter />
@@ -42,7 +42,7 @@ export function TopBar({ session: { user }, openMenu }: TopBarProps): ReactNode 
       <span className={isStale ? "live stale" : "live"}>{isStale ? "Stale" : "Live"}</span>
       <button type="button" onClick={nextTheme} title={`Theme: ${theme}`}>
         <ThemeIcon className="icon" aria-hidden={true} />
-        <span className="unseen">Theme: {theme}</span>
+        <span className="visually-hidden">Theme: {theme}</span>
       </button>
       <span className="who">
         <span className="name" title={[user?.name, ...(user?.groups ?? [])].join(", ")}>
@@ -50,7 +50,7 @@ export function TopBar({ session: { user }, openMenu }: TopBarProps): ReactNode 
         </span>
         <button type="button" onClick={() => void leave()} title="Sign out">
           <LogOut className="icon" aria-hidden={true} />
-          <span className="unseen">Sign out</span>
+          <span className="visually-hidden">Sign out</span>
         </button>
       </span>
     </header>

@@ -7,7 +7,7 @@ import type { Explanation } from "../api/answers.js"
 import { Mark, type Tone, Verdict } from "./mark.js"
 import { Worded } from "./worded.js"
 
-const TONES: Readonly<Record<string, Tone>> = { passed: "good", refused: "bad", "not reached": "quiet" }
+const TONES: Readonly<Record<string, Tone>> = { passed: "good", denied: "bad", "not reached": "quiet" }
 
 export function ExplanationView({ of }: { readonly of: Explanation }): ReactNode {
   const { verdict, status, body, stages, shadow, change } = of

@@ -20,7 +20,7 @@ export function Loaded<T>({ query, children }: LoadedProps<T>): ReactNode {
 export function Skeleton(): ReactNode {
   return (
     <div className="skeleton" role="status">
-      <span className="unseen">Loading…</span>
+      <span className="visually-hidden">Loading…</span>
       <i />
       <i />
       <i />

@@ -17,7 +17,7 @@ export function SearchField({ label }: { readonly label: string }): ReactNode {
   const [search, change] = useSearchParameters()
   return (
     <label className="search-field">
-      <span className="unseen">{label}</span>
+      <span className="visually-hidden">{label}</span>
       <Search className="icon" aria-hidden={true} />
       <input
         type="search"

@@ -42,7 +42,7 @@ export default function AllowPreview({ call }: { readonly call: ObservedCall }):
       ) : (
         <>
           <p className="hint effect">
-            <Worded text={explained.data?.stages.find(({ outcome }) => outcome === "refused")?.why} />
+            <Worded text={explained.data?.stages.find(({ outcome }) => outcome === "denied")?.why} />
           </p>
           <Effect stored={stored.data} edits={edits} policy={policy} />
         </>

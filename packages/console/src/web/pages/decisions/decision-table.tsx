@@ -131,7 +131,7 @@ function Caller({ peer, source }: Decision): ReactNode {
   return (
     <Mark tone="warn">
       {source}
-      <span className="unseen"> in plaintext</span>
+      <span className="visually-hidden"> in plaintext</span>
     </Mark>
   )
 }

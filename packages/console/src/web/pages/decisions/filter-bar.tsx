@@ -43,7 +43,7 @@ export function FilterBar({ wanted, decisions, change, before, children }: Filte
             <li key={`${one.trait}${one.not}${one.pattern}`}>
               <button type="button" onClick={() => change(to => remove(to, one))}>
                 {one.trait} {one.not ? "is not" : "is"} {one.pattern} <X className="icon" aria-hidden={true} />
-                <span className="unseen"> – remove</span>
+                <span className="visually-hidden"> – remove</span>
               </button>
             </li>
           ))}
@@ -132,7 +132,7 @@ function FilterBox({ decisions, add }: FilterBoxProps): ReactNode {
           </div>
         ))}
       </div>
-      <span id={`${id}-hint`} className="unseen" aria-live="polite">
+      <span id={`${id}-hint`} className="visually-hidden" aria-live="polite">
         {unknown.length > 0
           ? `${unknown.join(", ")} is not a field; use ${TRAITS.join(", ")}`
           : `Press Enter to add ${wanted.length === 1 ? "the filter" : "filters"}`}

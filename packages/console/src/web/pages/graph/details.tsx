@@ -25,14 +25,14 @@ interface EdgePanelProps {
 export function EdgePanel({ edge, close }: EdgePanelProps): ReactNode {
   const [allowing, setAllowing] = useState<ObservedCall>()
   if (allowing !== undefined) return <DeniedPanel call={allowing} close={close} />
-  const { from, to, allowed, refused, plaintext, calls } = edge
+  const { from, to, allowed, denied, plaintext, calls } = edge
   return (
     <SidePanel label="Edge" title={`${from} to ${to}`} close={close}>
       <dl className="facts">
         <dt>Allowed</dt>
         <dd>{count(allowed)}</dd>
         <dt>Denied</dt>
-        <dd>{refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>}</dd>
+        <dd>{denied === 0 ? "0" : <Mark tone="bad">{count(denied)}</Mark>}</dd>
         <dt>In plaintext</dt>
         <dd>{plaintext === 0 ? "0" : <Mark tone="warn">{count(plaintext)}</Mark>}</dd>
       </dl>
@@ -120,7 +120,7 @@ function Neighbours({ title, edges, nameOf }: NeighboursProps): ReactNode {
           <li key={nameOf(edge)}>
             {nameOf(edge).includes("/") ? <Link href={`/map/${nameOf(edge)}`}>{nameOf(edge)}</Link> : nameOf(edge)}{" "}
             <span className="hint">
-              {count(edge.allowed)} allowed{edge.refused > 0 && `, ${count(edge.refused)} denied`}
+              {count(edge.allowed)} allowed{edge.denied > 0 && `, ${count(edge.denied)} denied`}
               {!edge.isMtls && ", in plaintext"}
             </span>
           </li>

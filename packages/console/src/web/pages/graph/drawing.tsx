@@ -76,7 +76,7 @@ function Zoom(): ReactNode {
           onClick={() => void [zoomIn, zoomOut, () => fitView(FIT)][at]?.()}
         >
           <Icon className="icon" aria-hidden={true} />
-          <span className="unseen">{label}</span>
+          <span className="visually-hidden">{label}</span>
         </button>
       ))}
     </div>
@@ -103,7 +103,7 @@ function Picture(props: DrawingProps): ReactNode {
     const own = edges.filter(({ from, to }) => from === hovered || to === hovered)
     return new Set([hovered, ...own.flatMap(({ from, to }) => [from, to])])
   }, [edges, hovered])
-  const deniedAt = (id: string): number => edges.reduce((sum, { to, refused }) => sum + (to === id ? refused : 0), 0)
+  const deniedAt = (id: string): number => edges.reduce((sum, { to, denied }) => sum + (to === id ? denied : 0), 0)
   const classOf = (id: string): string =>
     [
       "service",
@@ -198,17 +198,17 @@ function wideLabel(edge: Edge): string {
   return labelOf(edge, undefined) || "000/min"
 }
 
-function shortLabel({ refused, isMtls }: Edge): string {
-  return [...(refused > 0 ? [`${count(refused)} denied`] : []), ...(isMtls ? [] : ["plaintext"])].join(" · ")
+function shortLabel({ denied, isMtls }: Edge): string {
+  return [...(denied > 0 ? [`${count(denied)} denied`] : []), ...(isMtls ? [] : ["plaintext"])].join(" · ")
 }
 
 function labelOf(edge: Edge, rate: Rate | undefined): string {
   const denied = edge.calls.find(({ verdict }) => verdict !== "allow")
-  const perMinute = Math.round((rate?.allowed ?? 0) + (rate?.refused ?? 0))
+  const perMinute = Math.round((rate?.allowed ?? 0) + (rate?.denied ?? 0))
   return [
     ...(denied?.method === undefined ? [] : [`${denied.method} ${shortPath(denied.path)}`]),
     shortLabel(edge),
-    ...(perMinute > 0 && edge.refused === 0 && edge.isMtls ? [`${count(perMinute)}/min`] : []),
+    ...(perMinute > 0 && edge.denied === 0 && edge.isMtls ? [`${count(perMinute)}/min`] : []),
   ]
     .filter(part => part !== "")
     .join(" · ")
@@ -218,8 +218,8 @@ function shortPath(path = "/"): string {
   return path.length > MOST_PATH ? `${path.slice(0, MOST_PATH)}…` : path
 }
 
-function lineOf({ from, to, refused, isMtls }: Edge, label: string) {
-  const kind = refused > 0 ? "refused" : isMtls ? "mtls" : "plaintext"
+function lineOf({ from, to, denied, isMtls }: Edge, label: string) {
+  const kind = denied > 0 ? "denied" : isMtls ? "mtls" : "plaintext"
   return {
     id: `${from} ${to}`,
     source: from,
@@ -232,4 +232,4 @@ function lineOf({ from, to, refused, isMtls }: Edge, label: string) {
   }
 }
 
-const COLOURS = { refused: "deny", mtls: "allow", plaintext: "warn" } as const
+const COLOURS = { denied: "deny", mtls: "allow", plaintext: "warn" } as const

@@ -20,7 +20,7 @@ const MOST = 150
 
 export function EdgeTable({ edges, rate, open }: EdgeTableProps): ReactNode {
   // Denied calls first, then the busiest.
-  const rows = [...edges].sort((a, b) => b.refused - a.refused || b.allowed - a.allowed)
+  const rows = [...edges].sort((a, b) => b.denied - a.denied || b.allowed - a.allowed)
   return (
     <>
       <DataTable label="Map as a table" columns={columnsOf(rate, open)} rows={rows} keyOf={edgeKey} most={MOST} />
@@ -36,7 +36,7 @@ export function EdgeTable({ edges, rate, open }: EdgeTableProps): ReactNode {
 function columnsOf(rate: EdgeTableProps["rate"], open: EdgeTableProps["open"]): readonly Column<Edge>[] {
   const perMinute = (edge: Edge): number | undefined => {
     const found = rate(edge)
-    return found && Math.round(found.allowed + found.refused)
+    return found && Math.round(found.allowed + found.denied)
   }
   return [
     { name: "Caller", by: ({ from }) => from, cell: ({ from }) => <ServiceLink name={from} /> },
@@ -44,8 +44,8 @@ function columnsOf(rate: EdgeTableProps["rate"], open: EdgeTableProps["open"]): 
     { name: "Transport", by: ({ isMtls }) => Number(isMtls), cell: edge => <Transport edge={edge} /> },
     { name: "Allowed", kind: "number", by: ({ allowed }) => allowed, cell: ({ allowed }) => count(allowed) },
     {
-      ...{ name: "Denied", kind: "number", by: ({ refused }) => refused },
-      cell: ({ refused }) => (refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>),
+      ...{ name: "Denied", kind: "number", by: ({ denied }) => denied },
+      cell: ({ denied }) => (denied === 0 ? "0" : <Mark tone="bad">{count(denied)}</Mark>),
     },
     {
       ...{ name: "Per minute", kind: "number", by: perMinute },
@@ -59,7 +59,7 @@ function columnsOf(rate: EdgeTableProps["rate"], open: EdgeTableProps["open"]): 
       cell: edge => (
         <button type="button" onClick={() => open(edge)}>
           Details
-          <span className="unseen">
+          <span className="visually-hidden">
             {" "}
             of {edge.from} to {edge.to}
           </span>

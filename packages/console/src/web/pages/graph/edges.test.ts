@@ -31,7 +31,7 @@ describe("an edge", () => {
     ]
     expect(edgesOf(calls, services)).toMatchObject([
       {
-        ...{ from: "app/consumer", to: "foo/httpbin", allowed: 7, refused: 2, plaintext: 4 },
+        ...{ from: "app/consumer", to: "foo/httpbin", allowed: 7, denied: 2, plaintext: 4 },
         ...{ plaintextUntil: EARLY, isMtls: false },
       },
     ])

@@ -8,7 +8,7 @@ export interface Edge {
   readonly from: string
   readonly to: string
   readonly allowed: number
-  readonly refused: number
+  readonly denied: number
   readonly plaintext: number
   /** When the last came in plaintext; absent where none did. */
   readonly plaintextUntil?: string
@@ -37,7 +37,7 @@ function edgeOf({ from, to, calls }: Pick<Edge, "from" | "to" | "calls">): Edge 
     from,
     to,
     allowed: sum(({ verdict }) => verdict === "allow"),
-    refused: sum(({ verdict }) => verdict !== "allow"),
+    denied: sum(({ verdict }) => verdict !== "allow"),
     plaintext: sum(({ tls }) => !tls),
     ...(lastPlaintext === "" ? {} : { plaintextUntil: lastPlaintext }),
     isMtls: latest(calls.filter(({ tls }) => tls)) > lastPlaintext,

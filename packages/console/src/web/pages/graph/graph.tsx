@@ -131,7 +131,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
           <span className="legend" aria-hidden="true">
             <span>mTLS</span>
             <span className="plaintext">plaintext</span>
-            <span className="refused">denied</span>
+            <span className="denied">denied</span>
           </span>
         }
       >

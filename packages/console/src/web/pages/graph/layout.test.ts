@@ -4,7 +4,7 @@ import { COLLAPSED, type Edge } from "./edges.js"
 import { type Box, layoutOf } from "./layout.js"
 
 const edge = (from: string, to: string): Edge => ({
-  ...{ from, to, allowed: 1, refused: 0, plaintext: 0, isMtls: true, calls: [] },
+  ...{ from, to, allowed: 1, denied: 0, plaintext: 0, isMtls: true, calls: [] },
 })
 const overlap = (a: Box, b: Box): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height

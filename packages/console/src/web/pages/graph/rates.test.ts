@@ -3,8 +3,8 @@ import { expect, it } from "vitest"
 import type { Edge } from "./edges.js"
 import { type History, rateOf, remembered } from "./rates.js"
 
-const edge = (allowed: number, refused = 0): Edge => ({
-  ...{ from: "a", to: "b", allowed, refused, plaintext: 0, isMtls: true, calls: [] },
+const edge = (allowed: number, denied = 0): Edge => ({
+  ...{ from: "a", to: "b", allowed, denied, plaintext: 0, isMtls: true, calls: [] },
 })
 
 function told(...counts: readonly (readonly [at: number, edges: readonly Edge[]])[]): History {
@@ -19,19 +19,19 @@ it("knows no rate from one count, from the same one told twice, or from a few se
 })
 
 it("is how many came since, by the minute", () => {
-  expect(rateOf(told([0, [edge(5, 1)]], [30_000, [edge(15, 2)]]), "a b")).toEqual({ allowed: 20, refused: 2 })
+  expect(rateOf(told([0, [edge(5, 1)]], [30_000, [edge(15, 2)]]), "a b")).toEqual({ allowed: 20, denied: 2 })
 })
 
 it("counts a new edge from zero", () => {
-  expect(rateOf(told([0, []], [60_000, [edge(3)]]), "a b")).toEqual({ allowed: 3, refused: 0 })
+  expect(rateOf(told([0, []], [60_000, [edge(3)]]), "a b")).toEqual({ allowed: 3, denied: 0 })
 })
 
 it("does not go below nothing when old calls fall out of the count", () => {
-  expect(rateOf(told([0, [edge(9)]], [60_000, [edge(4)]]), "a b")).toEqual({ allowed: 0, refused: 0 })
+  expect(rateOf(told([0, [edge(9)]], [60_000, [edge(4)]]), "a b")).toEqual({ allowed: 0, denied: 0 })
 })
 
 it("forgets what was told before the last minute", () => {
   const history = told([0, [edge(0)]], [60_000, [edge(600)]], [120_000, [edge(606)]], [180_000, [edge(612)]])
-  expect(rateOf(history, "a b")).toEqual({ allowed: 6, refused: 0 })
+  expect(rateOf(history, "a b")).toEqual({ allowed: 6, denied: 0 })
   expect(history.length).toBeLessThanOrEqual(3)
 })

@@ -6,7 +6,7 @@ import type { Edge } from "./edges.js"
 /** Counts as they were at a time, in milliseconds. */
 interface Told {
   readonly at: number
-  readonly edges: ReadonlyMap<string, Pick<Edge, "allowed" | "refused">>
+  readonly edges: ReadonlyMap<string, Pick<Edge, "allowed" | "denied">>
 }
 
 export type History = readonly Told[]
@@ -14,7 +14,7 @@ export type History = readonly Told[]
 export interface Rate {
   /** A minute. */
   readonly allowed: number
-  readonly refused: number
+  readonly denied: number
 }
 
 const SPAN_MS = 60_000
@@ -40,5 +40,5 @@ export function rateOf(history: History, key: string): Rate | undefined {
   const minutes = (last.at - first.at) / MINUTE_MS
   // What is older than the page looks back falls out of a count, which then goes down.
   const per = (name: keyof Rate): number => Math.max(0, (now?.[name] ?? 0) - (before?.[name] ?? 0)) / minutes
-  return { allowed: per("allowed"), refused: per("refused") }
+  return { allowed: per("allowed"), denied: per("denied") }
 }

@@ -40,7 +40,7 @@ it("writes CSV that no spreadsheet takes for a formula", () => {
 })
 
 it("names each identity once, of those that run and those that called", () => {
-  const cell = { caller: "a/b", workload: "c/d", allowed: 1, refused: 0, plaintext: 0, lastPlaintext: "", lastMtls: "" }
+  const cell = { caller: "a/b", workload: "c/d", allowed: 1, denied: 0, plaintext: 0, lastPlaintext: "", lastMtls: "" }
   const cells = [
     { ...cell, rules: new Map(), principal: "td/ns/a/sa/b" },
     { ...cell, rules: new Map() },

@@ -10,7 +10,7 @@ export interface Cell {
   /** The caller's whole identity, where it has shown one. */
   readonly principal?: string
   readonly allowed: number
-  readonly refused: number
+  readonly denied: number
   readonly plaintext: number
   /** When the last came in plaintext, and by mutual TLS. */
   readonly lastPlaintext: string
@@ -37,7 +37,7 @@ export function cellsOf(
       workload: call.workload,
       ...(call.caller === undefined ? {} : { principal: principalOf(call.caller) }),
       allowed: (known?.allowed ?? 0) + (call.verdict === "allow" ? call.count : 0),
-      refused: (known?.refused ?? 0) + (call.verdict === "allow" ? 0 : call.count),
+      denied: (known?.denied ?? 0) + (call.verdict === "allow" ? 0 : call.count),
       plaintext: (known?.plaintext ?? 0) + (call.tls ? 0 : call.count),
       lastPlaintext: later(known?.lastPlaintext, call.tls ? "" : call.lastSeen),
       lastMtls: later(known?.lastMtls, call.tls ? call.lastSeen : ""),

@@ -54,8 +54,8 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
   )
   const waysOf = (caller: string): Ways | undefined => answers[asked.indexOf(identities.get(caller) ?? "")]?.data
   const textOf = (caller: string, workload: string): string => {
-    const { allowed = 0, refused = 0 } = cells.get(`${caller} ${workload}`) ?? {}
-    const counts = allowed + refused === 0 ? [] : [`${allowed} allowed, ${refused} denied`]
+    const { allowed = 0, denied = 0 } = cells.get(`${caller} ${workload}`) ?? {}
+    const counts = allowed + denied === 0 ? [] : [`${allowed} allowed, ${denied} denied`]
     return [...(proving ? [accessOf(waysOf(caller), workload) ?? "not proved"] : []), ...counts].join("; ")
   }
   const exportCsv = (): void => {
@@ -147,13 +147,12 @@ const TONES = { all: "good", some: "warn", none: "quiet" } as const
 
 function CellButton({ cell, access, name, open }: CellButtonProps): ReactNode {
   if (cell === undefined && access === undefined) return null
-  const { allowed = 0, refused = 0 } = cell ?? {}
+  const { allowed = 0, denied = 0 } = cell ?? {}
   return (
     <button type="button" onClick={open}>
       {access !== undefined && <Badge tone={TONES[access]}>{access}</Badge>}{" "}
-      {allowed > 0 && <Mark tone="good">{count(allowed)}</Mark>}{" "}
-      {refused > 0 && <Mark tone="bad">{count(refused)}</Mark>}
-      <span className="unseen"> {name}</span>
+      {allowed > 0 && <Mark tone="good">{count(allowed)}</Mark>} {denied > 0 && <Mark tone="bad">{count(denied)}</Mark>}
+      <span className="visually-hidden"> {name}</span>
     </button>
   )
 }

@@ -77,18 +77,18 @@ function EnforcementFigure({ proxies, enforced }: Pick<FiguresProps, "proxies" |
 }
 
 function DeniedFigure({ minutes }: Pick<FiguresProps, "minutes">): ReactNode {
-  const { allowed, refused } = sumOf(minutes ?? [])
+  const { allowed, denied } = sumOf(minutes ?? [])
   return (
     <Figure
       label="Denied, last hour"
-      note={refused > 0 && <Badge tone="bad">{percent(refused, allowed + refused)}</Badge>}
-      value={minutes === undefined ? "–" : count(refused)}
-      unit={minutes === undefined ? "" : `of ${count(allowed + refused)}`}
+      note={denied > 0 && <Badge tone="bad">{percent(denied, allowed + denied)}</Badge>}
+      value={minutes === undefined ? "–" : count(denied)}
+      unit={minutes === undefined ? "" : `of ${count(allowed + denied)}`}
     >
       <Sparkline
         values={[
           ...new Array<number>(Math.max(0, MINUTES - (minutes ?? []).length)).fill(0),
-          ...(minutes ?? []).map(minute => minute.refused),
+          ...(minutes ?? []).map(minute => minute.denied),
         ]}
       />
     </Figure>

@@ -103,7 +103,7 @@ function ProblemItem({ problem, open, preview }: ProblemItemProps): ReactNode {
           <>
             <button type="button" onClick={() => open({ call: denied })}>
               Explain
-              <span className="unseen">: {title}</span>
+              <span className="visually-hidden">: {title}</span>
             </button>
             <button type="button" className="primary" onClick={() => open({ call: denied, allowing: true })}>
               Allow this…
@@ -112,7 +112,7 @@ function ProblemItem({ problem, open, preview }: ProblemItemProps): ReactNode {
         ) : (
           <Link className="button" href={action.href}>
             {action.label}
-            <span className="unseen">: {title}</span>
+            <span className="visually-hidden">: {title}</span>
           </Link>
         )}
       </div>

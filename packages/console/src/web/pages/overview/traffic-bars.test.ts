@@ -2,7 +2,7 @@
 import { expect, it } from "vitest"
 import { hourOf, stacksOf, sumOf } from "./traffic-bars.js"
 
-const minute = (allowed: number, refused: number, time = "2026-01-01T00:00:00Z") => ({ time, allowed, refused })
+const minute = (allowed: number, denied: number, time = "2026-01-01T00:00:00Z") => ({ time, allowed, denied })
 
 it("stacks denied on allowed requests", () => {
   const { allowed, all } = stacksOf([minute(0, 0), minute(90, 10), minute(50, 50)])
@@ -22,6 +22,6 @@ it("shows an hour, also of one minute", () => {
 })
 
 it("sums up, and of nothing nothing", () => {
-  expect(sumOf([minute(1, 2), minute(3, 4)])).toEqual({ allowed: 4, refused: 6 })
-  expect(sumOf([])).toEqual({ allowed: 0, refused: 0 })
+  expect(sumOf([minute(1, 2), minute(3, 4)])).toEqual({ allowed: 4, denied: 6 })
+  expect(sumOf([])).toEqual({ allowed: 0, denied: 0 })
 })

@@ -17,12 +17,12 @@ export interface Stacks {
 }
 
 export function stacksOf(minutes: readonly TrafficMinute[]): Stacks {
-  const most = Math.max(1, ...minutes.map(({ allowed, refused }) => allowed + refused))
+  const most = Math.max(1, ...minutes.map(({ allowed, denied }) => allowed + denied))
   const height = (value: number): number => (value === 0 ? 0 : Math.max(value, most * LEAST))
   return {
     times: minutes.map(({ time }) => Math.floor(Date.parse(time) / 1_000)),
     allowed: minutes.map(({ allowed }) => height(allowed)),
-    all: minutes.map(({ allowed, refused }) => height(allowed) + height(refused)),
+    all: minutes.map(({ allowed, denied }) => height(allowed) + height(denied)),
   }
 }
 
@@ -32,9 +32,9 @@ export function hourOf({ times }: Stacks): [number, number] {
   return [end - MINUTES * MINUTE_SECONDS, end]
 }
 
-export function sumOf(minutes: readonly TrafficMinute[]): Pick<TrafficMinute, "allowed" | "refused"> {
+export function sumOf(minutes: readonly TrafficMinute[]): Pick<TrafficMinute, "allowed" | "denied"> {
   return {
     allowed: minutes.reduce((sum, { allowed }) => sum + allowed, 0),
-    refused: minutes.reduce((sum, { refused }) => sum + refused, 0),
+    denied: minutes.reduce((sum, { denied }) => sum + denied, 0),
   }
 }

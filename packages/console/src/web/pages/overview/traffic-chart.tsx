@@ -54,7 +54,7 @@ export default function TrafficChart({ minutes, point }: TrafficChartProps): Rea
   return (
     <div className="plot" ref={place}>
       <i className="allowed" />
-      <i className="refused" />
+      <i className="denied" />
       <i className="text" />
       <i className="line" />
     </div>
@@ -82,7 +82,7 @@ function optionsOf(
     ...{ width, height: HEIGHT, padding: [8, 8, 0, 0], legend: { show: false } },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { x: { range: () => hourOf(stacks.current) }, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
-    series: [{}, bars("refused"), bars("allowed")],
+    series: [{}, bars("denied"), bars("allowed")],
     axes: [
       {
         ...{ ...AXIS, size: 26, stroke: colour("text"), grid: { show: false } },

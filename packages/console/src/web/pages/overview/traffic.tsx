@@ -25,7 +25,7 @@ function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): R
   const [pointed, setPointed] = useState<string>()
   const minute = minutes.find(({ time }) => time === pointed)
   const all = sumOf(minutes)
-  if (all.allowed + all.refused === 0) {
+  if (all.allowed + all.denied === 0) {
     return (
       <p>
         No traffic reported yet. Send some with{" "}
@@ -33,12 +33,12 @@ function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): R
       </p>
     )
   }
-  const { allowed, refused } = minute ?? all
+  const { allowed, denied } = minute ?? all
   return (
     <>
       <p className="readout">
         <Mark tone="good">{count(allowed)} allowed</Mark>
-        <Mark tone={refused > 0 ? "bad" : "quiet"}>{count(refused)} denied</Mark>
+        <Mark tone={denied > 0 ? "bad" : "quiet"}>{count(denied)} denied</Mark>
         <span className="hint">{minute === undefined ? "in the last hour" : `at ${minuteOf(minute.time)}`}</span>
       </p>
       <div className="chart" role="img" aria-label={descriptionOf(minutes)}>
@@ -56,8 +56,8 @@ function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): R
 }
 
 function descriptionOf(minutes: readonly TrafficMinute[]): string {
-  const { allowed, refused } = sumOf(minutes)
-  const [busiest] = [...minutes].sort((a, b) => b.allowed + b.refused - a.allowed - a.refused)
-  const most = busiest && `, at most ${count(busiest.allowed + busiest.refused)} at ${minuteOf(busiest.time)}`
-  return `Requests per minute in the last hour: ${count(allowed)} allowed and ${count(refused)} denied${most ?? ""}`
+  const { allowed, denied } = sumOf(minutes)
+  const [busiest] = [...minutes].sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
+  const most = busiest && `, at most ${count(busiest.allowed + busiest.denied)} at ${minuteOf(busiest.time)}`
+  return `Requests per minute in the last hour: ${count(allowed)} allowed and ${count(denied)} denied${most ?? ""}`
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page that nobody can see asks for nothing; when somebody looks again, nothing is missing.
+// A hidden page sends no queries. When it is shown again, nothing is missing.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -26,10 +26,10 @@ async function nextMillisecond(): Promise<void> {
 const LONG = 120_000
 
 it("follows decisions no more while nobody looks, and then tells what was decided meanwhile, each once and in order", async () => {
-  const page = await asOwner("/traffic?path=/unseen/*")
+  const page = await asOwner("/traffic?path=/hidden/*")
   await page.getByText("· live").waitFor()
-  await fetch(mesh.wayIn("web.app", "/unseen/before"))
-  await page.getByRole("row").filter({ hasText: "/unseen/before" }).waitFor()
+  await fetch(mesh.exposed("web.app", "/hidden/before"))
+  await page.getByRole("row").filter({ hasText: "/hidden/before" }).waitFor()
 
   const isStream = (request: Request): boolean => request.url().includes("decisions?watch=true")
   const ended = page.waitForEvent("requestfailed", isStream)
@@ -38,20 +38,20 @@ it("follows decisions no more while nobody looks, and then tells what was decide
   const asked: string[] = []
   page.on("request", request => asked.push(request.url()))
   for (const name of ["one", "two", "three"]) {
-    await fetch(mesh.wayIn("web.app", `/unseen/${name}`))
+    await fetch(mesh.exposed("web.app", `/hidden/${name}`))
     await nextMillisecond()
   }
-  const told = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/unseen/*"
-  await expect.poll(() => kubectl("get", "--raw", told), SELDOM).toContain("/unseen/three")
+  const told = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/hidden/*"
+  await expect.poll(() => kubectl("get", "--raw", told), SELDOM).toContain("/hidden/three")
   expect(asked.filter(url => url.includes("decisions"))).toEqual([])
-  expect(await page.getByText("/unseen/three").count()).toBe(0)
+  expect(await page.getByText("/hidden/three").count()).toBe(0)
 
   await see(page, true)
-  await page.getByText("/unseen/three").waitFor()
-  await fetch(mesh.wayIn("web.app", "/unseen/after"))
-  await page.getByText("/unseen/after").waitFor()
+  await page.getByText("/hidden/three").waitFor()
+  await fetch(mesh.exposed("web.app", "/hidden/after"))
+  await page.getByText("/hidden/after").waitFor()
   const paths = await page.locator(".row > :nth-child(6)").allTextContents()
-  expect(paths).toEqual(["after", "three", "two", "one", "before"].map(name => `/unseen/${name}`))
+  expect(paths).toEqual(["after", "three", "two", "one", "before"].map(name => `/hidden/${name}`))
 
   // Paused before the first answer, it still shows what was decided before.
   let paused = (): void => undefined
@@ -65,7 +65,7 @@ it("follows decisions no more while nobody looks, and then tells what was decide
   await page.reload()
   await page.getByRole("button", { name: "Pause", pressed: false }).click()
   paused()
-  await page.getByText("/unseen/after").waitFor()
+  await page.getByText("/hidden/after").waitFor()
 })
 
 it("asks nothing again and again while nobody looks, and at once when somebody does", async () => {
