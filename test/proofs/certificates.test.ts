@@ -204,6 +204,27 @@ describe("a certificate is not valid", () => {
     assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "rejected")
   })
 
+  it.each([
+    ["a token that is no token", { token: { claims: {}, expires: true, place: "preflight" } }],
+    ["no address", { sourceIp: undefined }],
+    ["no scheme", { scheme: undefined }],
+    ["a port that is none", { port: 65_536 }],
+    ["a header without a line", { headers: { "x-a": [] } }],
+  ])("that shows a request with %s", (_, change) => {
+    const required = authentication([{ jwksUri: "https://a.example/keys", presence: "REQUIRED" }])
+    const invariant = statementOf("never", { to: [{ operation: { paths: ["/a"] } }] })
+    const set = [...("token" in change ? [required] : []), invariant]
+    const request = { protocol: "http", sourceIp: "10.0.0.9", destinationIp: "10.0.0.1", port: 80, path: "/a" }
+    const settings = JSON.parse(compared([[anyIssuer], [anyIssuer]]) ?? "")
+    const written = (more: object): string => {
+      const shown = JSON.parse(JSON.stringify({ ...request, method: "GET", scheme: "http", ...more }))
+      const answer = { broken: { outcome: "allow", request: shown }, holds: "never", invariant: "foo/i", rule: "s" }
+      const answers = [{ ...answer, kind: "invariant", proofs: {}, workloads: settings.answers[0].workloads }]
+      return `${canonical({ ...settings, answers, policies: digests([set]) })}\n`
+    }
+    expect([isValid(written({}), [set]), isValid(written(change), [set])]).toEqual([!("token" in change), false])
+  })
+
   it("by a policy that targets a Gateway with the name of a Service", () => {
     const policy = (targetRefs: readonly TargetRef[]): PolicyDocument => ({
       apiVersion: "security.merlon.dev/v1alpha3",

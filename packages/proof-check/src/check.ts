@@ -8,6 +8,7 @@ import {
   framesOf,
   givenNeeds,
   givenOf,
+  looksAt,
   OUTCOMES,
   type Outcome,
   type Problem,
@@ -310,11 +311,15 @@ function requestOf(value: unknown, sides: readonly Side[], given: ReturnType<typ
   const http = protocol === "http"
   if (!http && protocol !== "tcp") throw new Invalid("the request has no protocol that is known")
   const lines = new Map(Object.entries((read.headers ?? {}) as Fields).map(([name, some]) => [name, texts(some, name)]))
+  for (const [name, some] of lines) if (some.length === 0) throw new Invalid(`the header \`${name}\` has no line`)
   const of = token === undefined ? undefined : fields(token, "token", ["claims", "expires", "key", "place"])
   const looks = sides.some(({ tokens }) => tokens.length > 0)
   const preflight =
     looks && read.method === "OPTIONS" && lines.has("origin") && lines.has("access-control-request-method")
   if (preflight && of !== undefined) throw new Invalid("a preflight with a token is not modelled")
+  // Any other place would be a kind of requests that have no token.
+  if (of !== undefined && !(http && sides.some(({ tokens }) => tokens.some(rule => looksAt(rule, String(of.place))))))
+    throw new Invalid("no rule looks for a token at its place")
   const frame = {
     identity: principal !== undefined,
     http,
@@ -342,7 +347,9 @@ function requestOf(value: unknown, sides: readonly Side[], given: ReturnType<typ
     if (typeof said === "string" && !isText(attribute, said, given))
       throw new Invalid(`the request has no \`${attribute}\` that there can be`)
   }
-  if (http && (values.path === null || values.method === null)) throw new Invalid("the request is not complete")
+  const all = ["source ip", "destination ip", ...(http ? ["path", "method", "scheme"] : [])]
+  if (all.some(attribute => values[attribute] === null)) throw new Invalid("the request is not complete")
+  if (!(Number(read.port) >= 1 && Number(read.port) <= 65_535)) throw new Invalid("the request has no port")
   if (given.ports.length > 0 && !given.ports.includes(String(read.port)))
     throw new Invalid("the workload has no such port")
   const valueFor = (attribute: string): Value => {

@@ -42,7 +42,7 @@ export const givenOf = (sides: readonly Side[], { ports }: Workload, { paths }: 
   keys: [...new Set(sides.flatMap(({ tokens }) => tokens.flatMap(({ keys }) => keys)))].sort(),
 })
 
-const looksAt = ({ locations }: TokenRule, token: string): boolean => locations.includes(token)
+export const looksAt = ({ locations }: TokenRule, token: string): boolean => locations.includes(token)
 
 /** A location stands for all at which the same rules look, by the name that is first. */
 export function framesOf(sides: readonly Side[]): readonly Frame[] {
