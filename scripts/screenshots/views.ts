@@ -28,6 +28,8 @@ export const VIEWS: readonly View[] = [
       "28 allowed",
       "1 workload still gets plaintext",
       "Invariants",
+      // The last row of the proxies.
+      "foo/httpbin-1",
     ],
   },
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy documents: which of them apply to a workload, its mTLS modes and its token rules (docs/semantics.md, "Which
-// policies apply", "Peer modes", "Finding tokens").
+// Policy documents: which of them apply to a workload (docs/semantics.md, "Which policies apply"), its mTLS modes
+// (docs/semantics.md, "Peer modes") and its token rules (docs/semantics.md, "Finding tokens").
 
 import { createHash } from "node:crypto"
 import { canonical, type Fields, fields, Invalid, list, pairs, text, texts } from "./read.js"
