@@ -94,6 +94,11 @@ export const XSERVER_ERRORS = {
       "the request has a header whose name resembles a protected one, and a gateway that asks this way cannot remove it",
     fix: "have the gateway drop headers with underscores and dots in their names",
   },
+  "asked-in-circle": {
+    cause:
+      "a CUSTOM policy of this authorizer asks a provider that asks this authorizer, or too many providers ask each other",
+    fix: "name another provider in the policy: an authorizer cannot be its own, directly or through others",
+  },
   "not-forwarded": {
     cause: "the request did not reach the application: it accepted no connection, or too many requests were waiting",
     fix: "check that the application runs and listens on its port; callers in the mesh retry another endpoint",

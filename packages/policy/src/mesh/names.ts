@@ -25,6 +25,8 @@ export interface MeshNames {
   readonly decisionHeader: string
   /** Why a proxy answered in place of the application. */
   readonly failureHeader: string
+  /** Of a question to a provider: the authorizers that wait for its answer. */
+  readonly askedByHeader: string
   /** ALPN protocols that mark a TLS connection as the mesh's own. */
   readonly alpn: readonly string[]
 }
@@ -62,6 +64,7 @@ export function meshNames({ mesh = "merlon", domain = "merlon.dev" } = {}): Mesh
     tokenAudience: `${mesh}-ca`,
     decisionHeader: `x-${mesh}-decision`,
     failureHeader: `x-${mesh}-failure`,
+    askedByHeader: `x-${mesh}-asked-by`,
     alpn: [mesh, `${mesh}-http/1.1`, `${mesh}-h2`],
   }
 }

@@ -21,7 +21,7 @@ import { XSERVER_ERRORS } from "../errors.js"
 import type { Caller } from "../http/caller.js"
 import type { CallerExchange, NewExchange } from "../http/caller-connection.js"
 import { faultReply, TOO_SLOW } from "../http/local-reply.js"
-import { changesOf, checkAllowance, checkDenial, httpAllowance, type RequestChanges } from "./answer.js"
+import { checkAllowance, checkDenial, httpAllowance } from "./answer.js"
 import {
   type AuthzenEndpoint,
   authzenEndpoint,
@@ -30,14 +30,8 @@ import {
   readActionSearch,
   readEvaluations,
 } from "./authzen.js"
-import {
-  actionsReply,
-  denial,
-  type EvaluationAnswer,
-  evaluationsReply,
-  metadataReply,
-  permission,
-} from "./authzen-answer.js"
+import { actionsReply, evaluationsReply, metadataReply } from "./authzen-answer.js"
+import { allowedOf, evaluateAll } from "./authzen-run.js"
 import { Gateways, type GatewayTrust } from "./gateway-trust.js"
 import {
   ENVOY_HTTP_PREFIX,
@@ -49,6 +43,7 @@ import {
   ofForwardAuth,
   type Question,
 } from "./question.js"
+import { DENIED, faultDenial, judgeQuestion, pathOf, type Verdict } from "./question-judge.js"
 
 /** Gateways send headers, never content; Envoy takes at most half of this of them by default. */
 const MAX_CHECK_BYTES = 128 * 1024
@@ -56,7 +51,6 @@ const MAX_CHECK_BYTES = 128 * 1024
 const GRPC_PREFIX = 5
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
-const DENIED_BODY = "access denied"
 const JSON_CONTENT = /^application\/json[ \t]*(?:;|$)/i
 const NO_SEARCH =
   "only actions can be searched: policies have patterns, so the subjects and resources that they allow cannot be listed"
@@ -91,11 +85,15 @@ class QuestionExchange implements CallerExchange {
   /** Of a question that is a message: what has come of it. */
   readonly #parts: Buffer[] = []
   #bytesReceived = 0
+  /** The question is complete, and its answer on its way. */
+  #read = false
   /** Of a question by AuthZEN. */
   #endpoint: AuthzenEndpoint | undefined
   #question: Question | undefined
   #admission: Admission<Judged> | undefined
   #reply: LocalReply | undefined
+  /** Providers are asked meanwhile. */
+  #stop: () => void = () => undefined
   #status = 0
   #state: "asked" | "answered" | "over" = "asked"
 
@@ -124,12 +122,15 @@ class QuestionExchange implements CallerExchange {
     const isForwardAuth = pathOf(target) === FORWARD_AUTH_PATH
     const question = this.#httpQuestion(isForwardAuth)
     if (typeof question === "string") return this.#deny(question)
-    const verdict = this.#judge(question)
-    if (!("setHeaders" in verdict)) this.#reply = verdict
-    // Such gateways copy headers from the answer and cannot remove others, so a forged one would reach the application.
-    else if (isForwardAuth && verdict.forged.length > 0) return this.#deny("forged-header")
-    else this.#reply = httpAllowance(verdict)
-    return "refused"
+    this.#read = true
+    let isBegun = false
+    this.#judge(question, outcome => {
+      const reply = this.#httpReply(outcome, isForwardAuth)
+      if (isBegun) this.#answer(reply)
+      else this.#reply = reply
+    })
+    isBegun = true
+    return this.#reply === undefined ? "forwarded" : "refused"
   }
 
   /** Writes the answer that `begin` found, which may be an allowance. */
@@ -145,7 +146,8 @@ class QuestionExchange implements CallerExchange {
   }
 
   requestEnd(): void {
-    if (this.#state !== "asked") return
+    if (this.#state !== "asked" || this.#read) return
+    this.#read = true
     if (this.#endpoint === "evaluation" || this.#endpoint === "evaluations") {
       this.#answerEvaluations(this.#endpoint)
       return
@@ -159,12 +161,12 @@ class QuestionExchange implements CallerExchange {
       this.#denyNow(question)
       return
     }
-    const verdict = this.#judge(question)
-    const isAllowed = "setHeaders" in verdict
-    this.#answerCheck(
-      this.#asking.messages.writeCheck(isAllowed ? checkAllowance(verdict) : checkDenial(verdict)),
-      isAllowed ? 200 : verdict.status,
-    )
+    const { writeCheck } = this.#asking.messages
+    this.#judge(question, outcome => {
+      const isAllowed = "setHeaders" in outcome
+      const answer = isAllowed ? checkAllowance(outcome) : checkDenial(outcome)
+      this.#answerCheck(writeCheck(answer), isAllowed ? 200 : outcome.status)
+    })
   }
 
   flush(): void {}
@@ -175,7 +177,7 @@ class QuestionExchange implements CallerExchange {
 
   endByChange(admission: Admission<Judged>): void {
     this.#admission = admission
-    this.#answer({ ...REFUSED, fields: this.#caller.decisionField(admission.decisionId) })
+    this.#answer({ ...DENIED, fields: this.#caller.decisionField(admission.decisionId) })
   }
 
   refuseContent(fault: HttpFault): void {
@@ -197,21 +199,25 @@ class QuestionExchange implements CallerExchange {
   finish(): void {
     if (this.#state === "over") return
     this.#state = "over"
+    this.#stop()
     this.#record()
   }
 
-  /** What to change in a request that is allowed, else the denial. */
-  #judge(question: Question): RequestChanges | LocalReply {
-    const { gate } = this.#caller.services
+  /** `done` gets what to change in a request that is allowed, else the denial. */
+  #judge(question: Question, done: (outcome: Verdict["outcome"]) => void): void {
     this.#question = question
-    const admission = gate.admit(question.connection, question.request)
-    this.#admission = admission
-    const { judgement } = admission
-    if (judgement.verdict === "deny") return this.#caller.refusal(admission) ?? REFUSED
-    // The gateway forwards the path as it came, so a path that means another one may not pass.
-    if (pathOf(judgement.target) !== pathOf(question.request.target)) return this.#denial("respelled-path")
-    const { protectedHeaders } = gate.program
-    return changesOf(judgement, question, name => protectedHeaders.dropsHeader(name))
+    const { headers } = this.head
+    const asked = { received: headers, requestId: requestId(headers) }
+    this.#stop = judgeQuestion(this.#caller, question, asked, ({ admission, outcome }) => {
+      this.#admission = admission
+      done(outcome)
+    })
+  }
+
+  #httpReply(outcome: Verdict["outcome"], isForwardAuth: boolean): LocalReply {
+    if (!("setHeaders" in outcome)) return outcome
+    // Such gateways copy headers from the answer and cannot remove others, so a forged one would reach the application.
+    return isForwardAuth && outcome.forged.length > 0 ? this.#denial("forged-header") : httpAllowance(outcome)
   }
 
   #httpQuestion(isForwardAuth: boolean): Question | ProtocolFault {
@@ -262,18 +268,13 @@ class QuestionExchange implements CallerExchange {
       this.#answer(this.#badRequest(asked.malformed))
       return
     }
-    const answers: EvaluationAnswer[] = []
-    let status = 0
-    for (const item of asked.items) {
+    const run = {
+      evaluate: (item: Evaluation | Malformed, done: (outcome: Verdict["outcome"]) => void) =>
+        this.#evaluate(item, done),
       // Each decision has a record of its own; the last one is written at the end of the exchange.
-      if (answers.length > 0) this.#recordEvaluation(status)
-      const verdict = this.#evaluate(item)
-      const isAllowed = "setHeaders" in verdict
-      status = isAllowed ? 200 : verdict.status
-      answers.push(isAllowed ? permission(verdict) : denial(verdict))
-      if (isAllowed === asked.stopAt) break
+      next: (status: number) => this.#recordEvaluation(status),
     }
-    this.#answer(evaluationsReply(answers, asked.isBatch), status)
+    evaluateAll(asked, run, (answers, status) => this.#answer(evaluationsReply(answers, asked.isBatch), status))
   }
 
   #answerActionSearch(): void {
@@ -282,20 +283,33 @@ class QuestionExchange implements CallerExchange {
       this.#answer(this.#badRequest(asked.malformed))
       return
     }
-    const allowed = asked.filter(item => "setHeaders" in this.#evaluate(item)).map(({ method }) => method)
+    allowedOf(
+      asked,
+      (item, done) => this.#evaluate(item, done),
+      allowed => this.#answerSearch(actionsReply(allowed.map(({ method }) => method))),
+    )
+  }
+
+  #answerSearch(reply: LocalReply): void {
     // Nobody asked to do any of it, so the search is recorded, and no decision.
     this.#question = undefined
     this.#admission = undefined
-    this.#answer(actionsReply(allowed))
+    this.#answer(reply)
   }
 
-  #evaluate(item: Evaluation | Malformed): RequestChanges | LocalReply {
-    if ("malformed" in item) return this.#badRequest(item.malformed)
+  #evaluate(item: Evaluation | Malformed, done: (outcome: Verdict["outcome"]) => void): void {
+    if ("malformed" in item) {
+      done(this.#badRequest(item.malformed))
+      return
+    }
     const question = ofEvaluation(item, this.#caller.connection, this.#asking.trust)
-    if (typeof question === "string") return this.#explainedDenial(question)
-    const verdict = this.#judge(question)
+    if (typeof question === "string") {
+      done(this.#explainedDenial(question))
+      return
+    }
     // Nothing obliges such a gateway to remove headers.
-    return "setHeaders" in verdict && verdict.forged.length > 0 ? this.#explainedDenial("forged-header") : verdict
+    const isForged = (outcome: Verdict["outcome"]) => "setHeaders" in outcome && outcome.forged.length > 0
+    this.#judge(question, outcome => done(isForged(outcome) ? this.#explainedDenial("forged-header") : outcome))
   }
 
   #explainedDenial(fault: ProtocolFault): LocalReply {
@@ -324,15 +338,16 @@ class QuestionExchange implements CallerExchange {
   }
 
   #denial(fault: ProtocolFault): LocalReply {
-    const admission = this.#caller.services.gate.refuseProtocol(fault)
+    const { admission, reply } = faultDenial(this.#caller, fault)
     this.#admission = admission
-    return { ...REFUSED, fields: this.#caller.decisionField(admission.decisionId) }
+    return reply
   }
 
   /** `status`: that of the decision, where the answer itself has another one. */
   #answer(reply: LocalReply, status = reply.status): void {
     if (this.#state !== "asked") return
     this.#state = "answered"
+    this.#stop()
     this.#status = status
     const { fields } = reply
     this.#responder.reply(this.#endpoint === undefined ? reply : { ...reply, fields: [...fields, ...this.#givenId()] })
@@ -346,6 +361,7 @@ class QuestionExchange implements CallerExchange {
   }
 
   #answerCheck(message: Uint8Array, status: number): void {
+    if (this.#state !== "asked") return
     this.#state = "answered"
     this.#status = status
     const framed = Buffer.alloc(GRPC_PREFIX + message.length)
@@ -380,11 +396,4 @@ class QuestionExchange implements CallerExchange {
       upstreamFailure: undefined,
     })
   }
-}
-
-const REFUSED: LocalReply = { status: 403, body: DENIED_BODY, fields: [] }
-
-function pathOf(target: string): string {
-  const query = target.indexOf("?")
-  return query < 0 ? target : target.slice(0, query)
 }

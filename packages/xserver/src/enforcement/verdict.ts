@@ -48,3 +48,4 @@ export type ProtocolFault =
   | "untrusted-subject"
   | "respelled-path"
   | "forged-header"
+  | "asked-in-circle"

@@ -2,11 +2,10 @@
 // Asks the providers of the CUSTOM rules that match a request, then judges the request by the policies in force: they may have
 // changed meanwhile, and ask others. Ends with an admission that counts, once.
 
-import type { HttpRequest, Judgement, ProviderReport, RuleRef } from "@merlon/policy/authorization"
-import type { RequestHead } from "@merlon/wire/http"
-import type { Admission } from "../enforcement/gate.js"
+import type { Connection, HttpRequest, Judgement, ProviderReport, RuleRef } from "@merlon/policy/authorization"
+import type { Fields } from "@merlon/wire/http"
+import type { Admission, Gate } from "../enforcement/gate.js"
 import type { Answers, Providers } from "../providers/providers.js"
-import type { Caller } from "./caller.js"
 
 /** How often providers are asked about one request, where policies change while they answer. */
 const MAX_ROUNDS = 3
@@ -14,13 +13,19 @@ const MAX_ROUNDS = 3
 export type Concluded = (admission: Admission<Judgement>, answers: readonly Answers[]) => void
 
 export interface AskedRequest {
-  readonly head: RequestHead
+  readonly connection: Connection
   readonly request: HttpRequest
   readonly requestId: string
+  /** Its headers as they came. */
+  readonly received: Fields
+  /** Whose share of a provider's limits it counts against. */
+  readonly caller: string
+  /** The authorizers whose providers lead here, this one included; absent at a proxy. */
+  readonly askedBy?: readonly string[]
 }
 
 export class Consultation {
-  readonly #caller: Caller
+  readonly #gate: Gate
   readonly #providers: Providers
   readonly #asked: AskedRequest
   readonly #concluded: Concluded
@@ -28,31 +33,24 @@ export class Consultation {
   /** The answers are no longer wanted. */
   stop: () => void = () => undefined
 
-  constructor(caller: Caller, providers: Providers, asked: AskedRequest, concluded: Concluded) {
-    this.#caller = caller
+  constructor(gate: Gate, providers: Providers, asked: AskedRequest, concluded: Concluded) {
+    this.#gate = gate
     this.#providers = providers
     this.#asked = asked
     this.#concluded = concluded
   }
 
   ask(admission: Admission<Judgement>, rules: readonly RuleRef[]): void {
-    const { connection, forwarded, services } = this.#caller
     const { judgement } = admission
     if (!("attributes" in judgement) || judgement.attributes.http === undefined) return
-    const question = {
-      connection,
-      http: judgement.attributes.http,
-      requestId: this.#asked.requestId,
-      received: this.#asked.head.headers,
-      protectedHeaders: services.gate.program.protectedHeaders,
-      caller: forwarded.caller,
-    }
+    const { mesh, protectedHeaders } = this.#gate.program
+    const { http } = judgement.attributes
+    const question = { ...this.#asked, http, protectedHeaders, askedByHeader: mesh.names.askedByHeader }
     this.stop = this.#providers.ask(rules, question, answers => this.#answered(judgement, answers))
   }
 
   #answered(judged: Authorized, answers: Answers): void {
-    const { services, connection } = this.#caller
-    const { gate } = services
+    const gate = this.#gate
     this.#answers.push(answers)
     const reports = this.#answers.flatMap(round => round.reports)
     const { refusal } = answers
@@ -63,7 +61,7 @@ export class Consultation {
       return
     }
     const allowedBy = new Set(reports.map(({ provider }) => provider))
-    const admission = gate.admit(connection, this.#asked.request, allowedBy)
+    const admission = gate.admit(this.#asked.connection, this.#asked.request, allowedBy)
     const rules = gate.toAsk(admission)
     // Fail closed: where one is still to be asked, the judgement denies.
     if (rules.length > 0 && this.#answers.length < MAX_ROUNDS) this.ask(admission, rules)

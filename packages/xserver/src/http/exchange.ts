@@ -133,8 +133,14 @@ export class Exchange implements CallerExchange, UpstreamListener {
     const rules = services.gate.toAsk(admission)
     // Fail closed: without a provider to ask, the decision denies.
     if (rules.length === 0 || services.providers === undefined) return this.#proceed(admission, NO_ANSWERS)
-    const asked = { head: this.head, request: this.#request, requestId: this.#requestId }
-    const consultation = new Consultation(this.#caller, services.providers, asked, (decided, answers) =>
+    const asked = {
+      connection,
+      request: this.#request,
+      requestId: this.#requestId,
+      received: this.head.headers,
+      caller: this.#caller.forwarded.caller,
+    }
+    const consultation = new Consultation(services.gate, services.providers, asked, (decided, answers) =>
       this.#consulted(decided, answers),
     )
     this.#become({ at: "asking", held: new HeldRequest(), consultation })

@@ -66,6 +66,7 @@ const question: ProviderQuestion = {
   received: new FieldList([]),
   protectedHeaders: { dropsHeader: () => false },
   caller: "one",
+  askedByHeader: "x-merlon-asked-by",
 }
 
 const asked = (asking: ProviderClient): Promise<ProviderAnswer> =>

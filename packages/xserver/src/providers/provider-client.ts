@@ -23,7 +23,7 @@ import {
 import { TLS_FLOOR } from "@merlon/wire/tls"
 import { failed, MAX_ANSWER_BYTES, type ProviderAnswer, type ProviderFailure } from "./answer.js"
 import type { AnswerMessage, AskedRequest, ProviderProtocol } from "./protocol.js"
-import type { ProviderQuestion } from "./question.js"
+import { askedByField, type ProviderQuestion } from "./question.js"
 
 const NO_FIELDS = new FieldList([])
 /** A machine that has vanished closes no connections. */
@@ -67,7 +67,8 @@ export class ProviderClient {
   /** Comes back once with the answer, later than this call; not after the function that is returned was called. */
   ask(question: ProviderQuestion, answered: (answer: ProviderAnswer) => void): () => void {
     const { provider } = this
-    const asked = this.#protocol.ask(question, provider)
+    const { headers, ...said } = this.#protocol.ask(question, provider)
+    const asked = { ...said, headers: [...headers, ...askedByField(question)] }
     const reading = new Reading(message => this.#protocol.answer(message, provider), answered)
     const call = this.#pool.send(new Outgoing(asked, provider, question.caller), reading)
     reading.begin(call, provider.timeoutMs)

@@ -18,6 +18,14 @@ export interface ProviderQuestion {
   readonly protectedHeaders: Pick<ProtectedHeaders, "dropsHeader">
   /** Whose share of the provider's limits it counts against. */
   readonly caller: string
+  /** The authorizers whose providers lead here, the one that asks included; absent where a proxy asks. */
+  readonly askedBy?: readonly string[]
+  readonly askedByHeader: string
+}
+
+/** Tells a provider that is an authorizer itself who is waiting for it, so that none waits for its own answer. */
+export function askedByField({ askedBy, askedByHeader }: ProviderQuestion): FieldPairs {
+  return askedBy === undefined ? [] : [[askedByHeader, askedBy.join(", ")]]
 }
 
 export function sentHeaders(

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges the request of a question as a proxy would: providers of CUSTOM policies are asked first, then the policies in
+// force decide. An authorizer may be a provider of others, so each question to a provider says which authorizers wait
+// for its answer, and none asks where it is among them.
+
+import type { Judgement } from "@merlon/policy/authorization"
+import { FieldList, Http2Field } from "@merlon/wire"
+import type { Fields, LocalReply } from "@merlon/wire/http"
+import { callerKey } from "../enforcement/caller-key.js"
+import type { Admission } from "../enforcement/gate.js"
+import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
+import type { Caller } from "../http/caller.js"
+import { type AskedRequest, Consultation } from "../http/consultation.js"
+import { withAnswers } from "../http/header-edits.js"
+import type { Answers } from "../providers/providers.js"
+import { changesOf, type RequestChanges } from "./answer.js"
+import type { Question } from "./question.js"
+
+/** Authorizers that may wait for each other, one behind the other. */
+const MAX_ASKED_BY = 4
+
+export interface Verdict {
+  readonly admission: Admission<Judged>
+  /** What to change in a request that is allowed, else the denial. */
+  readonly outcome: RequestChanges | LocalReply
+}
+
+export const DENIED: LocalReply = { status: 403, body: "access denied", fields: [] }
+
+const NO_ANSWERS: readonly Answers[] = []
+
+/**
+ * `received`: the headers of the question itself. `done` comes once: before this returns if no provider is asked, and
+ * not after the function that is returned was called.
+ */
+export function judgeQuestion(
+  caller: Caller,
+  question: Question,
+  { received, requestId }: { readonly received: Fields; readonly requestId: string },
+  done: (verdict: Verdict) => void,
+): () => void {
+  const { gate, providers } = caller.services
+  const { connection, request } = question
+  const admission = gate.admit(connection, request)
+  const rules = gate.toAsk(admission)
+  // Fail closed: without a provider to ask, the decision denies.
+  if (rules.length === 0 || providers === undefined) {
+    done(verdictOf(caller, question, admission, NO_ANSWERS))
+    return () => undefined
+  }
+  const askedBy = waiting(received.get(gate.program.mesh.names.askedByHeader), caller)
+  if (askedBy === undefined) {
+    done(faultVerdict(caller, "asked-in-circle"))
+    return () => undefined
+  }
+  const asked: AskedRequest = {
+    connection,
+    request,
+    requestId,
+    received: fieldsOf(question),
+    caller: callerKey(connection),
+    askedBy,
+  }
+  const consultation = new Consultation(gate, providers, asked, (decided, answers) =>
+    done(verdictOf(caller, question, decided, answers)),
+  )
+  consultation.ask(admission, rules)
+  return () => consultation.stop()
+}
+
+export function faultDenial(
+  caller: Caller,
+  fault: ProtocolFault,
+): { readonly admission: Admission<Judged>; readonly reply: LocalReply } {
+  const admission = caller.services.gate.refuseProtocol(fault)
+  return { admission, reply: { ...DENIED, fields: caller.decisionField(admission.decisionId) } }
+}
+
+function faultVerdict(caller: Caller, fault: ProtocolFault): Verdict {
+  const { admission, reply } = faultDenial(caller, fault)
+  return { admission, outcome: reply }
+}
+
+function verdictOf(
+  caller: Caller,
+  question: Question,
+  admission: Admission<Judgement>,
+  answers: readonly Answers[],
+): Verdict {
+  const { judgement } = admission
+  if (judgement.verdict === "deny") return { admission, outcome: caller.refusal(admission) ?? DENIED }
+  // The gateway forwards the path as it came, so a path that means another one may not pass.
+  if (pathOf(judgement.target) !== pathOf(question.request.target)) return faultVerdict(caller, "respelled-path")
+  const { protectedHeaders } = caller.services.gate.program
+  const edited = { ...judgement, edits: withAnswers(judgement.edits, answers) }
+  return { admission, outcome: changesOf(edited, question, name => protectedHeaders.dropsHeader(name)) }
+}
+
+/** Undefined where this authorizer waits already, or too many do. */
+function waiting(lines: readonly string[] | undefined, { services }: Caller): readonly string[] | undefined {
+  const { namespace, name } = services.gate.program.workload
+  const before = (lines ?? []).flatMap(line => line.split(",")).map(each => each.trim())
+  const own = `${namespace}/${name}`
+  return before.length < MAX_ASKED_BY && !before.includes(own) ? [...before, own] : undefined
+}
+
+function fieldsOf({ request, headerNames }: Question): Fields {
+  const names = [...new Set(headerNames())]
+  return new FieldList(
+    names.flatMap(name => (request.headers.get(name) ?? []).map(value => new Http2Field(name, value, false))),
+  )
+}
+
+export function pathOf(target: string): string {
+  const query = target.indexOf("?")
+  return query < 0 ? target : target.slice(0, query)
+}
