@@ -50,6 +50,13 @@ const NOTES: readonly string[] = [
   "All demand certificates on both sides. merlond and Envoy check who the other is, and allow one principal; HAProxy cannot.",
 ]
 
+interface CompleteRow extends Row {
+  readonly addedP50Ms: number
+  readonly addedP99Ms: number
+  readonly toEnvoy: number
+  readonly toHaproxy: number
+}
+
 requireSchedstat("bench:mesh")
 const SECONDS = Number(option("seconds") ?? 5)
 const only = option("only")
@@ -58,19 +65,29 @@ const material = await makeMaterial()
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => void endSites().finally(() => process.exit(1)))
 }
-const rows: Row[] = []
+const isJson = process.argv.includes("--json")
+const rows: CompleteRow[] = []
 const failures: Failure[] = []
 try {
   for (const scenario of SCENARIOS) {
     if (only !== undefined && !scenario.name.includes(only)) continue
     const measured = await inTurns(entriesOf(scenario), SECONDS)
-    rows.push(...measured.rows)
+    const complete = completed(measured.rows)
+    rows.push(...complete)
     failures.push(...measured.failures)
+    print(`${tableOf(complete)}\n`)
+    for (const { proxy, why } of measured.failures) print(`${scenario.name}, ${proxy}: not measured: ${why}`)
   }
 } finally {
   rmSync(material.folder, { recursive: true })
 }
 report()
+
+/** As soon as it is known: a whole run takes most of an hour. Standard output is kept for the one object of `--json`. */
+function print(text: string): void {
+  if (isJson) console.error(text)
+  else console.log(text)
+}
 
 function entriesOf(scenario: Scenario): readonly Entry[] {
   const { name } = scenario
@@ -85,72 +102,75 @@ function entriesOf(scenario: Scenario): readonly Entry[] {
   ]
 }
 
-function report(): void {
-  const found = (scenario: string, proxy: string): Row | undefined =>
-    rows.find(row => row.scenario === scenario && row.proxy === proxy)
-  const complete = rows.map(row => {
-    const direct = found(row.scenario, DIRECT)
+/** The rows of one scenario, beside those of the others in it. */
+function completed(measured: readonly Row[]): readonly CompleteRow[] {
+  const found = (proxy: string): Row | undefined => measured.find(row => row.proxy === proxy)
+  const direct = found(DIRECT)
+  return measured.map(row => {
     const added = (of: (row: Row) => number): number =>
       direct === undefined ? Number.NaN : Number((of(row) - of(direct)).toFixed(3))
     return {
       ...row,
       addedP50Ms: added(({ p50Ms }) => p50Ms),
       addedP99Ms: added(({ p99Ms }) => p99Ms),
-      toEnvoy: toPeer(row, found(row.scenario, "Envoy")),
-      toHaproxy: toPeer(row, found(row.scenario, "HAProxy")),
+      toEnvoy: toPeer(row, found("Envoy")),
+      toHaproxy: toPeer(row, found("HAProxy")),
     }
   })
+}
+
+function tableOf(complete: readonly CompleteRow[]): string {
+  const ratio = (figure: number): string => (Number.isNaN(figure) ? "" : shown(figure))
+  return table(
+    [
+      "work",
+      "pair",
+      "CPU µs",
+      "each",
+      "to Envoy",
+      "to HAProxy",
+      "req/s",
+      "added p50 ms",
+      "added p99 ms",
+      "MiB",
+      "errors",
+    ],
+    complete.map(row => [
+      row.scenario,
+      row.proxy,
+      row.cpuMicroseconds,
+      row.processes.map(({ cpuMicroseconds }) => shown(cpuMicroseconds)).join(" + "),
+      row.proxy === DIRECT ? "" : ratio(row.toEnvoy),
+      row.proxy === DIRECT ? "" : ratio(row.toHaproxy),
+      row.perSecond,
+      row.proxy === DIRECT ? `(${row.p50Ms})` : row.addedP50Ms,
+      row.proxy === DIRECT ? `(${row.p99Ms})` : row.addedP99Ms,
+      row.processes.map(({ residentMiB }) => residentMiB).join(" + "),
+      row.errors,
+    ]),
+  )
+}
+
+function report(): void {
   const stated = goals(
     SCENARIOS,
     rows,
     OURS.map(({ name }) => name),
     RECOMMENDED,
   )
-  if (process.argv.includes("--json")) {
+  if (isJson) {
     const goalsMet = stated.map(goal => ({ ...goal, met: goal.figure <= goal.atMost }))
     const unit = "microseconds of CPU per request, of both proxies"
     const settings = { unit, captured: IS_CAPTURED, notes: NOTES, seconds: SECONDS, connections: CONNECTIONS }
-    console.log(JSON.stringify({ ...settings, absent, failures, rows: complete, goals: goalsMet }))
+    console.log(JSON.stringify({ ...settings, absent, failures, rows, goals: goalsMet }))
     return
   }
-  const ratio = (figure: number): string => (Number.isNaN(figure) ? "" : shown(figure))
-  console.log(
-    table(
-      [
-        "work",
-        "pair",
-        "CPU µs",
-        "each",
-        "to Envoy",
-        "to HAProxy",
-        "req/s",
-        "added p50 ms",
-        "added p99 ms",
-        "MiB",
-        "errors",
-      ],
-      complete.map(row => [
-        row.scenario,
-        row.proxy,
-        row.cpuMicroseconds,
-        row.processes.map(({ cpuMicroseconds }) => shown(cpuMicroseconds)).join(" + "),
-        row.proxy === DIRECT ? "" : ratio(row.toEnvoy),
-        row.proxy === DIRECT ? "" : ratio(row.toHaproxy),
-        row.perSecond,
-        row.proxy === DIRECT ? `(${row.p50Ms})` : row.addedP50Ms,
-        row.proxy === DIRECT ? `(${row.p99Ms})` : row.addedP99Ms,
-        row.processes.map(({ residentMiB }) => residentMiB).join(" + "),
-        row.errors,
-      ]),
-    ),
-  )
-  console.log(`\n${NOTES.join("\n")}\n${DIRECT}: from the caller to the application, its latency in brackets.`)
+  console.log(`${NOTES.join("\n")}\n${DIRECT}: from the caller to the application, its latency in brackets.`)
   for (const name of absent) {
     const how =
       name === RECOMMENDED ? "npm has none for this machine" : `put it on PATH or name it in ${name.toUpperCase()}`
     console.log(`${name}: no such program here; ${how}`)
   }
-  for (const { scenario, proxy, why } of failures) console.log(`${scenario}, ${proxy}: not measured: ${why}`)
   if (stated.length === 0) return
   console.log(
     `\n${table(
