@@ -3,7 +3,15 @@
 
 import type { FieldPairs, LocalReply } from "@merlon/wire/http"
 import { headersOf, type RequestChanges } from "./answer.js"
-import { ACTION_SEARCH_PATH, EVALUATION_PATH, EVALUATIONS_PATH } from "./authzen.js"
+import {
+  ACTION_SEARCH_PATH,
+  type EntitySearch,
+  EVALUATION_PATH,
+  EVALUATIONS_PATH,
+  pageToken,
+  RESOURCE_SEARCH_PATH,
+  SUBJECT_SEARCH_PATH,
+} from "./authzen.js"
 
 export interface EvaluationAnswer {
   readonly decision: boolean
@@ -39,12 +47,20 @@ export function actionsReply(methods: readonly string[]): LocalReply {
   return json({ results: methods.map(name => ({ name })) })
 }
 
+/** The subjects or resources that are allowed. `last`: the candidate after which the next page begins, if there is one. */
+export function entitiesReply({ type, properties }: EntitySearch, ids: readonly string[], last?: string): LocalReply {
+  const results = ids.map(id => ({ type, id, ...(properties !== undefined && { properties }) }))
+  return json({ results, page: { next_token: pageToken(last), count: ids.length } })
+}
+
 /** "Policy Decision Point Metadata" of the standard. `origin`: scheme and authority by which the caller has reached this server. */
 export function metadataReply(origin: string): LocalReply {
   return json({
     policy_decision_point: origin,
     access_evaluation_endpoint: `${origin}${EVALUATION_PATH}`,
     access_evaluations_endpoint: `${origin}${EVALUATIONS_PATH}`,
+    search_subject_endpoint: `${origin}${SUBJECT_SEARCH_PATH}`,
+    search_resource_endpoint: `${origin}${RESOURCE_SEARCH_PATH}`,
     search_action_endpoint: `${origin}${ACTION_SEARCH_PATH}`,
   })
 }

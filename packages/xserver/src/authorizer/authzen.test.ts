@@ -163,12 +163,21 @@ describe("an answer", () => {
 })
 
 it("has the endpoints of the standard", () => {
-  const paths = ["/access/v1/evaluation", "/access/v1/evaluations", "/access/v1/search/subject", "/access/v1/search"]
-  expect(paths.map(authzenEndpoint)).toEqual(["evaluation", "evaluations", "search", undefined])
+  const paths = ["evaluation", "evaluations", "search/subject", "search/resource", "search/action", "search"]
+  expect(paths.map(path => authzenEndpoint(`/access/v1/${path}`))).toEqual([
+    "evaluation",
+    "evaluations",
+    "subject-search",
+    "resource-search",
+    "action-search",
+    undefined,
+  ])
   expect(JSON.parse(metadataReply("https://pdp.example").body)).toEqual({
     policy_decision_point: "https://pdp.example",
     access_evaluation_endpoint: "https://pdp.example/access/v1/evaluation",
     access_evaluations_endpoint: "https://pdp.example/access/v1/evaluations",
+    search_subject_endpoint: "https://pdp.example/access/v1/search/subject",
+    search_resource_endpoint: "https://pdp.example/access/v1/search/resource",
     search_action_endpoint: "https://pdp.example/access/v1/search/action",
   })
 })

@@ -8,16 +8,23 @@ import { type JsonObject, parseJsonObject } from "@merlon/policy/tokens"
 const METADATA_PATH = "/.well-known/authzen-configuration"
 export const EVALUATION_PATH = "/access/v1/evaluation"
 export const EVALUATIONS_PATH = "/access/v1/evaluations"
-const SEARCH_PATH = "/access/v1/search/"
-export const ACTION_SEARCH_PATH = `${SEARCH_PATH}action`
+export const SUBJECT_SEARCH_PATH = "/access/v1/search/subject"
+export const RESOURCE_SEARCH_PATH = "/access/v1/search/resource"
+export const ACTION_SEARCH_PATH = "/access/v1/search/action"
 
 /** Each evaluation may verify a token, so one message must not ask for many of them. */
 const MAX_EVALUATIONS = 100
 
-/** Subjects and paths match patterns, so those that are allowed cannot be listed. These methods can be tried. */
+/** The methods that an action search tries. */
 const SEARCHED_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-export type AuthzenEndpoint = "metadata" | "evaluation" | "evaluations" | "action-search" | "search"
+export type AuthzenEndpoint =
+  | "metadata"
+  | "evaluation"
+  | "evaluations"
+  | "subject-search"
+  | "resource-search"
+  | "action-search"
 
 /** The request that a decision is asked for. */
 export interface Evaluation {
@@ -49,8 +56,9 @@ export function authzenEndpoint(path: string): AuthzenEndpoint | undefined {
   if (path === EVALUATION_PATH) return "evaluation"
   if (path === EVALUATIONS_PATH) return "evaluations"
   if (path === METADATA_PATH) return "metadata"
-  if (path === ACTION_SEARCH_PATH) return "action-search"
-  return path.startsWith(SEARCH_PATH) ? "search" : undefined
+  if (path === SUBJECT_SEARCH_PATH) return "subject-search"
+  if (path === RESOURCE_SEARCH_PATH) return "resource-search"
+  return path === ACTION_SEARCH_PATH ? "action-search" : undefined
 }
 
 /** "Access Evaluation API" and "Access Evaluations API" of the standard. */
@@ -92,6 +100,59 @@ export function readActionSearch(body: Uint8Array): readonly Evaluation[] | Malf
     evaluations.push(evaluation)
   }
   return evaluations
+}
+
+/** A search for callers or paths. */
+export interface EntitySearch {
+  /** The searched type as the message names it. */
+  readonly type: string
+  readonly properties: JsonObject | undefined
+  /** The request with this subject or path; malformed where it could not be one. */
+  readonly with: (id: string) => Evaluation | Malformed
+  /** Whether it is a type that this server knows: other types have no members. */
+  readonly isKnown: boolean
+  readonly limit: number
+  /** The last candidate of the page before. */
+  readonly after: string | undefined
+}
+
+/** "Subject Search API" and "Resource Search API" of the standard. An id of the searched entity is ignored. */
+export function readEntitySearch(body: Uint8Array, entity: "subject" | "resource"): EntitySearch | Malformed {
+  const document = parseJsonObject(body)
+  if (document === undefined) return { malformed: "the body must be a JSON object" }
+  const { [entity]: searched, page = {} } = document
+  if (!isObject(searched) || typeof searched.type !== "string")
+    return { malformed: `\`${entity}\` must be an object with a type` }
+  const { type, properties } = searched
+  const paging = readPage(page)
+  if ("malformed" in paging) return paging
+  const isKnown = entity === "subject" ? type === "workload" || type === "anonymous" : type === "http"
+  const member = (id: string) => readEvaluation({ ...document, [entity]: { ...searched, id } })
+  // Says at once what is malformed in the rest.
+  const sample = isKnown ? member(SAMPLE[type] ?? "") : undefined
+  if (sample !== undefined && "malformed" in sample) return sample
+  return { type, properties: isObject(properties) ? properties : undefined, with: member, isKnown, ...paging }
+}
+
+/** A member of each type. */
+const SAMPLE: Readonly<Record<string, string>> = { workload: "spiffe://a/ns/a/sa/a", anonymous: "", http: "/" }
+
+function readPage(page: unknown): Pick<EntitySearch, "limit" | "after"> | Malformed {
+  if (!isObject(page)) return { malformed: "`page` must be an object" }
+  const { limit = MAX_EVALUATIONS, token = "" } = page
+  if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1)
+    return { malformed: "`page.limit` must be a whole number above 0" }
+  if (typeof token !== "string" || !PAGE_TOKEN.test(token))
+    return { malformed: "`page.token` must be the `next_token` of a response" }
+  const after = token === "" ? undefined : Buffer.from(token, "base64url").toString("utf8")
+  return { limit: Math.min(limit, MAX_EVALUATIONS), after }
+}
+
+const PAGE_TOKEN = /^[A-Za-z0-9_-]{0,10000}$/
+
+/** "" where nothing is left. */
+export function pageToken(last: string | undefined): string {
+  return last === undefined ? "" : Buffer.from(last, "utf8").toString("base64url")
 }
 
 const SEMANTICS: readonly (readonly [name: string, stopAt: boolean | undefined])[] = [

@@ -5,57 +5,17 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
-import { meshConfig, readProviders } from "@merlon/policy/mesh"
+import { readProviders } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { afterEach, describe, expect, it } from "vitest"
-import { freePort } from "../../../cluster/src/store/testing/free-port.js"
 import { authorization } from "../accept/testing/rig.js"
-import { DEFAULT_LIMITS } from "../limits.js"
-import { LocalDataPath } from "../process/local-data-path.js"
 import { eventually } from "../testing/eventually.js"
+import { startAuthorizer } from "./testing/start-authorizer.js"
 
-const TRUST = { gateways: ["127.0.0.1"], authzen: true, forwardAuth: "traefik" } as const
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
-
-interface Authorizer {
-  readonly port: number
-  readonly path: LocalDataPath
-}
-
-/** `providers` may name its own port. */
-async function start(
-  name: string,
-  port: number,
-  providers: readonly object[],
-  policies: readonly PolicyDocument[],
-): Promise<Authorizer> {
-  const path = new LocalDataPath({ mesh: "merlon", limits: DEFAULT_LIMITS, accessLog: "off", authorizer: TRUST })
-  cleanups.push(() => path.drain())
-  await path.apply({
-    revision: 1,
-    mesh: meshConfig({ providers: readProviders(providers, "providers") }),
-    workload: { namespace: "shop", name, serviceAccount: "default", labels: {} },
-    ports: [
-      {
-        port: 9_000,
-        listen: { host: "127.0.0.1", port },
-        upstream: { host: "127.0.0.1", port: 1 },
-        protocol: "http",
-        upstreamProtocol: "http/1.1",
-        serviceNames: [],
-      },
-    ],
-    policies,
-    keySets: {},
-    tls: undefined,
-    revocations: { identities: [], serials: [] },
-    probes: {},
-  })
-  return { port, path }
-}
 
 async function provider(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> {
   const server: Server = createServer(answer)
@@ -66,6 +26,17 @@ async function provider(answer: (request: IncomingMessage, response: ServerRespo
     server.close()
   })
   return (server.address() as AddressInfo).port // a TCP server
+}
+
+/** Of a server that has gone. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo // a TCP server
+  server.close()
+  await once(server, "close")
+  return port
 }
 
 const declared = (name: string, port: number, more: object = {}) => ({
@@ -81,6 +52,19 @@ const asks = (name: string, path: string) =>
     provider: { name },
     rules: [{ to: [{ operation: { paths: [path] } }] }],
   })
+
+async function start(name: string, port: number, providers: readonly object[], policies: readonly PolicyDocument[]) {
+  const trust = { gateways: ["127.0.0.1"], authzen: true, forwardAuth: "traefik" } as const
+  const authorizer = await startAuthorizer({
+    name,
+    port,
+    trust,
+    policies,
+    mesh: { providers: readProviders(providers, "") },
+  })
+  cleanups.push(() => authorizer.path.drain())
+  return authorizer
+}
 
 /** The same question by three protocols: the status of the decision. */
 const PROTOCOLS = {

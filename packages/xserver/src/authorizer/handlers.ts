@@ -6,9 +6,16 @@ import { serveHttp2 } from "../http2/serve.js"
 import type { HandlerServices, Handling } from "../process/handlers.js"
 import type { GatewayTrust } from "./gateway-trust.js"
 import { answerQuestions, type CheckMessages } from "./question-exchange.js"
+import type { SearchedPolicies } from "./search-candidates.js"
 
-export function questionHandlers(trust: GatewayTrust, services: HandlerServices, messages: CheckMessages): Handling {
-  const answered = answerQuestions(trust, messages)
+/** `searched`: the policies in force, for searches. */
+export function questionHandlers(
+  trust: GatewayTrust,
+  services: HandlerServices,
+  messages: CheckMessages,
+  searched: () => SearchedPolicies | undefined = () => undefined,
+): Handling {
+  const answered = answerQuestions(trust, messages, searched)
   return {
     handlers: {
       http1: serveHttp1(services, answered),

@@ -172,12 +172,6 @@ describe("AuthZEN", () => {
     session.close()
   })
 
-  it.each(["subject", "resource"])("does not search for a %s, and says why", async what => {
-    const rig = await start(TRUST)
-    const { status, answer } = await call(rig, `/access/v1/search/${what}`, evaluation("/public/a"))
-    expect([status, answer]).toEqual([501, expect.stringContaining("only actions can be searched")])
-  })
-
   it("lists the methods that each would be allowed, and records no decision for it", async () => {
     const rig = await start(TRUST)
     for (const path of ["/public/a", "/private", "/public//a"]) {

@@ -25,12 +25,14 @@ import { checkAllowance, checkDenial, httpAllowance } from "./answer.js"
 import {
   type AuthzenEndpoint,
   authzenEndpoint,
+  type EntitySearch,
   type Evaluation,
   type Malformed,
   readActionSearch,
+  readEntitySearch,
   readEvaluations,
 } from "./authzen.js"
-import { actionsReply, evaluationsReply, metadataReply } from "./authzen-answer.js"
+import { actionsReply, entitiesReply, evaluationsReply, metadataReply } from "./authzen-answer.js"
 import { allowedOf, evaluateAll } from "./authzen-run.js"
 import { Gateways, type GatewayTrust } from "./gateway-trust.js"
 import {
@@ -44,6 +46,7 @@ import {
   type Question,
 } from "./question.js"
 import { DENIED, faultDenial, judgeQuestion, pathOf, type Verdict } from "./question-judge.js"
+import { type Candidates, candidatesOf, type SearchedEntity, type SearchedPolicies } from "./search-candidates.js"
 
 /** Gateways send headers, never content; Envoy takes at most half of this of them by default. */
 const MAX_CHECK_BYTES = 128 * 1024
@@ -52,8 +55,6 @@ const GRPC_PREFIX = 5
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check"
 const JSON_CONTENT = /^application\/json[ \t]*(?:;|$)/i
-const NO_SEARCH =
-  "only actions can be searched: policies have patterns, so the subjects and resources that they allow cannot be listed"
 const GRPC_HEAD = new FieldList([new Http2Field("content-type", "application/grpc", false)])
 const GRPC_OK = new FieldList([new Http2Field("grpc-status", "0", false)])
 
@@ -68,10 +69,15 @@ interface Asking {
   readonly trust: GatewayTrust
   readonly gateways: Gateways
   readonly messages: CheckMessages
+  readonly searched: () => SearchedPolicies | undefined
 }
 
-export function answerQuestions(trust: GatewayTrust, messages: CheckMessages): NewExchange {
-  const asking = { trust, gateways: new Gateways(trust.gateways), messages }
+export function answerQuestions(
+  trust: GatewayTrust,
+  messages: CheckMessages,
+  searched: () => SearchedPolicies | undefined,
+): NewExchange {
+  const asking = { trust, gateways: new Gateways(trust.gateways), messages, searched }
   return (caller, responder, head) => new QuestionExchange(caller, responder, head, asking)
 }
 
@@ -154,6 +160,11 @@ class QuestionExchange implements CallerExchange {
     }
     if (this.#endpoint === "action-search") {
       this.#answerActionSearch()
+      return
+    }
+    if (this.#endpoint === "subject-search" || this.#endpoint === "resource-search") {
+      const entity = this.#endpoint === "subject-search" ? "subject" : "resource"
+      this.#answerEntitySearch(entity).catch(() => this.#denyNow("unusable-question"))
       return
     }
     const question = this.#readCheck()
@@ -246,9 +257,7 @@ class QuestionExchange implements CallerExchange {
   #beginAuthzen(endpoint: AuthzenEndpoint): Beginning {
     const { method, host, headers, framing } = this.head
     if (this.#asking.trust.authzen !== true) return this.#deny("no-authzen")
-    if (endpoint === "search") {
-      this.#reply = { ...this.#denial("unusable-question"), status: 501, body: NO_SEARCH }
-    } else if (endpoint === "metadata") {
+    if (endpoint === "metadata") {
       const isReadable = method === "GET" && host !== undefined && HOST.test(host)
       this.#reply = isReadable
         ? metadataReply(`${this.#caller.plaintext ? "http" : "https"}://${host}`)
@@ -288,6 +297,52 @@ class QuestionExchange implements CallerExchange {
       (item, done) => this.#evaluate(item, done),
       allowed => this.#answerSearch(actionsReply(allowed.map(({ method }) => method))),
     )
+  }
+
+  async #answerEntitySearch(entity: SearchedEntity): Promise<void> {
+    const search = readEntitySearch(Buffer.concat(this.#parts), entity)
+    if ("malformed" in search) {
+      this.#answer(this.#badRequest(search.malformed))
+      return
+    }
+    const found = search.isKnown ? await this.#candidates(entity, search) : { values: [] }
+    if ("unlisted" in found) {
+      this.#answer({
+        ...this.#denial("unusable-question"),
+        status: 501,
+        body: `cannot list: ${inAscii(found.unlisted)}`,
+      })
+      return
+    }
+    const { after, limit } = search
+    const left = found.values.filter(id => after === undefined || id > after)
+    const page = left.slice(0, limit)
+    const items = page.flatMap(id => {
+      const evaluation = search.with(id)
+      return "malformed" in evaluation ? [] : [{ ...evaluation, id }]
+    })
+    allowedOf(
+      items,
+      (item, done) => this.#evaluate(item, done),
+      allowed => {
+        const last = left.length > limit ? page.at(-1) : undefined
+        const ids = allowed.map(({ id }) => id)
+        this.#answerSearch(entitiesReply(search, ids, last))
+      },
+    )
+  }
+
+  async #candidates(entity: SearchedEntity, search: EntitySearch): Promise<Candidates> {
+    if (search.type === "anonymous") return { values: [""] }
+    // Nobody that policies could name is believed.
+    if (entity === "subject" && this.#asking.trust.peer !== "subject") return { values: [] }
+    const asked = search.with(entity === "subject" ? "spiffe://a/ns/a/sa/a" : "/")
+    const policies = this.#asking.searched()
+    if ("malformed" in asked || policies === undefined) return { unlisted: "there is nothing to search" }
+    // Proxies and other authorizers have no use for proofs.
+    const { reachOf } = await import("@merlon/policy/proof")
+    const port = this.#caller.connection.destinationPort
+    return candidatesOf(entity, { ...asked, port }, policies, reachOf, Date.now)
   }
 
   #answerSearch(reply: LocalReply): void {
@@ -396,4 +451,9 @@ class QuestionExchange implements CallerExchange {
       upstreamFailure: undefined,
     })
   }
+}
+
+/** For a reply's body: an example may have any character. */
+function inAscii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?")
 }

@@ -219,7 +219,10 @@ export class LocalDataPath implements DataPath {
         tracer: this.#tracer,
         providers: this.#providers,
       }
-      const handling = authorizer === undefined ? handlersFor(port, services) : await answersFor(authorizer, services)
+      const handling =
+        authorizer === undefined
+          ? handlersFor(port, services)
+          : await answersFor(authorizer, services, () => this.#inForce?.configuration)
       const { handlers } = handling
       const listener = new Listener({ port, gate, security: this.#security, connections, handlers, limits, meters })
       await listener.listen()
@@ -263,6 +266,10 @@ function expiryOf(certificateChain: string): number {
 }
 
 /** Envoy's messages are loaded by authorizers alone: proxies have no use for them. */
-async function answersFor(trust: GatewayTrust, services: HandlerServices): Promise<Handling> {
-  return questionHandlers(trust, services, await import("@merlon/xds/authz"))
+async function answersFor(
+  trust: GatewayTrust,
+  services: HandlerServices,
+  searched: () => Configuration | undefined,
+): Promise<Handling> {
+  return questionHandlers(trust, services, await import("@merlon/xds/authz"), searched)
 }
