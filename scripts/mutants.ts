@@ -76,10 +76,10 @@ function main(filter: string | undefined): number {
     }
     let alive = 0
     for (const mutant of chosen) {
-      const fault = survives(root, mutant)
-      if (fault !== undefined) alive++
-      process.stdout.write(`${fault === undefined ? "killed " : "ALIVE  "} ${mutant.file}: ${mutant.what}\n`)
-      if (fault !== undefined) process.stdout.write(`        ${fault}\n`)
+      const error = survives(root, mutant)
+      if (error !== undefined) alive++
+      process.stdout.write(`${error === undefined ? "killed " : "ALIVE  "} ${mutant.file}: ${mutant.what}\n`)
+      if (error !== undefined) process.stdout.write(`        ${error}\n`)
     }
     process.stdout.write(`${chosen.length - alive} of ${chosen.length} mutants killed\n`)
     return alive === 0 && chosen.length > 0 ? 0 : 1

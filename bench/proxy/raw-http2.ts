@@ -103,7 +103,7 @@ export class RawConnection {
       else if (found === FOUND.dataHeader) this.#dataEnds = (reader.flags & FLAG.endStream) !== 0
       else if (found === FOUND.data) this.#consumed += reader.end - reader.start
       else if (found === FOUND.dataEnd && this.#dataEnds) this.#user.onContentEnd(reader.stream)
-      else if (found === FOUND.fault) {
+      else if (found === FOUND.error) {
         this.#socket.destroy()
         return
       }

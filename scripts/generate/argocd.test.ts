@@ -93,7 +93,7 @@ function policyWith(more: Partial<ConditionInputs>): Policy {
     kind: "AuthorizationPolicy",
     namespace: "foo",
     generation: GENERATION,
-    faults: [],
+    errors: [],
     mesh,
     reach: REACH,
     enforcement: TALLY,
@@ -111,7 +111,7 @@ function policyWith(more: Partial<ConditionInputs>): Policy {
 }
 
 const rejected = { ...TALLY, enforcing: 2, rejected: ["foo/a"], rejection: { proxy: "foo/a", message: "no" } }
-const invalid = policyWith({ document: undefined, faults: ["spec.action: unknown"] })
+const invalid = policyWith({ document: undefined, errors: ["spec.action: unknown"] })
 
 it.each<[string, Policy, string, string]>([
   ["enforced everywhere", policyWith({}), "Healthy", "Current"],

@@ -7,16 +7,16 @@ import { CLUSTER_ERRORS } from "@merlon/cluster"
 import { ADMISSION_ERRORS, CONTROL_ERRORS } from "@merlon/control"
 import { IDENTITY_ERRORS } from "@merlon/identity"
 import {
-  FAULTS,
-  type FaultTable,
+  DOCUMENT_ERRORS,
+  type ErrorTable,
   FINDINGS,
-  faultAdvice,
-  faultStatus,
-  faultText,
-  TOKEN_FAULTS,
+  TOKEN_ERRORS,
+  tokenErrorAdvice,
+  tokenErrorStatus,
+  tokenErrorText,
   WARNINGS,
 } from "@merlon/policy"
-import { HTTP_FAULTS } from "@merlon/wire/http"
+import { HTTP_ERRORS } from "@merlon/wire/http"
 import { XCLIENT_ERRORS } from "@merlon/xclient"
 import { XDS_ERRORS } from "@merlon/xds"
 import { XSERVER_ERRORS } from "@merlon/xserver"
@@ -28,7 +28,7 @@ interface Section {
   readonly about: string
   /** The package in whose errors.ts the codes are. */
   readonly from?: string
-  readonly errors: FaultTable
+  readonly errors: ErrorTable
 }
 
 /** What users meet first comes first. */
@@ -57,7 +57,7 @@ export const SECTIONS: readonly Section[] = [
     title: "Policy documents",
     about:
       "Errors reject the document; the message has the field path, the problem and the fix for that field. Warnings are reported, and the document is accepted.",
-    errors: merged(FAULTS, "error", WARNINGS, "warning"),
+    errors: merged(DOCUMENT_ERRORS, "error", WARNINGS, "warning"),
   },
   {
     title: "Findings",
@@ -68,9 +68,9 @@ export const SECTIONS: readonly Section[] = [
     title: "Tokens",
     about: "A request with such a token is denied with this status, and the text is the body of the response.",
     errors: Object.fromEntries(
-      TOKEN_FAULTS.map(code => [
+      TOKEN_ERRORS.map(code => [
         code,
-        { status: faultStatus(code), cause: `\`${faultText(code)}\``, fix: faultAdvice(code) },
+        { status: tokenErrorStatus(code), cause: `\`${tokenErrorText(code)}\``, fix: tokenErrorAdvice(code) },
       ]),
     ),
   },
@@ -93,7 +93,7 @@ export const SECTIONS: readonly Section[] = [
     about:
       "A proxy rejects a malformed request with this status and text, and closes the connection, because the start of the next request is uncertain. A malformed response becomes `502`.",
     errors: Object.fromEntries(
-      Object.entries(HTTP_FAULTS).map(([code, { status, text }]) => [
+      Object.entries(HTTP_ERRORS).map(([code, { status, text }]) => [
         code,
         { status, cause: text, fix: "correct the client, or the server if it is a response" },
       ]),
@@ -140,7 +140,7 @@ export function errorsPage(): string {
   return `${parts.join("\n\n")}\n`
 }
 
-function entry(code: string, error: FaultTable[string]): readonly string[] {
+function entry(code: string, error: ErrorTable[string]): readonly string[] {
   const own = new Map<string, unknown>(Object.entries(error))
   const facts = [
     own.has("status") ? `Status ${String(own.get("status"))}.` : "",
@@ -155,12 +155,12 @@ function sentence(text: string): string {
 }
 
 /** A code that two tables have is one entry with both levels. */
-function merged(one: FaultTable, level: string, other: FaultTable, otherLevel: string): FaultTable {
-  const all = new Map<string, FaultTable[string]>()
+function merged(one: ErrorTable, level: string, other: ErrorTable, otherLevel: string): ErrorTable {
+  const all = new Map<string, ErrorTable[string]>()
   for (const [code, error] of Object.entries(one))
-    all.set(code, { ...error, severity: code in other ? `${level} or ${otherLevel}` : level } as FaultTable[string])
+    all.set(code, { ...error, severity: code in other ? `${level} or ${otherLevel}` : level } as ErrorTable[string])
   for (const [code, error] of Object.entries(other))
-    if (!all.has(code)) all.set(code, { ...error, severity: otherLevel } as FaultTable[string])
+    if (!all.has(code)) all.set(code, { ...error, severity: otherLevel } as ErrorTable[string])
   return Object.fromEntries(all)
 }
 

@@ -87,7 +87,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { level: 1, name: "Map of app/web" }).waitFor()
   })
 
-  it("a policy is begun, written and left, and its fault is read", async () => {
+  it("a policy is begun, written and left, and its error is read", async () => {
     await open("Policies", "Policies")
     await tabTo(page, "Require mTLS")
     await page.keyboard.press("Enter")

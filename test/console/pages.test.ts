@@ -116,12 +116,12 @@ describe("what opens on a page, for everybody:", () => {
     expect(await findings(page)).toEqual([])
   })
 
-  it("the editor, with faults at their lines and what may be written there", async () => {
+  it("the editor, with errors at their lines and what may be written there", async () => {
     await visit(page, "/policies/new?template=strict&namespace=reading", "New policy")
     await page.getByRole("textbox", { name: "Policy as YAML" }).click()
     await page.keyboard.press("ControlOrMeta+a")
-    const faulty = { ...policy, spec: { ...policy.spec, rulez: [] } }
-    await page.keyboard.insertText(JSON.stringify(faulty, null, 2))
+    const invalid = { ...policy, spec: { ...policy.spec, rulez: [] } }
+    await page.keyboard.insertText(JSON.stringify(invalid, null, 2))
     await page.getByRole("list", { name: "Errors" }).getByText("rulez").first().waitFor()
     await page.locator(".cm-lint-marker-error").first().waitFor()
     expect(await findings(page)).toEqual([])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing policies in the console: faults at their lines, what would change, and the way until proxies enforce it.
+// Writing policies in the console: errors at their lines, what would change, and the way until proxies enforce it.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await kubectl("create", "namespace", "writers")
 })
 
-it("shows a fault at its line, with what would be right, and lets nobody apply it", async () => {
+it("shows an error at its line, with what would be right, and lets nobody apply it", async () => {
   const page = await asOwner("/policies/new?template=allow-one&namespace=writers")
   await write(
     page,

@@ -3,7 +3,7 @@
 // package, codes are unique, and the page is up to date. That every raised code is in a table is checked by the compiler:
 // the errors take a key of their table.
 
-import type { FaultTable } from "@merlon/policy"
+import type { ErrorTable } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { ERRORS_PAGE, errorsPage, SECTIONS } from "../../scripts/generate/errors-page.js"
 import { files, readText, sourceFiles } from "../architecture/tree.js"
@@ -28,7 +28,7 @@ it("every `[code]` that a message links to has a heading", () => {
     for (const code of Object.keys(errors)) expect(page).toContain(`\n#### \`${code}\`\n`)
 })
 
-describe.each(SECTIONS.map(({ title, errors }): readonly [string, FaultTable] => [title, errors]))(
+describe.each(SECTIONS.map(({ title, errors }): readonly [string, ErrorTable] => [title, errors]))(
   "%s",
   (_, errors) => {
     it.each(Object.entries(errors))("%s has a cause and a fix", (_, { cause, fix }) => {

@@ -255,7 +255,7 @@ function pagesWithCommands(): ReadonlyMap<string, Page> {
 it.each(of("yaml"))("the document at $where is valid", ({ text }) => {
   const read = readDocuments(text, meshNames())
   expect(read.length).toBeGreaterThan(0)
-  expect(read.flatMap(({ faults }) => faults.map(({ message }) => message))).toEqual([])
+  expect(read.flatMap(({ errors }) => errors.map(({ message }) => message))).toEqual([])
 })
 
 it.each(of("yml"))("the configuration of xserver at $where is read", ({ text }) => {

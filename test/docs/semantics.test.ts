@@ -16,17 +16,17 @@ const stated = files("*.md").flatMap(path =>
 )
 
 describe.each(stated)("the policy test at $where", ({ text }) => {
-  const { files: tests, faults } = readTests(text)
+  const { files: tests, errors } = readTests(text)
 
   it("can be read", () => {
-    expect(faults.map(({ message }) => message)).toEqual([])
+    expect(errors.map(({ message }) => message)).toEqual([])
     expect(tests).toHaveLength(1)
   })
 
   const cases = tests.flatMap(test => {
     const read = test.documents.map(document => validate(document, mesh.names))
-    const faulty = read.flatMap(({ faults }) => faults.map(({ message }) => message))
-    if (faulty.length > 0) throw new Error(faulty.join("\n"))
+    const invalid = read.flatMap(({ errors }) => errors.map(({ message }) => message))
+    if (invalid.length > 0) throw new Error(invalid.join("\n"))
     const documents = read.flatMap(({ document }) => document ?? [])
     const { results, coverage } = runTests(test, documents, mesh, NOW)
     return [

@@ -147,7 +147,7 @@ describe("Envoy's question", () => {
     const rig = await start({ gateways: ["192.0.2.0/24"] })
     expect(await check(clientOf(rig), http())).toMatchObject({ code: 7 })
     await rig.meters.until(({ records }) => records.length === 1)
-    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", fault: "unknown-gateway" })
+    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", error: "unknown-gateway" })
   })
 
   it("is denied or rejected in whatever bytes it comes", async () => {

@@ -15,14 +15,14 @@ const ofContent: VersionOf = generation => `content-${generation % 2}`
 interface Explored {
   readonly sequences: number
   readonly claims: number
-  readonly fault: string | undefined
+  readonly violation: string | undefined
 }
 
-/** Stops at the first fault. Worlds cannot be copied, so each sequence but the first of a branch begins anew. */
-function explore(length: number, versionOf: VersionOf, faultOf: (world: SmallWorld) => string | undefined): Explored {
+/** Stops at the first violation. Worlds cannot be copied, so each sequence but the first of a branch begins anew. */
+function explore(length: number, versionOf: VersionOf, errorOf: (world: SmallWorld) => string | undefined): Explored {
   let sequences = 0
   let claims = 0
-  let fault: string | undefined
+  let violation: string | undefined
   const replay = (events: readonly Event[]): SmallWorld => {
     const world = new SmallWorld(versionOf)
     for (const event of events) world.do(event)
@@ -32,36 +32,36 @@ function explore(length: number, versionOf: VersionOf, faultOf: (world: SmallWor
     if (events.length === length) return
     let world: SmallWorld | undefined
     for (const event of EVENTS) {
-      if (fault !== undefined) return
+      if (violation !== undefined) return
       world ??= replay(events)
       // An event that cannot happen leaves the world as it was.
       if (!world.do(event)) continue
       const happened = [...events, event]
       sequences++
       if (world.claimed) claims++
-      const found = faultOf(world)
-      if (found !== undefined) fault = `${found}, after: ${happened.join(", ")}`
+      const found = errorOf(world)
+      if (found !== undefined) violation = `${found}, after: ${happened.join(", ")}`
       else visit(happened)
       world = undefined
     }
   }
   visit([])
-  return { sequences, claims, fault }
+  return { sequences, claims, violation }
 }
 
 const any = (world: SmallWorld): string | undefined => {
-  if (world.fault !== undefined) return world.fault
+  if (world.violation !== undefined) return world.violation
   if (world.claimed === world.mayBeClaimed) return undefined
   return world.claimed ? "claimed without an acknowledgement" : "not claimed although everything is acknowledged"
 }
 
 it("claims Enforced exactly when the newest stream has acknowledged what is stored", () => {
-  const { sequences, claims, fault } = explore(inject("effort") > 1 ? 11 : 9, withGeneration, any)
+  const { sequences, claims, violation } = explore(inject("effort") > 1 ? 11 : 9, withGeneration, any)
   console.info(`${sequences} sequences, ${claims} of them Enforced`)
-  expect(fault).toBeUndefined()
+  expect(violation).toBeUndefined()
   expect(claims).toBeGreaterThan(0)
 })
 
 it("finds the false claim that versions without a generation would make", () => {
-  expect(explore(8, ofContent, world => world.fault).fault).toContain("Enforced at generation 3")
+  expect(explore(8, ofContent, world => world.violation).violation).toContain("Enforced at generation 3")
 })

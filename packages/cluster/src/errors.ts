@@ -2,7 +2,7 @@
 // Errors of running the API server itself: one closed table of codes, each with its cause and its fix. Rejected requests are
 // not here: they are Kubernetes Status objects, by code and reason (meta/status.ts).
 
-export interface ClusterFault {
+export interface ClusterErrorEntry {
   readonly cause: string
   readonly fix: string
 }
@@ -52,7 +52,7 @@ export const CLUSTER_ERRORS = {
     cause: "a command line flag is unknown or has an invalid value",
     fix: "run with `--help` to list the flags and their values",
   },
-} as const satisfies Record<string, ClusterFault>
+} as const satisfies Record<string, ClusterErrorEntry>
 
 export type ClusterErrorCode = keyof typeof CLUSTER_ERRORS
 

@@ -8,7 +8,7 @@ export { clusterOidcOptions, type OidcFlag, type OidcValues } from "./auth/oidc-
 /** Starts and stops the server; everything else here is an option or an error of it. */
 export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
 /** Why a server does not start, or its store does not answer: a closed table of codes. */
-export { CLUSTER_ERRORS, ClusterError, type ClusterErrorCode, type ClusterFault } from "./errors.js"
+export { CLUSTER_ERRORS, ClusterError, type ClusterErrorCode, type ClusterErrorEntry } from "./errors.js"
 /** What users may take at once, each and all together. */
 export type { Limits } from "./http/limits.js"
 /** A row of the table of built-in resources, which scripts/generate/kinds.ts writes. */

@@ -45,7 +45,7 @@ export class DenyReplies {
     }
   }
 
-  /** `standard`: the response to the fault of the token. */
+  /** `standard`: the response to the error of the token. */
   ofToken(standard: Reply): Reply {
     const reply = replyOf(this.#ofToken, standard)
     // RFC 9110 section 15.5.2: the challenge belongs to a 401. Another status has another meaning.

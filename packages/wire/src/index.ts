@@ -44,7 +44,7 @@ export {
   settingsText,
   windowUpdateText,
 } from "./http2/frame-writer.js"
-export { HpackDecoder, type ListFault as HeaderListFault } from "./http2/hpack/decoder.js"
+export { HpackDecoder, type ListError as HeaderListError } from "./http2/hpack/decoder.js"
 export { HpackEncoder } from "./http2/hpack/encoder.js"
 export { Http2Pool } from "./http2/pool.js"
 export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"

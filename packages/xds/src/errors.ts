@@ -64,6 +64,6 @@ export const XDS_ERRORS = {
 export type XdsErrorCode = keyof typeof XDS_ERRORS
 
 /** Why a stream or a call ended, in the words of gRPC. */
-export type FaultCode = Extract<XdsErrorCode, Uppercase<string>>
+export type CallErrorCode = Extract<XdsErrorCode, Uppercase<string>>
 export type ConfigurationCode = Extract<XdsErrorCode, `config-${string}`>
 export type ResourceCode = Extract<XdsErrorCode, `${string}-resource`>

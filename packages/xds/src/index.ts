@@ -5,7 +5,7 @@
 
 export { decodeProxyResource } from "./decode.js"
 export { encodeProxyResource } from "./encode.js"
-export { type FaultCode, XDS_ERRORS } from "./errors.js"
+export { type CallErrorCode, XDS_ERRORS } from "./errors.js"
 export {
   decodeHostRoutes,
   encodeHostRoutes,

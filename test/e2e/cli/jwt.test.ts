@@ -80,7 +80,7 @@ describe("merlonctl jwt", () => {
     expect(accepted).toMatchObject({ code: 0, out: expect.stringMatching(/verdict\n {2}valid\n$/) })
     const expired = await ctl(["jwt", "inspect", await mint("--exp=-1h"), "--jwks", file("jwks.json"), "-o", "json"])
     expect(expired.code).toBe(1)
-    expect(JSON.parse(expired.out)).toMatchObject({ verdict: "rejected", fault: "JwtExpired" })
+    expect(JSON.parse(expired.out)).toMatchObject({ verdict: "rejected", error: "JwtExpired" })
     const moved = await ctl(["jwt", "inspect", token, "--jwks", `${url}/moved`])
     expect(moved).toMatchObject({ code: 3, err: expect.stringContaining("cannot fetch the key set") })
   })

@@ -67,7 +67,7 @@ describe.each(readdirSync(FOLDER).filter(name => !name.endsWith(".test.yaml")))(
   it("is valid, without a warning", () => {
     const read = readDocuments(text(name), mesh.names)
     expect(read.length).toBe(1)
-    expect(read.flatMap(({ faults, warnings }) => [...faults, ...warnings].map(({ message }) => message))).toEqual([])
+    expect(read.flatMap(({ errors, warnings }) => [...errors, ...warnings].map(({ message }) => message))).toEqual([])
   })
 
   it("says what it does, below the line for editors", () => {

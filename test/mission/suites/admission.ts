@@ -10,7 +10,7 @@ const KEYS = JSON.stringify({
 })
 const URI = "https://issuer.example/jwks.json"
 
-const FAULTS: readonly [string, object, RegExp][] = [
+const ERRORS: readonly [string, object, RegExp][] = [
   [
     "a relative `jwksUri` is refused",
     { jwtRules: [{ issuer: ISSUER, jwksUri: "/jwks.json" }] },
@@ -32,7 +32,7 @@ export function admission(mission: () => Mission): void {
   const manifest = (spec: object): string => policy(mission().names, "RequestAuthentication", "wrong", "foo", spec)
 
   describe("at apply time", () => {
-    it.each(FAULTS)("%s, and nothing is stored", async (_, spec, message) => {
+    it.each(ERRORS)("%s, and nothing is stored", async (_, spec, message) => {
       const applied = await mission().ctl(["apply", "-f", "-"], manifest(spec))
       expect(applied.code).toBe(1)
       expect(applied.err).toMatch(message)
@@ -40,7 +40,7 @@ export function admission(mission: () => Mission): void {
       expect(listed.out).toBe("")
     })
 
-    it.each(FAULTS)("%s by the validation webhook itself", async (_, spec, message) => {
+    it.each(ERRORS)("%s by the validation webhook itself", async (_, spec, message) => {
       const { status, body } = await review(mission(), JSON.parse(manifest(spec)))
       expect(status).toBe(200)
       const { response } = JSON.parse(body)
@@ -49,7 +49,7 @@ export function admission(mission: () => Mission): void {
     })
 
     it("and the server calls it: kubectl reports what only the webhook checks", async () => {
-      const [, spec, message] = FAULTS[2] ?? expect.fail("a fault that the schema does not know")
+      const [, spec, message] = ERRORS[2] ?? expect.fail("an error that the schema does not know")
       const { code, err } = await mission().kubectl(["apply", "-f", "-"], manifest(spec))
       expect(code).toBe(1)
       expect(err).toMatch(message)

@@ -88,7 +88,7 @@ export class SmallWorld {
   }
 
   /** What is claimed and must not be; undefined where all is well. */
-  get fault(): string | undefined {
+  get violation(): string | undefined {
     if (!this.#tally.complete || this.#open === undefined) return undefined
     if (this.#judges === undefined || this.#judges >= this.#generation) return undefined
     return `Enforced at generation ${this.#generation}, and the connected proxy judges by ${this.#judges}`

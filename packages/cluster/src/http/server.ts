@@ -128,9 +128,9 @@ export class ApiServer {
     } catch (error) {
       try {
         this.#fail(exchange, error)
-      } catch (fault) {
+      } catch (error) {
         // No caller awaits this promise: a response that cannot be sent must cost its connection, not the process.
-        this.services.log(fault, `${method} ${rawPath}`)
+        this.services.log(error, `${method} ${rawPath}`)
         response.destroy()
       }
     }

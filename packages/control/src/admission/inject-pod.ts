@@ -6,7 +6,7 @@ import { applicationPorts, hasXserver } from "../registry/application-ports.js"
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import { bypassingPrivilege } from "../registry/privileges.js"
 import { udpPorts } from "../registry/udp.js"
-import { injectionFault, undeclaredFault } from "./injected-shape.js"
+import { injectionError, undeclaredError } from "./injected-shape.js"
 import {
   type InjectionOptions,
   injectionNames,
@@ -54,10 +54,10 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       : { outcome: "skipped", because, warnings }
   if (!choice.inject) return skipped(choice.because)
   if (hasXserver(spec, names)) {
-    const fault = required ? injectionFault(pod, options) : undefined
-    return fault === undefined
+    const error = required ? injectionError(pod, options) : undefined
+    return error === undefined
       ? { outcome: "skipped", because: "it has an xserver already", warnings: choice.warnings }
-      : { outcome: "refused", because: unprotected(namespace, fault) }
+      : { outcome: "refused", because: unprotected(namespace, error) }
   }
   if (spec.hostNetwork === true) {
     const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can protect it"
@@ -71,7 +71,7 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
   )
   if (refused !== undefined) return { outcome: "refused", because: refused }
   const open = required
-    ? (undeclaredFault(objectOf(metadata.annotations), options) ?? bypassingPrivilege(spec, names))
+    ? (undeclaredError(objectOf(metadata.annotations), options) ?? bypassingPrivilege(spec, names))
     : undefined
   if (open !== undefined) return { outcome: "refused", because: unprotected(namespace, open) }
   const { annotations: keys, captureLabel } = injectionNames(names)
@@ -136,8 +136,8 @@ function resourcesOf(annotations: Foreign, { names, resources }: InjectionOption
 }
 
 /** For a namespace that requires injection. */
-export function unprotected(namespace: string, fault: string): string {
-  return `the namespace \`${namespace}\` takes no Pod that can be reached past its xserver, and ${fault}`
+export function unprotected(namespace: string, error: string): string {
+  return `the namespace \`${namespace}\` takes no Pod that can be reached past its xserver, and ${error}`
 }
 
 function defaultContainer(containers: readonly Foreign[]): { readonly [annotation: string]: string } {

@@ -18,7 +18,7 @@ import {
 } from "./proxy-container.js"
 
 /** What makes the Pod bypassable or not ours, in one phrase; undefined where nothing does. */
-export function injectionFault(pod: unknown, options: InjectionOptions): string | undefined {
+export function injectionError(pod: unknown, options: InjectionOptions): string | undefined {
   const { names, capture, nativeSidecar } = options
   const { metadata, spec: value } = objectOf(pod)
   const { annotations, labels } = objectOf(metadata)
@@ -26,7 +26,7 @@ export function injectionFault(pod: unknown, options: InjectionOptions): string 
   const notes = objectOf(annotations)
   const ports = applicationPorts(spec, names)
   const { annotations: keys, captureLabel, initContainer, outboundContainer: outbound } = injectionNames(names)
-  const undeclared = undeclaredFault(notes, options)
+  const undeclared = undeclaredError(notes, options)
   if (undeclared !== undefined) return undeclared
   const privilege = bypassingPrivilege(spec, names)
   if (privilege !== undefined) return privilege
@@ -67,13 +67,13 @@ export function injectionFault(pod: unknown, options: InjectionOptions): string 
 }
 
 /** Ports that no container declares would be open, with or without ports that are declared. */
-export function undeclaredFault(annotations: Foreign, { names }: InjectionOptions): string | undefined {
+export function undeclaredError(annotations: Foreign, { names }: InjectionOptions): string | undefined {
   const { undeclared } = injectionNames(names).annotations
   return annotations[undeclared] === "pass" ? `\`${undeclared}: pass\` lets connections reach it unjudged` : undefined
 }
 
 /** What an update takes away from an injected Pod; undefined where it leaves the proxy as it was. */
-export function updateFault(before: unknown, after: unknown, { names }: InjectionOptions): string | undefined {
+export function updateError(before: unknown, after: unknown, { names }: InjectionOptions): string | undefined {
   const privilege = bypassingPrivilege(objectOf(after).spec, names)
   if (privilege !== undefined && privilege !== bypassingPrivilege(objectOf(before).spec, names)) return privilege
   const [was, is] = [before, after].map(pod => objectOf(pod))

@@ -32,14 +32,14 @@ export function unprotectedPods(
     if (phase === "Succeeded" || phase === "Failed" || isDeclared(pod, names)) return []
     const choice = optIn(labels, namespace, optedIn.has(namespace), names)
     if (!choice.inject) return []
-    const found = faultOf(pod, names)
+    const found = errorOf(pod, names)
     return found === undefined
       ? []
       : [{ namespace, name, problem: `${found.problem}, though ${choice.because}`, fix: found.fix }]
   })
 }
 
-function faultOf(pod: KubernetesObject, names: MeshNames): Pick<UnprotectedPod, "problem" | "fix"> | undefined {
+function errorOf(pod: KubernetesObject, names: MeshNames): Pick<UnprotectedPod, "problem" | "fix"> | undefined {
   if (objectOf(pod.spec).hostNetwork === true) {
     const fix = `take it off the node's network, or say that it is meant: label \`${names.injectLabel}: "false"\``
     return { problem: "is on the node's network, where no xserver can protect it", fix }

@@ -5,7 +5,7 @@
 import { hasXserver } from "../registry/application-ports.js"
 import { objectOf } from "../registry/foreign.js"
 import { unprotected } from "./inject-pod.js"
-import { injectionFault, updateFault } from "./injected-shape.js"
+import { injectionError, updateError } from "./injected-shape.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 
@@ -15,7 +15,7 @@ export function validatePod(request: AdmissionRequest, options: InjectionOptions
   // A Pod from before the namespace required it, or from an older version, may go on as it is.
   const isOlder = operation === "UPDATE" && !hasXserver(objectOf(oldObject).spec, options.names)
   if (isOlder) return {}
-  const fault = operation === "CREATE" ? injectionFault(object, options) : updateFault(oldObject, object, options)
-  if (fault === undefined) return {}
-  return { refused: { error: "unprotected-pod", code: 422, reason: "Invalid", message: unprotected(namespace, fault) } }
+  const error = operation === "CREATE" ? injectionError(object, options) : updateError(oldObject, object, options)
+  if (error === undefined) return {}
+  return { refused: { error: "unprotected-pod", code: 422, reason: "Invalid", message: unprotected(namespace, error) } }
 }

@@ -3,7 +3,14 @@
 // but valid settings are warnings. Findings that depend on other documents are in `comparison.ts`.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
-import { type Fault, type FaultCode, KINDS, type PolicyDocument, refusal, validate } from "@merlon/policy/resources"
+import {
+  type DocumentError,
+  type DocumentErrorCode,
+  KINDS,
+  type PolicyDocument,
+  refusal,
+  validate,
+} from "@merlon/policy/resources"
 import { meansTheSame } from "../policies/meaning.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 import { guestHosts } from "../routes/host-governance.js"
@@ -19,7 +26,7 @@ export interface PolicyAnswer extends AdmissionAnswer {
   readonly accepted?: PolicyDocument
 }
 
-const CAUSES: { readonly [Code in FaultCode]?: string } = {
+const CAUSES: { readonly [Code in DocumentErrorCode]?: string } = {
   "missing-field": "FieldValueRequired",
   "empty-value": "FieldValueRequired",
   "unknown-value": "FieldValueNotSupported",
@@ -47,14 +54,14 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
       },
     }
   }
-  const { document, faults, warnings } = validate(named(object), names, { namespace, providers })
+  const { document, errors, warnings } = validate(named(object), names, { namespace, providers })
   const told = warnings.map(({ message }) => message)
   if (document === undefined) {
     // A stored document that is no longer valid must stay deletable, and its status and finalizers writable.
     if (operation === "UPDATE" && (isBeingDeleted(object) || meansTheSame(object, oldObject, names))) {
-      return { warnings: [`this document is stored but not in force: ${faults[0]?.message ?? "it is invalid"}`] }
+      return { warnings: [`this document is stored but not in force: ${errors[0]?.message ?? "it is invalid"}`] }
     }
-    return { refused: invalid(request, faults), warnings: told }
+    return { refused: invalid(request, errors), warnings: told }
   }
   return { warnings: [...told, ...guests(document, options)], accepted: document }
 }
@@ -82,19 +89,19 @@ function isBeingDeleted(object: unknown): boolean {
   return textOf(objectOf(objectOf(object).metadata).deletionTimestamp) !== undefined
 }
 
-function invalid(request: AdmissionRequest, faults: readonly Fault[]): Refused {
+function invalid(request: AdmissionRequest, errors: readonly DocumentError[]): Refused {
   const name = nameOf(request)
   const { group, kind, namespace } = request
   return {
     error: "invalid-policy",
     code: 422,
     reason: "Invalid",
-    message: refusal(name, namespace, faults),
+    message: refusal(name, namespace, errors),
     details: {
       name,
       group,
       kind,
-      causes: faults.map(({ code, path, problem, fix }) => ({
+      causes: errors.map(({ code, path, problem, fix }) => ({
         reason: CAUSES[code] ?? "FieldValueInvalid",
         message: `${problem}; ${fix}`,
         field: path,

@@ -13,23 +13,23 @@ export function validateRevocations(request: AdmissionRequest, names: MeshNames)
   const { namespace: root, revocationsConfigMap } = authorityNames(names)
   if (group !== "" || kind !== "ConfigMap" || namespace !== root || name !== revocationsConfigMap) return {}
   if (operation === "DELETE" || operation === "CONNECT" || subresource !== "") return {}
-  const { faults } = parseRevocations(revocationData(object))
-  if (faults.length === 0) return {}
+  const { errors } = parseRevocations(revocationData(object))
+  if (errors.length === 0) return {}
   // A list that was stored while no webhook ran may be invalid. Changing only its labels must stay possible.
   if (operation === "UPDATE" && revokesTheSame(object, oldObject)) {
-    return { warnings: faults.map(({ message }) => message) }
+    return { warnings: errors.map(({ message }) => message) }
   }
   return {
     refused: {
       error: "invalid-revocations",
       code: 422,
       reason: "Invalid",
-      message: `ConfigMap "${name}" is invalid: ${faults.map(({ message }) => message).join("; ")}`,
+      message: `ConfigMap "${name}" is invalid: ${errors.map(({ message }) => message).join("; ")}`,
       details: {
         name,
         group,
         kind,
-        causes: faults.map(({ list, message }) => ({ reason: "FieldValueInvalid", message, field: `data.${list}` })),
+        causes: errors.map(({ list, message }) => ({ reason: "FieldValueInvalid", message, field: `data.${list}` })),
       },
     },
   }

@@ -38,7 +38,7 @@ describe("the webhook server", () => {
       [
         "/broken",
         () => {
-          throw new Error("a fault of ours")
+          throw new Error("an error of ours")
         },
       ],
     ])
@@ -120,7 +120,7 @@ describe("the webhook server", () => {
     const { status, text } = await ask("/broken", BODY)
     expect(status).toBe(200)
     expect(JSON.parse(text)).toMatchObject({ response: { uid: "u", allowed: false, status: { code: 500 } } })
-    expect(text).not.toContain("a fault of ours")
+    expect(text).not.toContain("an error of ours")
     expect(logged.at(-1)).toContain("/broken failed on CREATE")
     expect(observed.at(-1)).toMatchObject({ outcome: "failed" })
   })

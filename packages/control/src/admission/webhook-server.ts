@@ -133,11 +133,11 @@ export class WebhookServer {
         outcome,
         milliseconds: performance.now() - began,
       })
-    const fault = refusedEarly(asked, handler !== undefined)
-    if (fault !== undefined) {
+    const error = refusedEarly(asked, handler !== undefined)
+    if (error !== undefined) {
       observe("unreadable")
       reply.setHeader("connection", "close")
-      return end(reply, fault.status, fault.text)
+      return end(reply, error.status, error.text)
     }
     const held = { bytes: 0 }
     try {
@@ -190,7 +190,7 @@ export class WebhookServer {
   }
 
   /** What it holds counts until the request is answered: what was parsed is larger than its text. */
-  async #read(asked: IncomingMessage, held: { bytes: number }): Promise<Buffer | Fault> {
+  async #read(asked: IncomingMessage, held: { bytes: number }): Promise<Buffer | RequestError> {
     const { maxBody = MAX_BODY, maxHeld = MAX_HELD } = this.#options
     const chunks: Buffer[] = []
     // No encoding is set, so bytes.
@@ -212,7 +212,7 @@ interface Review {
   readonly held: { bytes: number }
 }
 
-interface Fault {
+interface RequestError {
   readonly status: number
   readonly text: string
 }
@@ -222,7 +222,7 @@ function tls({ certificate, key }: ServingKeyPair) {
   return { cert: certificate, key, ...TLS_FLOOR, secureOptions: constants.SSL_OP_NO_TICKET }
 }
 
-function refusedEarly({ method, headers }: IncomingMessage, known: boolean): Fault | undefined {
+function refusedEarly({ method, headers }: IncomingMessage, known: boolean): RequestError | undefined {
   if (!known) return { status: 404, text: "not found" }
   if (method !== "POST") return { status: 405, text: "only POST" }
   const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase()

@@ -2,7 +2,7 @@
 // Serves our local observations to other replicas. It never asks further replicas.
 
 import type { ServerResponse } from "node:http"
-import { ApiFault } from "./api/api-fault.js"
+import { AnswersApiError } from "./api/answers-api-error.js"
 import type { Item } from "./api/item.js"
 import type { LocalObservations } from "./local-observations.js"
 
@@ -79,7 +79,7 @@ export function followObservations(
     unfollow = own.follow(query.get(NAMESPACE) ?? undefined, query, decided)
   } catch (error) {
     // Who asks has read the same filter before; one of another version may have read it otherwise.
-    if (!(error instanceof ApiFault)) throw error
+    if (!(error instanceof AnswersApiError)) throw error
     reply.writeHead(error.code).end()
     return true
   }

@@ -2,7 +2,7 @@
 // The mesh's certificate authority in a control plane: trusted roots, signing keys, revocations, and the certificates of
 // our own listeners. Every replica signs; the leader rotates and writes.
 
-import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
+import { type RevocationError, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { type TrustSpec, trustVersion } from "@merlon/xds"
 import { Emitter, type Log } from "@merlon/xds/runtime"
@@ -113,7 +113,7 @@ export class Authority implements TrustSource {
 
   get facts(): AuthorityFacts {
     const { signer, phase } = this.#keys.current
-    const { identities, serials, faults } = this.#revocations.lists
+    const { identities, serials, errors } = this.#revocations.lists
     return {
       rootNotAfter: signer.rootNotAfter,
       signerNotAfter: signer.signerNotAfter,
@@ -124,13 +124,13 @@ export class Authority implements TrustSource {
       refusedChanges: this.#refused.count,
       revokedIdentities: identities.length,
       revokedSerials: serials.length,
-      revocationFaults: faults.length,
+      revocationErrors: errors.length,
     }
   }
 
   /** Lines of the revocation list that revoke nothing because they are invalid. */
-  get revocationFaults(): readonly RevocationFault[] {
-    return this.#revocations.faults
+  get revocationErrors(): readonly RevocationError[] {
+    return this.#revocations.errors
   }
 
   /** Whenever the revocations have been read, also where nothing of it changes the trust. */

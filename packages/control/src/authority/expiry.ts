@@ -21,7 +21,7 @@ export interface AuthorityFacts {
   readonly revokedIdentities: number
   readonly revokedSerials: number
   /** Lines of the revocations that cannot be read. */
-  readonly revocationFaults: number
+  readonly revocationErrors: number
 }
 
 export class SigningCounter {

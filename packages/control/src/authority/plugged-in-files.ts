@@ -44,7 +44,7 @@ export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): 
  * signs only after its root is trusted. Otherwise some proxies would already present certificates that others do not
  * trust yet.
  */
-export function replacementFault(current: CertificateAuthority, next: CertificateAuthority): string | undefined {
+export function replacementError(current: CertificateAuthority, next: CertificateAuthority): string | undefined {
   const before = fingerprintsOf(current)
   const after = fingerprintsOf(next)
   const contains = (whole: readonly string[], part: readonly string[]) => part.every(root => whole.includes(root))

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { SECRETS } from "../kubernetes/resource-type.js"
 import { ManualClock, settle } from "../observe/testing/manual-clock.js"
 import { PluggedIn } from "./plugged-in.js"
-import { readPluggedIn, replacementFault } from "./plugged-in-files.js"
+import { readPluggedIn, replacementError } from "./plugged-in-files.js"
 import { MemoryLog, NAMES, Stage, secretObject } from "./testing/authority-stage.js"
 import { intermediate } from "./testing/intermediate.js"
 
@@ -66,8 +66,8 @@ describe("what may take the place of a plugged-in authority", () => {
     ["not another root", authority(A), authority(B), "added and removed at once"],
     ["not a root swapped beside the signer's", authority(A, A.root + B.root), authority(A, A.root + C.root), "at once"],
     ["not a signer whose root comes with it", authority(A), authority(B, A.root + B.root), "does not trust yet"],
-  ])("is %s", (_, current, next, fault) => {
-    expect(replacementFault(current, next)).toEqual(fault === undefined ? undefined : expect.stringContaining(fault))
+  ])("is %s", (_, current, next, error) => {
+    expect(replacementError(current, next)).toEqual(error === undefined ? undefined : expect.stringContaining(error))
   })
 })
 

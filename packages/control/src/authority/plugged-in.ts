@@ -10,7 +10,7 @@ import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
-import { PLUGGED_IN_FILES, readPluggedIn, replacementFault } from "./plugged-in-files.js"
+import { PLUGGED_IN_FILES, readPluggedIn, replacementError } from "./plugged-in-files.js"
 import { readSecretData } from "./secret-data.js"
 
 export interface PluggedInOptions {
@@ -100,9 +100,9 @@ export class PluggedIn implements KeySource {
     if (this.#closed || content === this.#seen) return
     this.#seen = content
     const read = readPluggedIn(files, this.#options.clock.now())
-    const fault = read.ok ? replacementFault(this.#authority, read.authority) : read.message
-    if (!read.ok || fault !== undefined) {
-      this.#refuse(fault ?? "")
+    const error = read.ok ? replacementError(this.#authority, read.authority) : read.message
+    if (!read.ok || error !== undefined) {
+      this.#refuse(error ?? "")
       return
     }
     this.#authority = read.authority

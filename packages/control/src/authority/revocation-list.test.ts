@@ -28,7 +28,7 @@ describe("revocations", () => {
     stage.configMap(NAMES.revocationsConfigMap, { identities: `everyone\n${ID}`, serials: "zz\n4f" })
     const authority = await stage.authority()
     expect(authority.current).toMatchObject({ revokedIdentities: [ID], revokedSerials: ["4F"] })
-    expect(authority.facts).toMatchObject({ revokedIdentities: 1, revokedSerials: 1, revocationFaults: 2 })
+    expect(authority.facts).toMatchObject({ revokedIdentities: 1, revokedSerials: 1, revocationErrors: 2 })
     expect(stage.log.lines).toEqual([
       expect.stringContaining("line 1 of `identities` in the revocations: `everyone` revokes nobody"),
       expect.stringContaining("line 1 of `serials` in the revocations: `zz` revokes nobody"),
@@ -43,7 +43,7 @@ describe("revocations", () => {
     stage.configMap(NAMES.revocationsConfigMap, { identites: ID })
     await settle()
     expect(read).toBe(1)
-    expect(authority.revocationFaults.map(({ message }) => message)).toEqual([
+    expect(authority.revocationErrors.map(({ message }) => message)).toEqual([
       "the key `identites` is not read; write `identities`",
     ])
     expect(stage.log.lines).toEqual([expect.stringContaining("the revocations: the key `identites` is not read")])

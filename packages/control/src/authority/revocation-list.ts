@@ -2,7 +2,7 @@
 // The current revocations, from a ConfigMap in the root namespace. Invalid lines are reported and do not affect valid
 // ones. Without the ConfigMap nothing is revoked.
 
-import { parseRevocations, type RevocationFault, type RevocationLists } from "@merlon/identity"
+import { parseRevocations, type RevocationError, type RevocationLists } from "@merlon/identity"
 import type { Log } from "@merlon/xds/runtime"
 import { Emitter } from "@merlon/xds/runtime"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -10,7 +10,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { AuthorityNames } from "./authority-names.js"
 import { revocationData } from "./revocation-data.js"
 
-const NONE: RevocationLists = { identities: [], serials: [], faults: [] }
+const NONE: RevocationLists = { identities: [], serials: [], errors: [] }
 /** Of one change; a list of thousands of bad lines says no more than its beginning. */
 const MAX_LOGGED = 10
 
@@ -35,8 +35,8 @@ export class RevocationList {
     return this.#lists
   }
 
-  get faults(): readonly RevocationFault[] {
-    return this.#lists.faults
+  get errors(): readonly RevocationError[] {
+    return this.#lists.errors
   }
 
   hasIdentity(spiffeId: string): boolean {
@@ -61,7 +61,7 @@ export class RevocationList {
     this.#lists = object === undefined ? NONE : parseRevocations(revocationData(object))
     this.#identities = new Set(this.#lists.identities)
     this.#serials = new Set(this.#lists.serials)
-    for (const { list, line, message } of this.faults.slice(0, MAX_LOGGED)) {
+    for (const { list, line, message } of this.errors.slice(0, MAX_LOGGED)) {
       const where = line === undefined ? "" : `line ${line} of \`${list}\` in `
       this.#log.warn({ list, line }, `${where}the revocations: ${message}`)
     }

@@ -134,13 +134,13 @@ describe("what is installed", () => {
   it("asks Prometheus in its own language", () => {
     const names = metricNames("merlon")
     const panels = Object.values(dashboards(names)).flatMap(({ panels }) => panels)
-    const isFault = (expression: string): boolean => {
+    const isError = (expression: string): boolean => {
       const cursor = parser.parse(expression).cursor()
       do if (cursor.type.isError) return true
       while (cursor.next())
       return false
     }
-    const unreadable = [...panels, ...alerts(names)].map(({ expression }) => expression).filter(isFault)
+    const unreadable = [...panels, ...alerts(names)].map(({ expression }) => expression).filter(isError)
     expect(unreadable).toEqual([])
   })
 

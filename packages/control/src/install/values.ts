@@ -228,8 +228,8 @@ export function readValues(version: string, ...given: readonly unknown[]): Insta
     for (const [path, value] of leaves(one, table, "")) {
       const entry = table.get(path)
       if (entry === undefined) throw new Error(unknownValue(path, [...table.keys()]))
-      const fault = faultOf(entry.schema, value)
-      if (fault !== undefined) throw new Error(`the value \`${path}\` ${fault}; it is \`${JSON.stringify(value)}\``)
+      const error = errorOf(entry.schema, value)
+      if (error !== undefined) throw new Error(`the value \`${path}\` ${error}; it is \`${JSON.stringify(value)}\``)
       setPath(tree, path, merged(valueAt(tree, path), value))
     }
   }
@@ -328,7 +328,7 @@ function unknownValue(path: string, known: readonly string[]): string {
   return `there is no value \`${path}\`; ${meant === undefined ? "`merlonctl manifest --values` lists them" : `did you mean \`${meant}\`?`}`
 }
 
-function faultOf(schema: Schema, value: unknown): string | undefined {
+function errorOf(schema: Schema, value: unknown): string | undefined {
   const type = Array.isArray(value)
     ? "array"
     : Number.isInteger(value)

@@ -89,7 +89,7 @@ export class InvariantStatus {
     if (this.#waiting.size > 0) this.#cancel ??= this.#clock.after(0, () => void this.#next())
   }
 
-  async #write({ key, object, written, namespace, name, faults }: StoredPolicy): Promise<void> {
+  async #write({ key, object, written, namespace, name, errors }: StoredPolicy): Promise<void> {
     const { client, mesh } = this.#options
     const previous = statusOf(object)
     const invariant = written?.kind === "PolicyInvariant" ? written : undefined
@@ -98,7 +98,7 @@ export class InvariantStatus {
     if (holds?.[2] === NOT_DECIDED) this.#tryAgain(key)
     const said: readonly Said[] =
       holds === undefined
-        ? [["Accepted", "False", "Invalid", faults[0]?.message ?? "the document cannot be read"]]
+        ? [["Accepted", "False", "Invalid", errors[0]?.message ?? "the document cannot be read"]]
         : [["Accepted", "True", "Valid", "the invariant is valid"], holds]
     const { generation } = object.metadata
     const conditions = said.map(words => conditionOf(words, generation, previous, this.#clock.now()))

@@ -7,9 +7,9 @@ import type { KubernetesObject } from "./resource-type.js"
 import { VirtualTime } from "./testing/virtual-time.js"
 import { pause } from "./time.js"
 
-type Fate = { readonly before: number; readonly after: number; readonly fault: "none" | "lost" | "unanswered" }
+type Fate = { readonly before: number; readonly after: number; readonly error: "none" | "lost" | "unanswered" }
 
-const NO_FATE: Fate = { before: 0, after: 0, fault: "none" }
+const NO_FATE: Fate = { before: 0, after: 0, error: "none" }
 
 /** One Lease in memory, with the resource versions of a real server; a request may be slow, lost, or lose its answer. */
 class LeaseServer {
@@ -22,12 +22,12 @@ class LeaseServer {
 
   client(fate: () => Fate): KubernetesClient {
     const ask = async <T>(act: () => T): Promise<T> => {
-      const { before, after, fault } = fate()
+      const { before, after, error } = fate()
       if (before > 0) await pause(this.time, before)
-      if (fault === "lost") throw new ApiError(0, "api-unreachable", "lost")
+      if (error === "lost") throw new ApiError(0, "api-unreachable", "lost")
       const result = act()
       if (after > 0) await pause(this.time, after)
-      if (fault === "unanswered") throw new ApiError(0, "api-timeout", "no answer")
+      if (error === "unanswered") throw new ApiError(0, "api-timeout", "no answer")
       return result
     }
     const store = (object: KubernetesObject): KubernetesObject => {
@@ -119,7 +119,7 @@ describe("leader election", () => {
   it("waits the whole duration for one that vanished", async () => {
     const server = new LeaseServer(new VirtualTime())
     let cut = false
-    const a = candidate(server, "a", () => (cut ? { ...NO_FATE, fault: "lost" } : NO_FATE))
+    const a = candidate(server, "a", () => (cut ? { ...NO_FATE, error: "lost" } : NO_FATE))
     const b = candidate(server, "b")
     a.start()
     await server.time.advance(1)
@@ -188,7 +188,7 @@ describe("leader election", () => {
     const fate = fc.record({
       before: fc.nat(12_000),
       after: fc.nat(12_000),
-      fault: fc.constantFrom("none" as const, "none" as const, "none" as const, "lost" as const, "unanswered" as const),
+      error: fc.constantFrom("none" as const, "none" as const, "none" as const, "lost" as const, "unanswered" as const),
     })
     const fates = fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(NO_FATE) }, fate), { maxLength: 40 })
     let led = 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a whole response body as text, and as JSON if it is. The size is limited, or a faulty server could fill the
+// Reads a whole response body as text, and as JSON if it is. The size is limited, or a broken server could fill the
 // memory.
 
 import { ApiError } from "./client.js"

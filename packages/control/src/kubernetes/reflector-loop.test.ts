@@ -24,7 +24,7 @@ interface OpenWatch {
 class HandApi {
   contents: readonly KubernetesObject[] = []
   version = "1"
-  listFault: ApiError | undefined
+  listError: ApiError | undefined
   lists = 0
   readonly watches: OpenWatch[] = []
 
@@ -37,7 +37,7 @@ class HandApi {
   client(): KubernetesClient {
     const list = async () => {
       this.lists++
-      if (this.listFault !== undefined) throw this.listFault
+      if (this.listError !== undefined) throw this.listError
       return { items: this.contents, resourceVersion: this.version }
     }
     // Only what a reflector asks for.
@@ -151,13 +151,13 @@ describe("a reflector", () => {
     const healths: boolean[] = []
     reflector.onHealth(({ connected }) => healths.push(connected))
     expect(reflector.health.connected).toBe(true)
-    api.listFault = new ApiError(0, "api-unreachable", "away")
+    api.listError = new ApiError(0, "api-unreachable", "away")
     api.last.end(new ApiError(0, "api-unreachable", "cut"))
     await time.advance(120_000)
     expect(reflector.health).toMatchObject({ connected: false, since: 0, error: "away" })
     expect([...reflector.items.keys()]).toEqual(["foo/a"])
     expect(api.lists).toBeLessThan(20)
-    api.listFault = undefined
+    api.listError = undefined
     await time.advance(31_000)
     expect(reflector.health.connected).toBe(true)
     expect(healths.at(-1)).toBe(true)
@@ -211,7 +211,7 @@ describe("a reflector", () => {
       throw new Error("mine alone")
     })
     reflector.onChange(change => heard.push(change.key))
-    api.last.send({ type: "ADDED", object: { apiVersion: "v1", kind: "ConfigMap" } as KubernetesObject }) // what a faulty server could send
+    api.last.send({ type: "ADDED", object: { apiVersion: "v1", kind: "ConfigMap" } as KubernetesObject }) // what a broken server could send
     api.last.send({ type: "ADDED", object: object("a", "2") })
     await time.advance(0)
     expect(heard).toEqual(["foo/a"])

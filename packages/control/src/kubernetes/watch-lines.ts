@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits a watch's body into lines: one JSON document each, which the network may split anywhere, even inside a
-// character. The length of a line is limited, or a faulty server could fill the memory.
+// character. The length of a line is limited, or a broken server could fill the memory.
 
 const LINE_FEED = 0x0a
 const MAX_LINE = 16 << 20

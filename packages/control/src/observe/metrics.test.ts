@@ -85,7 +85,7 @@ it("tells when credentials end and what became of those who asked for some", asy
     refusedChanges: 2,
     revokedIdentities: 0,
     revokedSerials: 0,
-    revocationFaults: 0,
+    revocationErrors: 0,
   } as unknown as ReturnType<MetricSources["authority"]> // the phase's name does not matter here
   const { lines } = rig("merlon", { authority: () => facts })
   await lines()

@@ -181,7 +181,7 @@ export class ControlMetrics {
     this.#read(
       "revocations_unreadable",
       "revocation entries that have no effect because they cannot be read",
-      () => facts()?.revocationFaults ?? 0,
+      () => facts()?.revocationErrors ?? 0,
     )
     new Counter({
       name: `${this.#prefix}authority_refused_changes_total`,

@@ -21,17 +21,17 @@ export function readPolicy<K extends Kind>(
   }
   const { namespace = "default", name } = object.metadata
   const known = { key: policyKey(kind, namespace, name), kind, namespace, name, object }
-  const { document, faults } = validate(object, names)
+  const { document, errors } = validate(object, names)
   if (document !== undefined && isOfKind(document, kind)) {
-    return { ...known, written: document, faults: [], inForce: document, isFallback: false }
+    return { ...known, written: document, errors: [], inForce: document, isFallback: false }
   }
   // Fail closed: without the last good version a denial would turn into an admission. A new object with the same name
   // is not a version of it: the old one was deleted on purpose.
   const isVersion = before !== undefined && before.object.metadata.uid === object.metadata.uid
   if (isVersion && !before.isFallback && before.inForce !== undefined) {
-    return { ...known, written: undefined, faults, inForce: before.inForce, isFallback: false }
+    return { ...known, written: undefined, errors, inForce: before.inForce, isFallback: false }
   }
-  return { ...known, written: undefined, faults, inForce: fallbackOf(kind, object, names), isFallback: true }
+  return { ...known, written: undefined, errors, inForce: fallbackOf(kind, object, names), isFallback: true }
 }
 
 /**

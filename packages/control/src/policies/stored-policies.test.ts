@@ -53,10 +53,10 @@ describe("a stored document", () => {
     const { policies, invalid, hosts } = stage()
     policies.set(MS, meshService(["web"]))
     policies.set(MS, meshService("web", { generation: 2 }))
-    const { written, inForce, faults } = policies.items.get("MeshService/app/web") ?? {}
+    const { written, inForce, errors } = policies.items.get("MeshService/app/web") ?? {}
     expect(written).toBeUndefined()
     expect(inForce?.spec).toEqual({ hosts: ["web"] })
-    expect(faults).not.toEqual([])
+    expect(errors).not.toEqual([])
     expect(hosts).toEqual([["web"]])
     expect(invalid).toEqual(["MeshService/app/web kept"])
   })

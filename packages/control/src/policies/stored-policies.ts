@@ -40,7 +40,7 @@ export class StoredPolicies implements PolicySource {
     const before = this.#items.get(policyKey(kind, namespace, name))
     const after = readPolicy(kind, object, before, names)
     this.#items.set(after.key, after)
-    if (after.faults.length > 0 && after.faults !== before?.faults) onInvalid(after, !after.isFallback)
+    if (after.errors.length > 0 && after.errors !== before?.errors) onInvalid(after, !after.isFallback)
     this.#tell({ before, after })
   }
 

@@ -2,7 +2,7 @@
 // One stored document as the control plane uses it: the original, its errors, and what is in force for it. Immutable: a
 // change creates a new value.
 
-import type { Fault, Kind, PolicyDocument } from "@merlon/policy/resources"
+import type { DocumentError, Kind, PolicyDocument } from "@merlon/policy/resources"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 
 export type OfKind<K extends Kind> = Extract<PolicyDocument, { readonly kind: K }>
@@ -33,7 +33,7 @@ export interface StoredPolicy<K extends Kind = Kind> {
   /** As people wrote it, where that can be read. */
   readonly written: OfKind<K> | undefined
   /** What is wrong with it; empty where it can be read. */
-  readonly faults: readonly Fault[]
+  readonly errors: readonly DocumentError[]
   /**
    * What counts: as written, else the last version that could be read, else the strictest it could mean. The same value
    * for as long as it means the same. Undefined where it would change no outcome.
@@ -68,7 +68,7 @@ export function changesMeaning({ before, after }: PolicyChange): boolean {
     staysFor(before) !== staysFor(after) ||
     before?.inForce !== after?.inForce ||
     before?.written !== after?.written ||
-    before?.faults !== after?.faults
+    before?.errors !== after?.errors
   )
 }
 

@@ -10,8 +10,8 @@ export type Instead = (typeof INSTEAD)[number]
 
 export function unreadablePolicies(stored: Iterable<StoredPolicy>): ReadonlyMap<Instead, number> {
   const counts = new Map<Instead, number>(INSTEAD.map(instead => [instead, 0]))
-  for (const { faults, inForce, isFallback } of stored) {
-    if (faults.length === 0) continue
+  for (const { errors, inForce, isFallback } of stored) {
+    if (errors.length === 0) continue
     const instead = inForce === undefined ? "nothing" : isFallback ? "strictest" : "last_good"
     counts.set(instead, (counts.get(instead) ?? 0) + 1)
   }

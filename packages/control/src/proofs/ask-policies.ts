@@ -52,7 +52,7 @@ export function askPolicies(question: PeopleQuestion, about: AskedAbout): People
   }
 }
 
-const GONE: PeopleAnswer = { fault: "the workload is gone" }
+const GONE: PeopleAnswer = { error: "the workload is gone" }
 
 function diff(workloads: readonly ProofWorkload[], question: PeopleQuestion, about: AskedAbout): object {
   const { calls = [], callsLeftOut = 0 } = question
@@ -122,7 +122,7 @@ function suggested(workload: ProofWorkload, { calls = [] }: PeopleQuestion, abou
   const { after, workloads, mesh, limits, now } = about
   const others = workloads.filter(one => keyOf(one) !== keyOf(workload))
   const [found] = suggestPolicies(calls, after, [workload, ...others], mesh, { limits, now })
-  if (found === undefined) return { fault: "no allowed calls observed for it yet, so nothing is suggested" }
+  if (found === undefined) return { error: "no allowed calls observed for it yet, so nothing is suggested" }
   const { evidence, workload: _, ...suggestion } = found
   const time = (at: number): string => new Date(at).toISOString()
   return {
@@ -152,7 +152,7 @@ function explained(workload: ProofWorkload, { request = {} }: PeopleQuestion, ab
       },
     }
   } catch (error) {
-    if (error instanceof AskedError) return { fault: error.message }
+    if (error instanceof AskedError) return { error: error.message }
     throw error
   }
 }

@@ -68,7 +68,7 @@ export interface PeopleQuestion {
 }
 
 /** A plain value, or what is wrong with the question. */
-export type PeopleAnswer = { readonly answer: object } | { readonly fault: string }
+export type PeopleAnswer = { readonly answer: object } | { readonly error: string }
 
 export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | EffectQuestion | PeopleQuestion
 

@@ -32,7 +32,7 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
   const capture = listOf(objectOf(pod.spec).initContainers)
     .map(objectOf)
     .find(({ name }) => name === initContainer(names))
-  if (capture !== undefined) return redirectFault(capture, pod, names)
+  if (capture !== undefined) return redirectError(capture, pod, names)
   // Services lead to its proxy: a caller that knows the Pod's address needs no Service, unless a NetworkPolicy rejects
   // it. Fail closed: until an attempt has shown that it does, it does not.
   const condition = capturedConditionOf(pod, names)
@@ -41,7 +41,7 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
 }
 
 /** The annotation can be removed later; what the container was started with decides. */
-function redirectFault(capture: Foreign, { spec }: KubernetesObject, names: MeshNames): string | undefined {
+function redirectError(capture: Foreign, { spec }: KubernetesObject, names: MeshNames): string | undefined {
   const flags = readCaptureArgs(capture.args)
   if (flags?.["--undeclared"] === "pass") return PASSES
   const map = captureMap(applicationPorts(spec, names))

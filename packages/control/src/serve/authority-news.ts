@@ -62,7 +62,7 @@ export class AuthorityNews {
 
   /** Each replica has logged it already; the leader also reports it as an Event on the list. */
   #lookAtRevocations(): void {
-    const unreadable = this.#options.authority.revocationFaults.map(({ message }) => message)
+    const unreadable = this.#options.authority.revocationErrors.map(({ message }) => message)
     const said = JSON.stringify(unreadable)
     if (unreadable.length === 0 || said === this.#unreadable) {
       this.#unreadable = said

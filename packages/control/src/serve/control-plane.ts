@@ -127,8 +127,8 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     issuers: options.keySets,
     isLeader,
     tracer,
-    onInvalid: ({ key, faults }, kept) =>
-      logger.error({ policy: key, fault: faults[0]?.message, kept }, "a stored policy cannot be read"),
+    onInvalid: ({ key, errors }, kept) =>
+      logger.error({ policy: key, error: errors[0]?.message, kept }, "a stored policy cannot be read"),
     keysAttempted: (id, error) => {
       if (error === undefined) return
       logger.warn({ keySet: id, error }, "keys could not be fetched")

@@ -69,7 +69,7 @@ export interface ConditionInputs {
   readonly namespace: string
   readonly generation: number | undefined
   /** What is wrong with it, one sentence each; empty for a valid one. */
-  readonly faults: readonly string[]
+  readonly errors: readonly string[]
   readonly mesh: MeshConfig
   readonly reach: Reach
   readonly enforcement: EnforcementCount

@@ -33,7 +33,7 @@ function inputs(of: ConditionInputs["document"], more: Partial<ConditionInputs> 
     kind: of?.kind ?? "AuthorizationPolicy",
     namespace: "foo",
     generation: 7,
-    faults: [],
+    errors: [],
     mesh,
     reach: reach(3),
     enforcement: { ...NONE, proxies: 3, enforcing: 3 },
@@ -75,7 +75,7 @@ describe("Accepted", () => {
     ],
     [
       "an invalid one",
-      inputs(undefined, { faults: ["unknown field `a`", "unknown field `b`"] }),
+      inputs(undefined, { errors: ["unknown field `a`", "unknown field `b`"] }),
       "False Invalid: not valid: unknown field `a` and unknown field `b`",
     ],
   ])("of %s", (_, of, expected) => {
@@ -293,7 +293,7 @@ describe("Ready", () => {
       inputs(routes),
       "True Ready: no connected client uses its hosts; a client that does gets this version",
     ],
-    ["what is invalid", inputs(undefined, { faults: ["a"] }), "False Invalid: not valid: a"],
+    ["what is invalid", inputs(undefined, { errors: ["a"] }), "False Invalid: not valid: a"],
     [
       "a selector that selects nobody",
       inputs(selecting, { reach: reach(0) }),

@@ -13,7 +13,7 @@ import type { ConditionInputs, Said } from "./condition-inputs.js"
 import type { EnforcementCount } from "./enforcement.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
-import { targetFaults, targetsNamed } from "./service-targets.js"
+import { targetErrors, targetsNamed } from "./service-targets.js"
 import { unjudgedPorts } from "./unjudged-ports.js"
 
 const CONDITION_TYPES = [
@@ -73,16 +73,16 @@ function condition(
   }
 }
 
-function accepted({ document, faults, mesh, reach, guestHosts }: ConditionInputs): Said {
+function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs): Said {
   if (document === undefined) {
-    const message = `not valid: ${someOf(faults.slice(0, 3), faults.length, 3)}`
+    const message = `not valid: ${someOf(errors.slice(0, 3), errors.length, 3)}`
     return { status: "False", reason: "Invalid", message }
   }
   const lost = targetsNamed(document)?.length ?? 0
   if (lost > 0 && reach.targets.absent.length === lost) {
     // The reason by which Gateway API's policies say it.
-    const [fault = ""] = targetFaults(reach.targets, document.metadata.namespace)
-    const message = `${fault}; create it, or name another: until then the policy applies to no workload`
+    const [error = ""] = targetErrors(reach.targets, document.metadata.namespace)
+    const message = `${error}; create it, or name another: until then the policy applies to no workload`
     return { status: "False", reason: "TargetNotFound", message }
   }
   const message = `${describe(document, mesh)}, on ${counted(reach.workloads, "workload")} ${scopeOf(document, mesh.names.rootNamespace)}`
@@ -113,15 +113,15 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
       outside.length === 0 ? "" : `; ${outside.length} not in the mesh, where nothing enforces it: ${someOf(outside)}`
     const lost = reach.missing.length === 0 ? "" : `; none behind ${someOf(reach.missing)}`
     const pending = reach.pending === 0 ? "" : `; ${reach.pending} of them not started`
-    const faults = targetFaults(reach.targets, document.metadata.namespace).map(fault => `; ${fault}`)
-    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${beyond}${lost}${faults.join("")}`
+    const errors = targetErrors(reach.targets, document.metadata.namespace).map(error => `; ${error}`)
+    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${beyond}${lost}${errors.join("")}`
     return { status: "True", reason: "Selected", message }
   }
   if (document.kind === "MeshService") {
     return { status: "False", reason: "NoWorkloads", message: `no workload is behind ${someOf(reach.missing)}` }
   }
   if (targetsNamed(document) !== undefined) {
-    const message = targetFaults(reach.targets, document.metadata.namespace).join("; ")
+    const message = targetErrors(reach.targets, document.metadata.namespace).join("; ")
     return { status: "False", reason: "NoWorkloads", message }
   }
   const labels = Object.entries(document.spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)

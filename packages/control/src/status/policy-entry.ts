@@ -20,7 +20,7 @@ export interface PolicyEntry {
   readonly document: PolicyDocument | undefined
   /** What counts, for those it stands beside. */
   readonly inForce: PolicyDocument | undefined
-  readonly faults: readonly string[]
+  readonly errors: readonly string[]
   readonly keySets: readonly string[]
   /** Undefined where it has to be counted anew. */
   tally: EnforcementTally | undefined
@@ -35,7 +35,7 @@ export interface PolicyEntry {
 const NO_HOSTS: ReadonlySet<string> = new Set()
 
 export function entryOf(stored: StoredPolicy, scope: MeshScope): PolicyEntry {
-  const { key, kind, namespace, name, object, written, inForce, faults } = stored
+  const { key, kind, namespace, name, object, written, inForce, errors } = stored
   return {
     key,
     kind,
@@ -44,7 +44,7 @@ export function entryOf(stored: StoredPolicy, scope: MeshScope): PolicyEntry {
     object,
     document: written,
     inForce,
-    faults: faults.map(({ message }) => message),
+    errors: errors.map(({ message }) => message),
     keySets: written !== undefined && isSecurityPolicy(written) ? keySetsOf(written) : [],
     governs: inForce?.kind === "MeshService" ? hostsOf(inForce, scope) : NO_HOSTS,
     tally: undefined,

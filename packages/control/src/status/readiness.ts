@@ -4,7 +4,7 @@
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
-import { targetFaults } from "./service-targets.js"
+import { targetErrors } from "./service-targets.js"
 
 export interface Parts {
   readonly accepted: Said
@@ -28,7 +28,7 @@ export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: 
 
 /** A Service without workloads protects nothing, whatever the other targets do. */
 function targets({ reach, namespace }: ConditionInputs): readonly Missing[] {
-  return targetFaults(reach.targets, namespace).map(what => ({ reason: "TargetNotFound", what }))
+  return targetErrors(reach.targets, namespace).map(what => ({ reason: "TargetNotFound", what }))
 }
 
 function keys({ keySets }: ConditionInputs): readonly Missing[] {

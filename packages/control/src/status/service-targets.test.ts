@@ -46,7 +46,7 @@ function said(targetRefs: readonly object[], workloads: number): { readonly [typ
     kind: policy.kind,
     namespace: "foo",
     generation: 1,
-    faults: [],
+    errors: [],
     mesh,
     reach,
     enforcement: { ...PROXIES, proxies: workloads, enforcing: workloads },

@@ -55,7 +55,7 @@ export function targetsOf(
 }
 
 /** What is wrong with them, one phrase each. */
-export function targetFaults({ absent, blind, empty, unserved }: Targets, namespace: string): readonly string[] {
+export function targetErrors({ absent, blind, empty, unserved }: Targets, namespace: string): readonly string[] {
   const named = (names: readonly string[]): string => someOf(names.map(name => `\`${oneLine(name)}\``))
   return [
     ...(absent.length === 0 ? [] : [`there is no Service ${named(absent)} in \`${namespace}\``]),

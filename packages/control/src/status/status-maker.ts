@@ -53,7 +53,7 @@ export function makeStatus(
   now: number,
   previous: Status | undefined,
 ): Status {
-  const { document, kind, namespace, name, faults, object } = entry
+  const { document, kind, namespace, name, errors, object } = entry
   const { mesh } = sources
   const { workloads, missing } = workloadsOf(entry, sources)
   const reach = reachOf(entry, workloads, missing, sources)
@@ -63,7 +63,7 @@ export function makeStatus(
     kind,
     namespace,
     generation: object.metadata.generation,
-    faults,
+    errors,
     mesh,
     reach,
     enforcement: entry.tally.count(),

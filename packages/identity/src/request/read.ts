@@ -59,8 +59,8 @@ export function readSigningRequest(der: Uint8Array): SigningRequestResult {
     return unreadable()
   const key = readKey(spki)
   if (key === undefined) return unreadable()
-  const fault = keyFault(key, spki)
-  if (fault !== undefined) return refused(fault)
+  const error = keyError(key, spki)
+  if (error !== undefined) return refused(error)
   const algorithm = REQUEST_ALGORITHMS.find(known => known.identifier.equals(identifier.raw))
   if (algorithm === undefined) {
     return refused("the signing request is signed with an unknown algorithm; use ECDSA or RSA with SHA-256 or better")
@@ -90,7 +90,7 @@ function readKey(spki: Buffer): KeyObject | undefined {
   }
 }
 
-function keyFault(
+function keyError(
   { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
   spki: Buffer,
 ): string | undefined {

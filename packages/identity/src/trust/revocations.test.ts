@@ -9,11 +9,11 @@ const B = "spiffe://cluster.local/ns/foo/sa/b"
 describe("revocations", () => {
   it("are read a line each, without comments, sorted, each once", () => {
     const identities = `# left the company\n${B}\r\n\n  ${A}  # 2026-11-15\n${B}\n`
-    expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], faults: [] })
+    expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], errors: [] })
   })
 
   it("are none where nothing is written", () => {
-    expect(parseRevocations({})).toEqual({ identities: [], serials: [], faults: [] })
+    expect(parseRevocations({})).toEqual({ identities: [], serials: [], errors: [] })
   })
 
   it("name identities as policies do, too", () => {
@@ -28,13 +28,13 @@ describe("revocations", () => {
     ["0", "0"],
     ["7".repeat(40), "7".repeat(40)],
   ])("write the serial `%s` as `%s`", (serials, expected) => {
-    expect(parseRevocations({ serials })).toEqual({ identities: [], serials: [expected], faults: [] })
+    expect(parseRevocations({ serials })).toEqual({ identities: [], serials: [expected], errors: [] })
   })
 
   it.each(["4f0g", "4f:0", ":4f", "4f 0a", "-4f", "0x", "7".repeat(41), "🙂"])("report the serial `%s`", line => {
-    const { serials, faults } = parseRevocations({ serials: `4f0a\n${line}\n4f0b` })
+    const { serials, errors } = parseRevocations({ serials: `4f0a\n${line}\n4f0b` })
     expect(serials).toEqual(["4F0A", "4F0B"])
-    expect(faults).toMatchObject([{ list: "serials", line: 2, message: expect.stringContaining(`\`${line}\``) }])
+    expect(errors).toMatchObject([{ list: "serials", line: 2, message: expect.stringContaining(`\`${line}\``) }])
   })
 
   it.each([
@@ -48,13 +48,13 @@ describe("revocations", () => {
     ["another case of scheme and trust domain", `SPIFFE://${A.slice(9)}\nSpiffe://Cluster.Local/ns/foo/sa/b`],
     ["line ends of another system", `${A}\r${B}`],
   ])("are read with %s", (_, identities) => {
-    expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], faults: [] })
+    expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], errors: [] })
   })
 
   it.each(["4f0a,4f0b", "4F-0A\n4F-0B", "- 4f0a\n- 4f0b", "serial=4F0A\nserial=4F0B", '["4f:0a", "4f:0b"]'])(
     "are read from the serials `%s`",
     serials => {
-      expect(parseRevocations({ serials })).toEqual({ identities: [], serials: ["4F0A", "4F0B"], faults: [] })
+      expect(parseRevocations({ serials })).toEqual({ identities: [], serials: ["4F0A", "4F0B"], errors: [] })
     },
   )
 
@@ -72,22 +72,22 @@ describe("revocations", () => {
     expect(parseRevocations(data)).toEqual({
       identities: [B],
       serials: [],
-      faults: [{ list: key, line: undefined, message }],
+      errors: [{ list: key, line: undefined, message }],
     })
   })
 
   it.each(["foo", "spiffe://cluster.local/ns/foo", "https://a/ns/b/sa/c", `${A}/x`])(
     "report the identity `%s` and keep the others",
     line => {
-      const { identities, faults } = parseRevocations({ identities: `${line}\n${A}` })
+      const { identities, errors } = parseRevocations({ identities: `${line}\n${A}` })
       expect(identities).toEqual([A])
-      expect(faults).toMatchObject([{ list: "identities", line: 1 }])
+      expect(errors).toMatchObject([{ list: "identities", line: 1 }])
     },
   )
 
   it("show no more than the beginning of a long line", () => {
-    const [fault] = parseRevocations({ identities: "x".repeat(10_000) }).faults
-    expect(fault?.message.length).toBeLessThan(200)
+    const [error] = parseRevocations({ identities: "x".repeat(10_000) }).errors
+    expect(error?.message.length).toBeLessThan(200)
   })
 
   it("never lose a good line to its neighbours", () => {

@@ -10,7 +10,7 @@ import { canonicalSerial } from "../x509/serial.js"
 const LISTS = ["identities", "serials"] as const
 type List = (typeof LISTS)[number]
 
-export interface RevocationFault {
+export interface RevocationError {
   /** The key it stands under. */
   readonly list: string
   /** From 1; undefined if the key itself is invalid. */
@@ -23,7 +23,7 @@ export interface RevocationLists {
   readonly identities: readonly string[]
   /** Upper-case hex without leading zeros, sorted, each once. */
   readonly serials: readonly string[]
-  readonly faults: readonly RevocationFault[]
+  readonly errors: readonly RevocationError[]
 }
 
 /** RFC 5280 section 4.1.2.2: at most 20 octets. */
@@ -33,19 +33,19 @@ const SHOWN = 80
 
 /** By key, as the data of a ConfigMap. */
 export function parseRevocations(data: { readonly [key: string]: string }): RevocationLists {
-  const faults: RevocationFault[] = []
+  const errors: RevocationError[] = []
   for (const key of Object.keys(data)) {
     if (LISTS.some(list => list === key)) continue
     const meant = nearest(key.toLowerCase(), LISTS)
     const hint = meant === undefined ? "`identities` and `serials` are" : `write \`${meant}\``
-    faults.push({ list: key, line: undefined, message: `the key \`${shown(key)}\` is not read; ${hint}` })
+    errors.push({ list: key, line: undefined, message: `the key \`${shown(key)}\` is not read; ${hint}` })
   }
-  const identities = readList("identities", data.identities, faults)
-  const serials = readList("serials", data.serials, faults)
-  return { identities, serials, faults }
+  const identities = readList("identities", data.identities, errors)
+  const serials = readList("serials", data.serials, errors)
+  return { identities, serials, errors }
 }
 
-function readList(list: List, text = "", faults: RevocationFault[]): readonly string[] {
+function readList(list: List, text = "", errors: RevocationError[]): readonly string[] {
   const found = new Set<string>()
   for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
     for (const entry of entriesOf(list, raw.replace(/#.*/, ""))) {
@@ -58,7 +58,7 @@ function readList(list: List, text = "", faults: RevocationFault[]): readonly st
         list === "identities"
           ? "write `spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/ACCOUNT`"
           : "write the serial number in hex, with or without colons"
-      faults.push({ list, line: index + 1, message: `\`${shown(entry)}\` revokes nobody; ${expected}` })
+      errors.push({ list, line: index + 1, message: `\`${shown(entry)}\` revokes nobody; ${expected}` })
     }
   }
   return [...found].sort()

@@ -3,7 +3,7 @@
 // the fix.
 
 import type { Kind, PolicyDocument } from "../resources/document.js"
-import { type FaultTable, type Path, renderPath } from "../resources/fault.js"
+import { type ErrorTable, type Path, renderPath } from "../resources/document-error.js"
 
 /** `error`: the policy does not do what it says. `warning`: it hardly does what was meant. `info`: worth knowing. */
 export type Severity = "error" | "warning" | "info"
@@ -115,7 +115,7 @@ export const FINDINGS = {
     cause: "the set is too large to compare all of its rules",
     fix: "analyze one namespace at a time",
   },
-} as const satisfies FaultTable & { readonly [code: string]: { readonly severity: Severity } }
+} as const satisfies ErrorTable & { readonly [code: string]: { readonly severity: Severity } }
 
 export type FindingCode = keyof typeof FINDINGS
 

@@ -3,7 +3,7 @@
 // reading order. If several rules tie, the first one wins.
 
 import type { Attributes } from "../request/attributes.js"
-import { shown } from "../resources/fault.js"
+import { shown } from "../resources/document-error.js"
 import type { Clause, Criterion } from "./criterion.js"
 import type { CompiledRule, RuleParts, RuleRef } from "./rule.js"
 

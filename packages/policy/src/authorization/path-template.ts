@@ -12,7 +12,7 @@ export interface PathTemplate {
   readonly tail: string | undefined
 }
 
-export type TemplateFault =
+export type TemplateError =
   | "no leading slash"
   | "{**} is not the last operator"
   | "Contains '{' or '}' beyond a supported path template"
@@ -28,7 +28,7 @@ export const isUriPath = (path: string): boolean => URI.test(path)
 /** RFC 3986 section 3.3 `pchar` without `*`: what a literal segment may be written with. */
 const LITERAL = /^[A-Za-z0-9\-._~%!$&'()+,;:@=]+$/
 
-export function parseTemplate(path: string): PathTemplate | TemplateFault {
+export function parseTemplate(path: string): PathTemplate | TemplateError {
   if (!path.startsWith("/")) return "no leading slash"
   const segments = path.slice(1).split("/")
   const head: TemplateSegment[] = []

@@ -70,7 +70,7 @@ it("rejects a policy whose provider the mesh does not declare", () => {
     spec: { action: "CUSTOM", provider: { name: "b" }, rules: [{}] },
   }
   const problems = (providers: readonly { readonly name: string }[]) =>
-    validate(document, meshNames(), { providers }).faults.map(({ path, problem }) => `${path}: ${problem}`)
+    validate(document, meshNames(), { providers }).errors.map(({ path, problem }) => `${path}: ${problem}`)
   expect(problems(read(one))).toEqual(["spec.provider.name: provider `b` is not declared in the mesh configuration"])
   expect(problems([{ name: "b" }])).toEqual([])
 })

@@ -47,8 +47,8 @@ it("writes a case for each uncovered rule and for each of its fields", () => {
 it("writes cases that pass, after which nothing is missing", () => {
   const file = fileOf("[{ request: { path: /x }, expect: 403 }]")
   const written = stringify(generatedTest(file, missingCases(file, documents, mesh, NOW)))
-  const { files, faults } = readTests(written)
-  expect(faults).toEqual([])
+  const { files, errors } = readTests(written)
+  expect(errors).toEqual([])
   const [generated] = files
   if (generated === undefined) throw new Error("no file")
   const run = runTests(generated, documents, mesh, NOW)

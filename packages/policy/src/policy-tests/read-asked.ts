@@ -11,7 +11,7 @@ import { readRequest } from "./test-file.js"
 export function readAsked(value: unknown): AskedRequest {
   const report = new Report()
   const asked = readRequest(new Field(value ?? {}, ["request"], report))
-  const [fault] = report.faults
-  if (fault !== undefined) throw new AskedError(fault.message)
+  const [error] = report.errors
+  if (error !== undefined) throw new AskedError(error.message)
   return asked
 }

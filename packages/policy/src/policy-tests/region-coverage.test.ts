@@ -27,8 +27,8 @@ const get = { operation: { methods: ["GET"], notPaths: ["/admin"] } }
 const put = { operation: { methods: ["PUT"] } }
 
 function fileOf(cases: string): PolicyTestFile {
-  const { files, faults } = readTests(`${HEAD}cases:\n${cases}`)
-  expect(faults).toEqual([])
+  const { files, errors } = readTests(`${HEAD}cases:\n${cases}`)
+  expect(errors).toEqual([])
   const [file] = files
   if (file === undefined) throw new Error("no file")
   return file

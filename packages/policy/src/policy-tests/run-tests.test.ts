@@ -11,8 +11,8 @@ const head = "kind: PolicyTest\nworkloads: { web: { namespace: foo } }\n"
 const allowGet = policy("get", { rules: [{ to: [{ operation: { methods: ["GET"] } }] }, {}] })
 
 const run = (cases: string, documents = [allowGet]) => {
-  const { files, faults } = readTests(`${head}cases:\n${cases}`)
-  expect(faults.map(({ message }) => message)).toEqual([])
+  const { files, errors } = readTests(`${head}cases:\n${cases}`)
+  expect(errors.map(({ message }) => message)).toEqual([])
   const [file] = files
   if (file === undefined) throw new Error("no file")
   return runTests(file, documents, mesh, NOW)
@@ -93,19 +93,19 @@ describe("a file is rejected", () => {
     ["cases: [{ to: shop, request: {}, expect: allow }]", "there is no workload `shop`"],
     ["test: []\ncases: [{ request: {}, expect: allow }]", "unknown field `test`"],
   ])("%s", (text, message) => {
-    expect(readTests(head + text).faults.map(fault => fault.message)).toEqual([expect.stringContaining(message)])
+    expect(readTests(head + text).errors.map(error => error.message)).toEqual([expect.stringContaining(message)])
   })
 
   it("with the line at which it is wrong", () => {
-    const { faults } = readTests(`${head}cases:\n  - request: {}\n    expect: no\n`)
-    expect(faults[0]?.position?.line).toBe(5)
+    const { errors } = readTests(`${head}cases:\n  - request: {}\n    expect: no\n`)
+    expect(errors[0]?.position?.line).toBe(5)
   })
 })
 
 describe("an invariant", () => {
   const stated = (text: string, documents = [allowGet]) => {
-    const { files, faults } = readTests(`${head}${text}`)
-    expect(faults.map(({ message }) => message)).toEqual([])
+    const { files, errors } = readTests(`${head}${text}`)
+    expect(errors.map(({ message }) => message)).toEqual([])
     const [file] = files
     return (
       file &&
@@ -131,8 +131,8 @@ describe("an invariant", () => {
   })
 
   it("is read as strictly as a PolicyInvariant, with the line at which it is wrong", () => {
-    const { faults } = readTests(`${head}never:\n- name: x\n  too: []\n`)
-    expect(faults.map(({ message }) => message)).toEqual([expect.stringContaining("unknown field `too`")])
-    expect(faults[0]?.position?.line).toBe(5)
+    const { errors } = readTests(`${head}never:\n- name: x\n  too: []\n`)
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining("unknown field `too`")])
+    expect(errors[0]?.position?.line).toBe(5)
   })
 })

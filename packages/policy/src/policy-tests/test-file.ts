@@ -4,7 +4,7 @@
 
 import { meshNames } from "../mesh/names.js"
 import type { Claim } from "../request/attributes.js"
-import { type Fault, shown } from "../resources/fault.js"
+import { type DocumentError, shown } from "../resources/document-error.js"
 import { Field, isObject, Report } from "../resources/field.js"
 import { listItems } from "../resources/list-items.js"
 import type { PolicyInvariantSpec } from "../resources/policy-invariant/definition.js"
@@ -49,31 +49,34 @@ export interface Expectation {
 
 export interface ReadTests {
   readonly files: readonly PolicyTestFile[]
-  readonly faults: readonly Fault[]
+  readonly errors: readonly DocumentError[]
 }
 
 /** Documents of other kinds are passed over: tests may stand in the file of the policies themselves. */
 export function readTests(text: string): ReadTests {
   const files: PolicyTestFile[] = []
-  const faults: Fault[] = []
+  const errors: DocumentError[] = []
   for (const document of parseYaml(text)) {
-    faults.push(...document.faults)
+    errors.push(...document.errors)
     for (const { value, at } of listItems(document.value)) {
       if (!isPolicyTest(value)) continue
       const report = new Report()
       files.push(readFile(new Field(value, [], report)))
-      const place = (fault: Fault): Fault => ({ ...fault, position: document.locate([...at, ...fault.at], "value") })
-      faults.push(...report.faults.map(place))
+      const place = (error: DocumentError): DocumentError => ({
+        ...error,
+        position: document.locate([...at, ...error.at], "value"),
+      })
+      errors.push(...report.errors.map(place))
     }
   }
-  return { files, faults }
+  return { files, errors }
 }
 
 const known = (field: Field, names: readonly string[]): void => {
   for (const [name, value] of field.entries) {
     if (names.includes(name)) continue
     const near = nearest(name, names)
-    value.fault(
+    value.error(
       "unknown-field",
       `unknown field \`${shown(name)}\``,
       near === undefined ? `known here are ${names.map(n => `\`${n}\``).join(", ")}` : `did you mean \`${near}\`?`,
@@ -99,7 +102,7 @@ function readFile(file: Field): PolicyTestFile {
   const invariants = readInvariants(file)
   const stated = file.field("never").present || file.field("always").present
   if (cases.items.length === 0 && !stated)
-    cases.fault("missing-field", "there are no cases", "add `cases: [{request, expect}]`")
+    cases.error("missing-field", "there are no cases", "add `cases: [{request, expect}]`")
   return {
     name: file.field("metadata").field("name").text ?? "",
     policies: file.field("policies").items.flatMap(({ text }) => text ?? []),
@@ -120,7 +123,7 @@ function readInvariants(file: Field): PolicyTestFile["invariants"] {
     ...(never.present ? { never: never.value } : {}),
     ...(always.present ? { always: always.value } : {}),
   }
-  const { document, faults } = validate(
+  const { document, errors } = validate(
     {
       apiVersion: `${names.securityGroup}/${names.version}`,
       kind: "PolicyInvariant",
@@ -129,10 +132,10 @@ function readInvariants(file: Field): PolicyTestFile["invariants"] {
     },
     names,
   )
-  for (const { at, code, problem, fix } of faults) {
+  for (const { at, code, problem, fix } of errors) {
     let place = file
     for (const step of at.slice(1)) place = typeof step === "number" ? (place.items[step] ?? place) : place.field(step)
-    place.fault(code, problem, fix)
+    place.error(code, problem, fix)
   }
   return document?.kind === "PolicyInvariant" ? document.spec : {}
 }
@@ -163,13 +166,13 @@ function workloadOf(to: Field, workloads: ReadonlyMap<string, Workload>): Worklo
   if (named !== undefined) return named
   const names = [...workloads.keys()]
   if (to.text === undefined) {
-    to.fault(
+    to.error(
       "missing-field",
       "the workload is not named",
       `write \`to:\` with one of ${names.join(", ") || "`workloads`"}`,
     )
   } else {
-    to.fault(
+    to.error(
       "unknown-value",
       `there is no workload \`${shown(to.text)}\``,
       `\`workloads\` has ${names.join(", ") || "none"}`,
@@ -182,16 +185,16 @@ export function readRequest(field: Field): AskedRequest {
   known(field, ["protocol", "from", "ip", "destinationIp", "port", "sni", "method", "path", "host", "headers", "token"])
   const text = (name: string): string | undefined => {
     const inner = field.field(name)
-    if (inner.present && inner.text === undefined) inner.fault("wrong-type", `\`${name}\` must be text`, "quote it")
+    if (inner.present && inner.text === undefined) inner.error("wrong-type", `\`${name}\` must be text`, "quote it")
     return inner.text
   }
   const protocol = text("protocol")
   if (protocol !== undefined && protocol !== "http" && protocol !== "tcp") {
-    field.field("protocol").fault("unknown-value", `unknown protocol \`${shown(protocol)}\``, "write `http` or `tcp`")
+    field.field("protocol").error("unknown-value", `unknown protocol \`${shown(protocol)}\``, "write `http` or `tcp`")
   }
   const port = field.field("port")
   if (port.present && typeof port.value !== "number")
-    port.fault("wrong-type", "`port` must be a number", "write `8080`")
+    port.error("wrong-type", "`port` must be a number", "write `8080`")
   const host = field.field("host")
   const token = readToken(field.field("token"))
   return definedOnly<AskedRequest>({
@@ -251,7 +254,7 @@ function readExpectation(field: Field): Expectation {
   if (value === "closed") return { verdict: "deny", status: 0 }
   if (typeof value === "number") return value === 200 ? { verdict: "allow" } : { verdict: "deny", status: value }
   if (!isObject(value)) {
-    field.fault(field.present ? "bad-value" : "missing-field", "what is expected is not said", EXPECTED)
+    field.error(field.present ? "bad-value" : "missing-field", "what is expected is not said", EXPECTED)
     return {}
   }
   known(field, ["verdict", "status", "stage", "rule", "body"])
@@ -259,11 +262,11 @@ function readExpectation(field: Field): Expectation {
   const expected = verdictOf(verdict.value)
   if (verdict.present && expected === undefined) {
     const fix = "write `allow`, `deny` or `depends`"
-    verdict.fault("unknown-value", `unknown verdict \`${shown(String(verdict.value))}\``, fix)
+    verdict.error("unknown-value", `unknown verdict \`${shown(String(verdict.value))}\``, fix)
   }
   const status = field.field("status")
   if (status.present && typeof status.value !== "number")
-    status.fault("wrong-type", "`status` must be a number", EXPECTED)
+    status.error("wrong-type", "`status` must be a number", EXPECTED)
   return definedOnly<Expectation>({
     verdict: expected,
     status: typeof status.value === "number" ? status.value : undefined,

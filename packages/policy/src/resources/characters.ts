@@ -3,7 +3,7 @@
 // text, is rejected, and so is U+FFFD, which decoders write in place of invalid UTF-8: the original text is lost, and a
 // DENY would match nothing.
 
-import type { Path } from "./fault.js"
+import type { Path } from "./document-error.js"
 import { type Field, isObject } from "./field.js"
 
 /** Control and format characters, halves of surrogate pairs, what was lost, and the two separators that JSON allows and lines do not. */
@@ -37,11 +37,11 @@ function walk(value: unknown, way: (string | number)[], found: (at: Path, charac
 
 function refuse(field: Field, character: string): void {
   if (character === LOST) {
-    field.fault("bad-value", "contains U+FFFD, which stands where bytes were no UTF-8", "save the file as UTF-8")
+    field.error("bad-value", "contains U+FFFD, which stands where bytes were no UTF-8", "save the file as UTF-8")
     return
   }
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")
-  field.fault(
+  field.error(
     "bad-value",
     `contains the invisible character U+${code}`,
     "type the value anew, without control or format characters",

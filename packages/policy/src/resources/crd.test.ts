@@ -72,7 +72,7 @@ describe("the CRDs", () => {
   it("keep unknown fields, so that admission rejects them", () => {
     const document = documentOf("AuthorizationPolicy", { rules: [{ form: [] }] })
     expect(refusedByCrd("AuthorizationPolicy", document)).toEqual([])
-    expect(validate(document, NAMES).faults).toHaveLength(1)
+    expect(validate(document, NAMES).errors).toHaveLength(1)
   })
 })
 
@@ -212,7 +212,7 @@ describe("the CEL rules and validate() reject alike", () => {
   it.each(table)("%s %j", (kind, spec, message) => {
     const document = documentOf(kind, spec)
     expect(refusedByCrd(kind, document).join("\n")).toContain(message)
-    expect(validate(document, NAMES).faults).not.toEqual([])
+    expect(validate(document, NAMES).errors).not.toEqual([])
   })
 
   it("and all of them are in that table", () => {
@@ -234,7 +234,7 @@ describe("whatever validate() accepts, the API server takes", () => {
     fc.assert(
       fc.property(arbitrarySpec(definition), spec => {
         const document = documentOf(kind, spec)
-        if (validate(document, NAMES).faults.length > 0) return
+        if (validate(document, NAMES).errors.length > 0) return
         accepted++
         expect(refusedByCrd(kind, document)).toEqual([])
       }),

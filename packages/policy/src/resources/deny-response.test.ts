@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
-import { expectClean, expectFault, judge } from "./testing/documents.js"
+import { expectClean, expectError, judge } from "./testing/documents.js"
 
 const AT = "spec.denyResponse"
 
@@ -49,13 +49,13 @@ describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("denyRe
     ],
     ["a field that is not known", { reason: "no" }, "reason", "unknown field"],
   ])("rejects %s", (_, denyResponse, path, message) => {
-    expectFault(judge(kind, { denyResponse }), `${AT}.${path}`, message)
+    expectError(judge(kind, { denyResponse }), `${AT}.${path}`, message)
   })
 })
 
 it.each(["AUDIT", "CUSTOM"])("is not for the action %s", action => {
   const provider = action === "CUSTOM" ? { provider: { name: "opa" } } : {}
-  expectFault(
+  expectError(
     judge("AuthorizationPolicy", { action, ...provider, denyResponse: {}, rules: [{}] }),
     AT,
     "is for the actions ALLOW and DENY",
@@ -63,5 +63,5 @@ it.each(["AUDIT", "CUSTOM"])("is not for the action %s", action => {
 })
 
 it("may be in a DENY policy", () => {
-  expect(judge("AuthorizationPolicy", { action: "DENY", denyResponse: {}, rules: [{}] }).faults).toEqual([])
+  expect(judge("AuthorizationPolicy", { action: "DENY", denyResponse: {}, rules: [{}] }).errors).toEqual([])
 })

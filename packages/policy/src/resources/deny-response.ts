@@ -3,7 +3,7 @@
 // request. Its status always denies: gateways read a success as an allowance, and a 5xx as a failure of the authorizer.
 
 import type { MeshNames } from "../mesh/names.js"
-import { shown } from "./fault.js"
+import { shown } from "./document-error.js"
 import type { Field } from "./field.js"
 import { FIELD_NAME, isWritableHeader } from "./header-name.js"
 import { closed, list, optional, type TypeOf, text, whole } from "./schema.js"
@@ -68,7 +68,7 @@ export type DenyResponse = TypeOf<ReturnType<typeof denyResponse>>
 export function checkDenyResponse(response: Field, { decisionHeader, failureHeader }: MeshNames): void {
   const status = response.field("status")
   if (status.value === NOT_MODIFIED) {
-    status.fault("bad-value", "304 does not deny a request", "write a status that denies, for example 403")
+    status.error("bad-value", "304 does not deny a request", "write a status that denies, for example 403")
   }
   const seen = new Set<string>()
   for (const name of response.field("headers").items.map(item => item.field("name"))) {
@@ -78,9 +78,9 @@ export function checkDenyResponse(response: Field, { decisionHeader, failureHead
     const isOfProxy = [decisionHeader, failureHeader, "date"].includes(lowerCase) || lowerCase.startsWith("grpc-")
     if (!isWritableHeader(lowerCase) || isOfProxy) {
       const problem = `the header \`${shown(lowerCase)}\` belongs to HTTP itself or to the proxy and cannot be set`
-      name.fault("bad-value", problem, "write another header, such as `location`")
+      name.error("bad-value", problem, "write another header, such as `location`")
     } else if (seen.has(lowerCase)) {
-      name.fault("conflict", `the header \`${shown(lowerCase)}\` is there twice`, "remove one of the two")
+      name.error("conflict", `the header \`${shown(lowerCase)}\` is there twice`, "remove one of the two")
     }
     seen.add(lowerCase)
   }

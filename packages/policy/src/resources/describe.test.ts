@@ -88,8 +88,8 @@ const cases: readonly (readonly [Kind, unknown, string])[] = [
 
 group("a document is told in one sentence", () => {
   it.each(cases)("%s %j", (kind, spec, sentence) => {
-    const { document, faults } = judge(kind, spec)
-    expect(faults).toEqual([])
+    const { document, errors } = judge(kind, spec)
+    expect(errors).toEqual([])
     expect(document && describe(document, meshConfig())).toBe(sentence)
   })
 

@@ -13,7 +13,7 @@ import type {
   PolicyInvariant,
   RequestAuthentication,
 } from "./document.js"
-import { shown } from "./fault.js"
+import { shown } from "./document-error.js"
 import type { Destination } from "./mesh-service/definition.js"
 import type { JwtRule } from "./request-authentication/definition.js"
 

@@ -3,7 +3,7 @@
 // each definition with `KEYWORDS`, and this validator with a full JSON Schema validator. The full one compiles code for
 // each schema, which took a quarter of a proxy's startup time.
 
-import type { Path } from "./fault.js"
+import type { Path } from "./document-error.js"
 import { isObject } from "./field.js"
 import type { Notes } from "./schema.js"
 

@@ -2,34 +2,41 @@
 // A value with its path, for checks that continue after the first error. Reading a value of the wrong type returns
 // nothing rather than an error: the structural check has reported it already.
 
-import { type Fault, type FaultCode, finding, type Path, type Warning, type WarningCode } from "./fault.js"
+import {
+  type DocumentError,
+  type DocumentErrorCode,
+  finding,
+  type Path,
+  type Warning,
+  type WarningCode,
+} from "./document-error.js"
 
 /** More findings help no reader, and a hostile document must not make the output huge. */
 export const MAX_FINDINGS = 100
 
 export class Report {
-  readonly #faults: Fault[] = []
+  readonly #errors: DocumentError[] = []
   readonly #warnings: Warning[] = []
   readonly #seen = new Set<string>()
-  #faultCount = 0
+  #errorCount = 0
   #hasTooMany = false
   #warningCount = 0
 
-  fault(code: FaultCode, at: Path, problem: string, fix: string): void {
+  error(code: DocumentErrorCode, at: Path, problem: string, fix: string): void {
     if (this.full) {
-      this.countFault()
+      this.countError()
       return
     }
-    const fault = finding(code, at, problem, fix)
-    if (this.#seen.has(fault.message)) return
-    this.#seen.add(fault.message)
-    this.#faultCount++
-    this.#faults.push(fault)
+    const error = finding(code, at, problem, fix)
+    if (this.#seen.has(error.message)) return
+    this.#seen.add(error.message)
+    this.#errorCount++
+    this.#errors.push(error)
   }
 
   /** Whether further errors are only counted, so that building their messages is unnecessary. */
   get full(): boolean {
-    return this.#faults.length >= MAX_FINDINGS
+    return this.#errors.length >= MAX_FINDINGS
   }
 
   /** Whether a list or a map has more than it may: what is in it is of no interest then, and would cost the more. */
@@ -39,21 +46,21 @@ export class Report {
 
   tooMany(at: Path, problem: string, fix: string): void {
     this.#hasTooMany = true
-    this.fault("too-large", at, problem, fix)
+    this.error("too-large", at, problem, fix)
   }
 
-  countFault(): void {
-    this.#faultCount++
+  countError(): void {
+    this.#errorCount++
   }
 
   warn(code: WarningCode, at: Path, problem: string, fix: string): void {
     if (++this.#warningCount <= MAX_FINDINGS) this.#warnings.push(finding(code, at, problem, fix))
   }
 
-  get faults(): readonly Fault[] {
-    const hidden = this.#faultCount - this.#faults.length
-    if (hidden === 0) return this.#faults
-    return [...this.#faults, finding("more-faults", [], `${hidden} more faults are not listed`, "mend these first")]
+  get errors(): readonly DocumentError[] {
+    const hidden = this.#errorCount - this.#errors.length
+    if (hidden === 0) return this.#errors
+    return [...this.#errors, finding("more-errors", [], `${hidden} more errors are not listed`, "mend these first")]
   }
 
   get warnings(): readonly Warning[] {
@@ -102,8 +109,8 @@ export class Field {
     return Object.entries(this.value).map(([name, value]) => [name, new Field(value, [...this.at, name], this.report)])
   }
 
-  fault(code: FaultCode, problem: string, fix: string): void {
-    this.report.fault(code, this.at, problem, fix)
+  error(code: DocumentErrorCode, problem: string, fix: string): void {
+    this.report.error(code, this.at, problem, fix)
   }
 
   warn(code: WarningCode, problem: string, fix: string): void {

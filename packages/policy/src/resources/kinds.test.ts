@@ -18,7 +18,7 @@ it.each(KINDS.map((definition, index) => [definition.kind, definition, index] as
   "the example of %s validates without a warning, and the API server takes it",
   (_, definition, index) => {
     const [read] = readDocuments(exampleDocument(definition, NAMES), NAMES)
-    expect(read?.faults).toEqual([])
+    expect(read?.errors).toEqual([])
     expect(read?.warnings).toEqual([])
     const crd = customResourceDefinitions(NAMES)[index]
     expect(crd && crdValidator(crd)(JSON.parse(JSON.stringify(read?.document)))).toEqual([])

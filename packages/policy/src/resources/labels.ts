@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks labels and label selectors.
 
-import { shown } from "./fault.js"
+import { shown } from "./document-error.js"
 import type { Field } from "./field.js"
 
 // Kubernetes: an optional DNS prefix and a slash, then a name of at most 63 characters.
@@ -27,9 +27,9 @@ export function checkLabels(labels: Field, where: "selector" | "labels"): void {
     const value = field.text ?? ""
     const pair = shown(`${key}=${value}`)
     if (key === "") {
-      field.fault("empty-value", `empty key is not supported in ${where}: "${pair}"`, "write the label's name")
+      field.error("empty-value", `empty key is not supported in ${where}: "${pair}"`, "write the label's name")
     } else if (key.includes("*") || value.includes("*")) {
-      field.fault("bad-value", `wildcard is not supported in ${where}: "${pair}"`, "write the label exactly")
+      field.error("bad-value", `wildcard is not supported in ${where}: "${pair}"`, "write the label exactly")
     } else if (!LABEL_KEY.test(key) || !LABEL_VALUE.test(value)) {
       field.warn("label-syntax", `no workload can have the label "${pair}"`, "use letters, digits, `-`, `_` and `.`")
     }

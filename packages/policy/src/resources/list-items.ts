@@ -2,7 +2,7 @@
 // Expands lists of documents: a Kubernetes list (`kind: List`, `PodList`) and a plain YAML or JSON list stand for their
 // items, also when nested. The parser bounds the depth.
 
-import type { Path } from "./fault.js"
+import type { Path } from "./document-error.js"
 import { isObject } from "./field.js"
 
 export interface ListItem {

@@ -4,8 +4,8 @@
 
 import type { MeshNames } from "../mesh/names.js"
 import { nearest } from "../shape/nearest.js"
+import { shown } from "./document-error.js"
 import { parseDryRun } from "./dry-run.js"
-import { shown } from "./fault.js"
 import { type Field, isObject } from "./field.js"
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
@@ -32,8 +32,8 @@ const KNOWN = [
 
 export function checkMetadata(metadata: Field): void {
   if (!isObject(metadata.value)) {
-    if (!metadata.present) metadata.fault("missing-field", "`metadata` is missing", "add `metadata` with a `name`")
-    else metadata.fault("wrong-type", "`metadata` must be an object", "write `metadata: {name: ...}`")
+    if (!metadata.present) metadata.error("missing-field", "`metadata` is missing", "add `metadata` with a `name`")
+    else metadata.error("wrong-type", "`metadata` must be an object", "write `metadata: {name: ...}`")
     return
   }
   checkName(metadata.field("name"), "name", "a DNS name of lower-case letters, digits, `-` and `.`", isSubdomain)
@@ -44,11 +44,11 @@ export function checkMetadata(metadata: Field): void {
   for (const name of ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"]) {
     const field = metadata.field(name)
     if (field.present && field.text === undefined)
-      field.fault("wrong-type", `\`${name}\` must be text`, "put it in quotes")
+      field.error("wrong-type", `\`${name}\` must be text`, "put it in quotes")
   }
   const generation = metadata.field("generation")
   if (generation.present && !Number.isSafeInteger(generation.value)) {
-    generation.fault("wrong-type", "`generation` must be a whole number", "leave it to the API server")
+    generation.error("wrong-type", "`generation` must be a whole number", "leave it to the API server")
   }
   for (const [name, field] of metadata.entries) {
     if (KNOWN.includes(name)) continue
@@ -63,15 +63,15 @@ export function checkMetadata(metadata: Field): void {
 
 function checkName(field: Field, word: string, form: string, valid: (text: string) => boolean): void {
   if (!field.present || field.value === "") {
-    field.fault("missing-field", `\`${word}\` is missing`, `write ${form}`)
+    field.error("missing-field", `\`${word}\` is missing`, `write ${form}`)
   } else if (field.text === undefined) {
-    field.fault(
+    field.error(
       "wrong-type",
       `\`${word}\` must be text`,
       `put it in quotes: \`"${shown(JSON.stringify(field.value) ?? "")}"\``,
     )
   } else if (!valid(field.text)) {
-    field.fault("bad-value", `\`${shown(field.text)}\` is not a valid ${word}`, `write ${form}`)
+    field.error("bad-value", `\`${shown(field.text)}\` is not a valid ${word}`, `write ${form}`)
   }
 }
 
@@ -85,12 +85,12 @@ function isLabel(text: string): boolean {
 
 function checkTexts(record: Field): void {
   if (record.present && !isObject(record.value)) {
-    record.fault("wrong-type", "must be an object of texts", "write one `key: value` per line")
+    record.error("wrong-type", "must be an object of texts", "write one `key: value` per line")
   }
   for (const [, field] of record.entries) {
     if (field.text !== undefined) continue
     const written = typeof field.value === "object" ? "" : `: \`"${shown(JSON.stringify(field.value) ?? "")}"\``
-    field.fault("wrong-type", "the value must be text", `put it in quotes${written}`)
+    field.error("wrong-type", "the value must be text", `put it in quotes${written}`)
   }
 }
 
@@ -102,7 +102,7 @@ export function checkDryRun(document: Field, names: MeshNames): void {
   if (field.text === undefined) return
   const name = `${metadata.field("namespace").text ?? "default"}/${metadata.field("name").text ?? ""}`
   if (document.field("kind").value !== "AuthorizationPolicy") {
-    field.fault(
+    field.error(
       "not-supported",
       `${shown(name)} has unsupported annotation ${annotation}, please remove the annotation`,
       "use `spec.enforcement: Shadow` where the kind has it",
@@ -110,7 +110,7 @@ export function checkDryRun(document: Field, names: MeshNames): void {
     return
   }
   if (parseDryRun(field.text) === undefined) {
-    field.fault(
+    field.error(
       "bad-value",
       `${shown(name)} has annotation ${annotation} with invalid value (${shown(field.text)})`,
       'write `"true"` or `"false"`',
@@ -118,7 +118,7 @@ export function checkDryRun(document: Field, names: MeshNames): void {
   }
   const action = document.field("spec").field("action").text ?? "ALLOW"
   if (action !== "ALLOW" && action !== "DENY") {
-    field.fault(
+    field.error(
       "not-supported",
       `the annotation ${annotation} currently only supports action ALLOW/DENY, found action ${shown(action)} in ${shown(name)}`,
       "remove the annotation",

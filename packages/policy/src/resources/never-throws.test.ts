@@ -79,8 +79,8 @@ describe("whatever comes in, a result comes out", () => {
   it("of validating any spec", () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), fc.object({ withNullPrototype: true }), (kind, spec) => {
-        const { document, faults } = validate(documentOf(kind, spec), NAMES)
-        expect(document === undefined).toBe(faults.length > 0)
+        const { document, errors } = validate(documentOf(kind, spec), NAMES)
+        expect(document === undefined).toBe(errors.length > 0)
       }),
     )
   })
@@ -90,9 +90,9 @@ describe("whatever comes in, a result comes out", () => {
       fc.property(
         fc.array(fc.oneof(pieces, fc.string({ unit: anyCodePoint, maxLength: 5 })), { maxLength: 60 }),
         parts => {
-          for (const { document, faults } of readDocuments(parts.join(""), NAMES)) {
-            expect(document === undefined).toBe(faults.length > 0)
-            for (const { position } of faults) expect(position?.line).toBeGreaterThan(0)
+          for (const { document, errors } of readDocuments(parts.join(""), NAMES)) {
+            expect(document === undefined).toBe(errors.length > 0)
+            for (const { position } of errors) expect(position?.line).toBeGreaterThan(0)
           }
         },
       ),

@@ -135,8 +135,8 @@ it("reads every text as the library does, or not at all", () => {
       const values = plainly(text)
       if (values === undefined) return
       read++
-      expect(parseYamlSlowly(text).map(({ value, faults }) => ({ value, faults }))).toEqual(
-        (values as readonly unknown[]).map(value => ({ value, faults: [] })), // a list, as it is not undefined
+      expect(parseYamlSlowly(text).map(({ value, errors }) => ({ value, errors }))).toEqual(
+        (values as readonly unknown[]).map(value => ({ value, errors: [] })), // a list, as it is not undefined
       )
     }),
     { numRuns: 6_000 * inject("effort") },

@@ -20,17 +20,17 @@ export type {
   StatusCondition,
 } from "./document.js"
 export {
-  FAULTS,
-  type Fault,
-  type FaultCode,
-  type FaultTable,
+  DOCUMENT_ERRORS,
+  type DocumentError,
+  type DocumentErrorCode,
+  type ErrorTable,
   type Path,
   type Position,
   refusal,
   WARNINGS,
   type Warning,
   type WarningCode,
-} from "./fault.js"
+} from "./document-error.js"
 export { apiVersionOf, exampleDocument, KINDS, type KindDefinition, servedVersions } from "./kinds.js"
 export { listItems } from "./list-items.js"
 export type {

@@ -7,9 +7,9 @@ import { TEXT_LIMITS } from "./yaml-text.js"
 const HEAD =
   "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy\nmetadata: {name: p, namespace: foo}\n"
 const read = (text: string) => readDocuments(text, NAMES)
-const faultsOf = (text: string) =>
+const errorsOf = (text: string) =>
   read(text)
-    .flatMap(document => document.faults)
+    .flatMap(document => document.errors)
     .map(({ position, message }) => `${position?.line}:${position?.column} ${message}`)
 
 describe("a text is read", () => {
@@ -36,7 +36,7 @@ describe("a text is read", () => {
     const item = `{apiVersion: security.merlon.dev/v1alpha3, kind: PeerAuthentication, metadata: {name: a}, spec: {}}`
     expect(read(`apiVersion: v1\nkind: List\nitems:\n- ${item}\n- ${item}\n`)).toHaveLength(2)
     expect(read(`kind: PeerAuthenticationList\nitems: [${item}]\n`)[0]?.document?.kind).toBe("PeerAuthentication")
-    expect(faultsOf(`kind: List\nitems:\n- kind: Nope\n  metadata: {name: a}\n`)).toEqual([
+    expect(errorsOf(`kind: List\nitems:\n- kind: Nope\n  metadata: {name: a}\n`)).toEqual([
       expect.stringMatching(/^3:9 kind: unknown kind `Nope`/),
     ])
   })
@@ -53,7 +53,7 @@ describe("a text is read", () => {
 
   it("with a few aliases", () => {
     const [document] = read(`${HEAD}spec:\n  rules:\n  - to: &t [{operation: {paths: ["/a"]}}]\n  - to: *t\n`)
-    expect(document?.faults).toEqual([])
+    expect(document?.errors).toEqual([])
     expect(document?.document?.spec).toMatchObject({
       rules: [{ to: [{}] }, { to: [{ operation: { paths: ["/a"] } }] }],
     })
@@ -98,7 +98,7 @@ describe("an error has line and column", () => {
     ["of an alias without anchor", "a: *b\n", "alias"],
     ["of an alias to itself", "a: &a [*a]\n", "more than 50 aliases"],
   ])("%s", (_, text, expected) => {
-    expect(faultsOf(text).join("\n")).toContain(expected)
+    expect(errorsOf(text).join("\n")).toContain(expected)
     expect(({} as Record<string, unknown>).rules).toBeUndefined()
   })
 })
@@ -135,13 +135,13 @@ describe("a hostile text ends in an error", () => {
   ])("of %s", (_, text, expected) => {
     const documents = read(text)
     expect(documents.every(({ document }) => document === undefined)).toBe(true)
-    expect(documents.flatMap(({ faults }) => faults.map(({ message }) => message.toLowerCase())).join("\n")).toContain(
+    expect(documents.flatMap(({ errors }) => errors.map(({ message }) => message.toLowerCase())).join("\n")).toContain(
       expected.toLowerCase(),
     )
   })
 
   it("unless it is large and well-formed", () => {
     const paths = Array.from({ length: 4_000 }, (_, n) => `"/path/${n}"`).join(", ")
-    expect(read(`${HEAD}spec: {rules: [{to: [{operation: {paths: [${paths}]}}]}]}\n`)[0]?.faults).toEqual([])
+    expect(read(`${HEAD}spec: {rules: [{to: [{operation: {paths: [${paths}]}}]}]}\n`)[0]?.errors).toEqual([])
   })
 })

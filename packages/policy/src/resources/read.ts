@@ -3,7 +3,7 @@
 // line and column. Bounded work for any text.
 
 import type { MeshNames } from "../mesh/names.js"
-import type { Fault, Path, Position, Warning } from "./fault.js"
+import type { DocumentError, Path, Position, Warning } from "./document-error.js"
 import { listItems } from "./list-items.js"
 import { type ValidateOptions, type Validation, validate } from "./validate.js"
 import { parseYaml, type YamlDocument } from "./yaml-text.js"
@@ -22,22 +22,22 @@ export interface ReadDocument extends Validation {
 
 export function readDocuments(text: string, names: MeshNames, options: ReadOptions = {}): readonly ReadDocument[] {
   return parseYaml(text, options.maxCharacters).flatMap((document): readonly ReadDocument[] => {
-    if (document.faults.length > 0)
-      return [{ value: undefined, faults: document.faults, warnings: [], locate: () => undefined }]
+    if (document.errors.length > 0)
+      return [{ value: undefined, errors: document.errors, warnings: [], locate: () => undefined }]
     return listItems(document.value).map(({ value, at }) => {
       const validation = validate(value, names, options)
       return {
         ...validation,
         value,
         locate: (path: Path) => document.locate([...at, ...path], "value"),
-        faults: validation.faults.map(fault => placed(fault, document, at)),
+        errors: validation.errors.map(error => placed(error, document, at)),
         warnings: validation.warnings.map(warning => placed(warning, document, at)),
       }
     })
   })
 }
 
-function placed<Found extends Fault | Warning>(found: Found, document: YamlDocument, base: Path): Found {
+function placed<Found extends DocumentError | Warning>(found: Found, document: YamlDocument, base: Path): Found {
   const wanted = found.code === "unknown-field" || found.code === "unknown-metadata" ? "key" : "value"
   return { ...found, position: document.locate([...base, ...found.at], wanted) }
 }

@@ -3,7 +3,7 @@
 // JSON survives. Depth, size and number of values are bounded, and with them all later work. INVARIANT: no object of a
 // copy has a prototype, so `constructor` is a name like any other.
 
-import type { Path } from "./fault.js"
+import type { Path } from "./document-error.js"
 import { isObject, type Report } from "./field.js"
 
 const LIMITS = {
@@ -46,7 +46,7 @@ export function snapshot(value: unknown, report: Report): unknown {
     if (typeof original === "number" && Number.isFinite(original)) return original
     if (Array.isArray(original)) return copyList(original)
     if (isObject(original)) return copyObject(original)
-    report.fault(
+    report.error(
       "wrong-type",
       [...path],
       `is a ${typeof original}, which JSON does not have`,
@@ -67,7 +67,7 @@ export function snapshot(value: unknown, report: Report): unknown {
       spend(key)
       if (key === "__proto__") {
         // Fail closed: harmless in our copy, yet a trap for every later reader that copies it once more.
-        report.fault("unknown-field", [...path, key], "unknown field `__proto__`", "remove it")
+        report.error("unknown-field", [...path, key], "unknown field `__proto__`", "remove it")
         continue
       }
       result[key] = step(key, original[key])
@@ -86,7 +86,7 @@ export function snapshot(value: unknown, report: Report): unknown {
     return copy(value)
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
-    report.fault("too-large", error.at, error.problem, "split the policy into smaller ones")
+    report.error("too-large", error.at, error.problem, "split the policy into smaller ones")
     return undefined
   }
 }

@@ -5,14 +5,14 @@
 import type { TSchema } from "typebox"
 import { nearest } from "../shape/nearest.js"
 import { type Difference, findDifferences, type SchemaNode } from "./differences.js"
-import type { Path } from "./fault.js"
-import { shown } from "./fault.js"
+import type { Path } from "./document-error.js"
+import { shown } from "./document-error.js"
 import type { Report } from "./field.js"
 
 /** `base` is where the value stands in its document. */
 export function checkStructure(schema: TSchema, value: unknown, base: Path, report: Report): void {
   findDifferences(schema, value, base, difference => {
-    if (report.full) report.countFault()
+    if (report.full) report.countError()
     else reportDifference(difference, schema, report)
   })
 }
@@ -24,9 +24,9 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
   switch (keyword) {
     case "additionalProperties": {
       const refused = own(node["x-rejected"], field)
-      if (refused !== undefined) report.fault("not-supported", [...at, field], refused.problem, refused.fix)
+      if (refused !== undefined) report.error("not-supported", [...at, field], refused.problem, refused.fix)
       else
-        report.fault(
+        report.error(
           "unknown-field",
           [...at, field],
           `unknown field \`${shown(field)}\``,
@@ -36,11 +36,11 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
     }
     case "required": {
       const missing = node.properties?.[field]
-      report.fault("missing-field", [...at, field], `\`${field}\` is missing`, missing?.["x-fix"] ?? `add \`${field}\``)
+      report.error("missing-field", [...at, field], `\`${field}\` is missing`, missing?.["x-fix"] ?? `add \`${field}\``)
       return
     }
     case "type":
-      report.fault(
+      report.error(
         "wrong-type",
         at,
         literal ?? wrongType(data, node),
@@ -51,32 +51,32 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       const value = String(data)
       const refused = own(node["x-rejected"], value)
       if (refused !== undefined) {
-        report.fault("not-supported", at, refused.problem, refused.fix)
+        report.error("not-supported", at, refused.problem, refused.fix)
         return
       }
       const allowed = (node.enum ?? []) as readonly string[] // our enums are lists of words
-      report.fault("unknown-value", at, `unsupported value \`${shown(value)}\``, suggestValue(value, allowed))
+      report.error("unknown-value", at, `unsupported value \`${shown(value)}\``, suggestValue(value, allowed))
       return
     }
     case "minLength":
-      report.fault("empty-value", at, literal ?? "must not be empty", fix ?? "write a value or remove the field")
+      report.error("empty-value", at, literal ?? "must not be empty", fix ?? "write a value or remove the field")
       return
     case "minItems":
     case "minProperties":
-      report.fault("empty-value", at, literal ?? "must not be empty", fix ?? "add an entry")
+      report.error("empty-value", at, literal ?? "must not be empty", fix ?? "add an entry")
       return
     case "maxLength":
     case "maxItems":
     case "maxProperties": {
       const unit = keyword === "maxLength" ? "characters" : "values"
       const problem = literal ?? `may not have more than ${node[keyword]} ${unit}`
-      if (keyword === "maxLength") report.fault("too-large", at, problem, "shorten it")
+      if (keyword === "maxLength") report.error("too-large", at, problem, "shorten it")
       else report.tooMany(at, problem, "use fewer, or split the policy")
       return
     }
     case "minimum":
     case "maximum":
-      report.fault(
+      report.error(
         "bad-value",
         at,
         `\`${written(data)}\` is out of range`,
@@ -86,7 +86,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
     case "pattern":
       // An empty value has been reported as such.
       if (data === "") return
-      report.fault(
+      report.error(
         "bad-value",
         at,
         literal ?? `header name ${written(data)} is not a valid header name`,
@@ -95,7 +95,7 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       return
     default:
       // Fail closed: a keyword without a message of its own still rejects the document.
-      report.fault("bad-value", at, `does not satisfy \`${keyword}\``, fix ?? "see the reference page of the kind")
+      report.error("bad-value", at, `does not satisfy \`${keyword}\``, fix ?? "see the reference page of the kind")
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
 import type { Kind } from "./document.js"
-import { expectClean, expectFault, judge, type Refusal } from "./testing/documents.js"
+import { expectClean, expectError, judge, type Refusal } from "./testing/documents.js"
 
 const KINDS = ["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"] as const satisfies readonly Kind[]
 const web = { kind: "Service", name: "web" }
@@ -39,7 +39,7 @@ describe.each(KINDS)("a %s that names Services", kind => {
     ["the spelling of one alone", { targetRef: web }, "spec.targetRef", "write `targetRefs: [{kind: Service"],
     ["more than sixteen", { targetRefs: Array(17).fill(web) }, "spec.targetRefs", "16"],
   ]
-  test.each(refusals)("is rejected with %s", (_, spec, path, message) => expectFault(judge(kind, spec), path, message))
+  test.each(refusals)("is rejected with %s", (_, spec, path, message) => expectError(judge(kind, spec), path, message))
 
   test.each([
     ["gateway.networking.k8s.io", "GatewayClass", "root namespace"],
@@ -48,12 +48,12 @@ describe.each(KINDS)("a %s that names Services", kind => {
     ["x.dev", "toString", "write `kind: Service`"],
   ])("is rejected with the name that %s/%s has here", (group, of, fix) => {
     const validation = judge(kind, { targetRefs: [{ group, kind: of, name: "x" }] })
-    expectFault(
+    expectError(
       validation,
       `${AT}.kind`,
       kind === "PeerAuthentication" ? "must be a Service" : "a target must be a Service, or",
     )
-    expectFault(validation, `${AT}.kind`, fix)
+    expectError(validation, `${AT}.kind`, fix)
   })
 })
 
@@ -65,18 +65,18 @@ describe.each(["AuthorizationPolicy", "RequestAuthentication"] as const)("a %s",
   })
   it.each(GATEWAY_KINDS)("may target a %s", of => expectClean(judge(kind, target(of))))
   it.each(GATEWAY_KINDS)("is rejected with a %s of another group, or of none", of => {
-    expectFault(judge(kind, target(of, { group: "x.dev" })), `${AT}.group`, "write `group: gateway.networking.k8s.io`")
-    const { faults } = judge(kind, { targetRefs: [{ kind: of, name: "public" }] })
-    expect(faults.map(({ message }) => message).join()).toContain("write `group: gateway.networking.k8s.io`")
+    expectError(judge(kind, target(of, { group: "x.dev" })), `${AT}.group`, "write `group: gateway.networking.k8s.io`")
+    const { errors } = judge(kind, { targetRefs: [{ kind: of, name: "public" }] })
+    expect(errors.map(({ message }) => message).join()).toContain("write `group: gateway.networking.k8s.io`")
   })
   it("is rejected with a name that no label can have", () => {
-    expectFault(judge(kind, target("Gateway", { name: "x".repeat(64) })), `${AT}.name`, "at most 63 characters")
+    expectError(judge(kind, target("Gateway", { name: "x".repeat(64) })), `${AT}.name`, "at most 63 characters")
   })
 })
 
 it.each(GATEWAY_KINDS)("does not give a PeerAuthentication to a %s", of => {
   const spec = { targetRefs: [{ group: "gateway.networking.k8s.io", kind: of, name: "public" }] }
-  expectFault(judge("PeerAuthentication", spec), `${AT}.kind`, "select the authorizers of the gateway")
+  expectError(judge("PeerAuthentication", spec), `${AT}.kind`, "select the authorizers of the gateway")
 })
 
 it("gives modes by port to the workloads behind a Service", () => {
@@ -85,8 +85,8 @@ it("gives modes by port to the workloads behind a Service", () => {
 
 it("keeps a PolicyInvariant to labels, and says why", () => {
   const never = [{ name: "x", to: [{ operation: { paths: ["/x"] } }] }]
-  const { faults } = judge("PolicyInvariant", { targetRefs: [web], never })
-  const said = faults.map(({ message }) => message).join()
+  const { errors } = judge("PolicyInvariant", { targetRefs: [web], never })
+  const said = errors.map(({ message }) => message).join()
   expect(said).toContain("deleting a Service would silently disable it")
   expect(said).toContain("select the workloads by `selector.matchLabels`")
 })

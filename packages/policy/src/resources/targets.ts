@@ -4,7 +4,7 @@
 
 import { GATEWAY_GROUP, GATEWAY_TARGET_KINDS } from "../mesh/names.js"
 import { MAX_GATEWAY_TARGET_NAME, ONLY_SERVICES, TARGET_KINDS } from "./common.js"
-import { shown } from "./fault.js"
+import { shown } from "./document-error.js"
 import type { Field } from "./field.js"
 import { checkSelector } from "./labels.js"
 
@@ -26,7 +26,7 @@ export function checkScope(spec: Field, allowed: Targets = "services and gateway
   if (!targets.present) return
   if (selector.present) {
     const problem = "only one of targetRefs or selector can be set"
-    targets.fault("conflict", problem, "keep `selector` for labels or `targetRefs` for Services, and remove the other")
+    targets.error("conflict", problem, "keep `selector` for labels or `targetRefs` for Services, and remove the other")
   }
   for (const target of targets.items) checkTarget(target, allowed)
 }
@@ -45,7 +45,7 @@ function checkTarget(target: Field, allowed: Targets): void {
   const found = shown(isCore ? kind.text : `${group.text ?? ""}/${kind.text}`)
   const wanted = allowed === "services" ? ONLY_SERVICES : TARGET_KINDS
   const at = kind.text === "Service" || (isOfGateway && allowed !== "services") ? group : kind
-  at.fault("not-supported", `${wanted}; found \`${found}\``, fixFor(kind.text, isOfGateway, allowed))
+  at.error("not-supported", `${wanted}; found \`${found}\``, fixFor(kind.text, isOfGateway, allowed))
 }
 
 function fixFor(kind: string, isOfGateway: boolean, allowed: Targets): string {
@@ -57,5 +57,5 @@ function fixFor(kind: string, isOfGateway: boolean, allowed: Targets): string {
 function checkName(name: Field): void {
   if (name.text === undefined || name.text.length <= MAX_GATEWAY_TARGET_NAME) return
   const problem = `the name of a Gateway or a route must have at most ${MAX_GATEWAY_TARGET_NAME} characters here`
-  name.fault("bad-value", problem, "give it a shorter name, or select the authorizers by `selector.matchLabels`")
+  name.error("bad-value", problem, "give it a shorter name, or select the authorizers by `selector.matchLabels`")
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import { meshNames } from "../mesh/names.js"
-import { FAULTS, refusal } from "./fault.js"
+import { DOCUMENT_ERRORS, refusal } from "./document-error.js"
 import { MAX_FINDINGS } from "./field.js"
-import { documentOf, expectClean, expectFault, expectWarning, judge, NAMES } from "./testing/documents.js"
+import { documentOf, expectClean, expectError, expectWarning, judge, NAMES } from "./testing/documents.js"
 import { validate } from "./validate.js"
 
 const valid = documentOf("AuthorizationPolicy", {})
@@ -67,30 +67,30 @@ describe("a document is rejected", () => {
     ["with a spec that is text", { ...valid, spec: "x" }, "spec", "`x` is text, not an object"],
     ["with a status that is text", { ...valid, status: "x" }, "status", "`status` must be an object"],
   ])("%s", (_, value, path, message) => {
-    expectFault(validate(value, NAMES), path, message)
+    expectError(validate(value, NAMES), path, message)
   })
 
   it("with every error at once, each with code, path, problem and fix", () => {
-    const { faults } = validate(
+    const { errors } = validate(
       { kind: "AuthorizationPolicy", metadata: {}, spec: { action: "X", rules: [{ form: [] }] }, extra: 1 },
       NAMES,
     )
-    expect(faults.map(fault => fault.path)).toEqual([
+    expect(errors.map(error => error.path)).toEqual([
       "extra",
       "apiVersion",
       "metadata.name",
       "spec.action",
       "spec.rules[0].form",
     ])
-    for (const fault of faults) {
-      expect(Object.keys(FAULTS)).toContain(fault.code)
-      expect(fault.message).toBe(`${fault.path}: ${fault.problem}; ${fault.fix}`)
+    for (const error of errors) {
+      expect(Object.keys(DOCUMENT_ERRORS)).toContain(error.code)
+      expect(error.message).toBe(`${error.path}: ${error.problem}; ${error.fix}`)
     }
   })
 
   it("in one sentence where one is wanted", () => {
-    const { faults } = judge("AuthorizationPolicy", { action: "DENY" })
-    expect(refusal("p", "foo", faults)).toMatch(/^invalid policy p\.foo: spec\.rules: DENY action without `rules`/)
+    const { errors } = judge("AuthorizationPolicy", { action: "DENY" })
+    expect(refusal("p", "foo", errors)).toMatch(/^invalid policy p\.foo: spec\.rules: DENY action without `rules`/)
   })
 })
 
@@ -140,7 +140,7 @@ describe("a document is accepted", () => {
   it("under the names of another mesh", () => {
     const names = meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" })
     expectClean(validate({ ...valid, apiVersion: "security.dubbo.apache.org/v1alpha3" }, names))
-    expectFault(validate(valid, names), "apiVersion", "write `security.dubbo.apache.org/v1alpha3`")
+    expectError(validate(valid, names), "apiVersion", "write `security.dubbo.apache.org/v1alpha3`")
   })
 
   it("as a copy that later changes of the original do not reach", () => {
@@ -162,13 +162,13 @@ describe("the dry-run annotation", () => {
   })
 
   it.each(["yes", "", "tRUE", "2"])("refuses `%s`", value => {
-    expectFault(judge("AuthorizationPolicy", {}, annotated(value)), PATH, `with invalid value (${value})`)
+    expectError(judge("AuthorizationPolicy", {}, annotated(value)), PATH, `with invalid value (${value})`)
   })
 
   it("rejects action AUDIT", () => {
     const message =
       "the annotation merlon.dev/dry-run currently only supports action ALLOW/DENY, found action AUDIT in foo/p"
-    expectFault(judge("AuthorizationPolicy", { action: "AUDIT" }, annotated("true")), PATH, message)
+    expectError(judge("AuthorizationPolicy", { action: "AUDIT" }, annotated("true")), PATH, message)
   })
 
   it.each([
@@ -177,7 +177,7 @@ describe("the dry-run annotation", () => {
     ["MeshService", { hosts: ["a"] }],
   ] as const)("is rejected on a %s", (kind, spec) => {
     const message = "has unsupported annotation merlon.dev/dry-run, please remove the annotation"
-    expectFault(judge(kind, spec, annotated("true")), PATH, message)
+    expectError(judge(kind, spec, annotated("true")), PATH, message)
   })
 })
 
@@ -188,9 +188,9 @@ describe("a hostile document", () => {
 
   it.each(["__proto__", "constructor", "prototype", "toString"])("cannot smuggle in `%s`", name => {
     const spec = JSON.parse(`{"rules":[{"${name}":{"polluted":true}}]}`) as unknown
-    expectFault(judge("AuthorizationPolicy", spec), `spec.rules[0].${name}`, `unknown field \`${name}\``)
+    expectError(judge("AuthorizationPolicy", spec), `spec.rules[0].${name}`, `unknown field \`${name}\``)
     const top = JSON.parse(`{"${name}":{"kind":"AuthorizationPolicy"}}`) as unknown
-    expectFault(validate(top, NAMES), name, `unknown field \`${name}\``)
+    expectError(validate(top, NAMES), name, `unknown field \`${name}\``)
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
@@ -199,7 +199,7 @@ describe("a hostile document", () => {
     expect(document).toBeDefined()
     expect(Object.getPrototypeOf(document?.spec)).toBeNull()
     const labels = JSON.parse('{"__proto__":"x"}') as unknown
-    expectFault(
+    expectError(
       judge("PeerAuthentication", { selector: { matchLabels: labels } }),
       "spec.selector.matchLabels.__proto__",
       "remove it",
@@ -227,14 +227,14 @@ describe("a hostile document", () => {
     ],
   ])("is rejected with %s", (_, validation, message) => {
     expect(validation.document).toBeUndefined()
-    expect(validation.faults.map(fault => fault.message).join("\n")).toContain(message)
-    for (const { message: text } of validation.faults) expect(text.length).toBeLessThan(1_000)
+    expect(validation.errors.map(error => error.message).join("\n")).toContain(message)
+    for (const { message: text } of validation.errors) expect(text.length).toBeLessThan(1_000)
   })
 
   it("gets a limited list of errors and warnings", () => {
     const bad = judge("AuthorizationPolicy", { rules: Array.from({ length: 512 }, (_, n) => ({ [`x${n}`]: 1 })) })
-    expect(bad.faults).toHaveLength(MAX_FINDINGS + 1)
-    expect(bad.faults.at(-1)?.message).toBe("412 more faults are not listed; mend these first")
+    expect(bad.errors).toHaveLength(MAX_FINDINGS + 1)
+    expect(bad.errors.at(-1)?.message).toBe("412 more errors are not listed; mend these first")
     const odd = judge("AuthorizationPolicy", {
       rules: [{ to: [{ operation: { methods: Array.from({ length: 4096 }, () => "get") } }] }],
     })
@@ -244,15 +244,15 @@ describe("a hostile document", () => {
 
   it("cannot make an expression look at every slash from every slash", () => {
     const paths = Array.from({ length: 40 }, (_, n) => `a${"/".repeat(2_000)}{${n}`)
-    const { faults } = judge("AuthorizationPolicy", { rules: [{ to: [{ operation: { paths } }] }] })
-    expect(faults[0]?.message).toContain("invalid or unsupported path a////")
+    const { errors } = judge("AuthorizationPolicy", { rules: [{ to: [{ operation: { paths } }] }] })
+    expect(errors[0]?.message).toContain("invalid or unsupported path a////")
     expect(rules("/".repeat(1_000_000).concat("{*}x")).document).toBeUndefined()
   })
 
   it("cannot run in circles", () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
-    expectFault(
+    expectError(
       judge("AuthorizationPolicy", circle),
       "spec.self.self.self.self.self.self.self",
       "nested more than 40 deep",
@@ -263,20 +263,20 @@ describe("a hostile document", () => {
 describe("what has too many parts", () => {
   const labels = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, "not a label\u200b"]))
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, "\u200b"]))
-  const faultsOf = (spec: object): readonly string[] =>
+  const errorsOf = (spec: object): readonly string[] =>
     validate(
       {
         ...{ apiVersion: "security.merlon.dev/v1alpha3", kind: "AuthorizationPolicy" },
         ...{ metadata: { name: "a", namespace: "foo" }, spec },
       },
       meshNames(),
-    ).faults.map(({ code }) => code)
+    ).errors.map(({ code }) => code)
 
   it("is rejected as a whole, and not checked part by part", () => {
-    expect(faultsOf({ selector: { matchLabels: labels } })).toEqual(["too-large"])
+    expect(errorsOf({ selector: { matchLabels: labels } })).toEqual(["too-large"])
   })
 
   it("and has the maximum of errors is not checked further", () => {
-    expect(new Set(faultsOf(fields))).toEqual(new Set(["unknown-field", "more-faults"]))
+    expect(new Set(errorsOf(fields))).toEqual(new Set(["unknown-field", "more-errors"]))
   })
 })

@@ -7,7 +7,7 @@ import { nearest } from "../shape/nearest.js"
 import { checkProvider } from "./authorization-policy/custom.js"
 import { checkCharacters } from "./characters.js"
 import type { PolicyDocument } from "./document.js"
-import { type Fault, shown, type Warning } from "./fault.js"
+import { type DocumentError, shown, type Warning } from "./document-error.js"
 import { Field, isObject, Report } from "./field.js"
 import { apiVersionOf, isServed, KINDS, type KindDefinition } from "./kinds.js"
 import { checkDryRun, checkMetadata } from "./metadata.js"
@@ -17,7 +17,7 @@ import { checkStructure, listed, placeOf } from "./structure.js"
 export interface Validation {
   /** Only if there is no error. */
   readonly document?: PolicyDocument
-  readonly faults: readonly Fault[]
+  readonly errors: readonly DocumentError[]
   readonly warnings: readonly Warning[]
 }
 
@@ -35,10 +35,10 @@ export function validate(value: unknown, names: MeshNames, options: ValidateOpti
   const copy = snapshot(value, report)
   const document = new Field(copy, [], report)
   if (!isObject(copy)) {
-    if (report.faults.length === 0) {
-      document.fault("wrong-type", "a document must be an object", "write `apiVersion`, `kind`, `metadata` and `spec`")
+    if (report.errors.length === 0) {
+      document.error("wrong-type", "a document must be an object", "write `apiVersion`, `kind`, `metadata` and `spec`")
     }
-    return { faults: report.faults, warnings: report.warnings }
+    return { errors: report.errors, warnings: report.warnings }
   }
   completeNamespace(copy, options.namespace ?? "default")
   checkTopLevel(document)
@@ -46,11 +46,11 @@ export function validate(value: unknown, names: MeshNames, options: ValidateOpti
   checkMetadata(document.field("metadata"))
   checkDryRun(document, names)
   if (definition !== undefined) checkSpec(definition, copy, document, names, report, options.providers)
-  const { faults, warnings } = report
-  if (faults.length > 0) return { faults, warnings }
+  const { errors, warnings } = report
+  if (errors.length > 0) return { errors, warnings }
   normalize(copy)
   // The copy has just been held against the schema that the type is read off.
-  return { document: copy as unknown as PolicyDocument, faults, warnings }
+  return { document: copy as unknown as PolicyDocument, errors, warnings }
 }
 
 /** Tools print `creationTimestamp: null` for objects that do not exist yet; it means absence. */
@@ -66,11 +66,11 @@ function checkTopLevel(document: Field): void {
   const definition = definitionOf(document.field("kind"))
   for (const [name, field] of document.entries) {
     if (TOP_LEVEL.includes(name)) continue
-    field.fault("unknown-field", `unknown field \`${shown(name)}\``, suggestTopLevel(name, definition))
+    field.error("unknown-field", `unknown field \`${shown(name)}\``, suggestTopLevel(name, definition))
   }
   const status = document.field("status")
   if (status.present && !isObject(status.value)) {
-    status.fault("wrong-type", "`status` must be an object", "remove it: the control plane writes it")
+    status.error("wrong-type", "`status` must be an object", "remove it: the control plane writes it")
   }
 }
 
@@ -90,13 +90,13 @@ function checkKind(document: Field, names: MeshNames): KindDefinition | undefine
   const apiVersion = document.field("apiVersion")
   const known = KINDS.map(definition => definition.kind)
   if (!kind.present) {
-    kind.fault("missing-field", "`kind` is missing", `write one of ${listed(known)}`)
+    kind.error("missing-field", "`kind` is missing", `write one of ${listed(known)}`)
     return undefined
   }
   const definition = definitionOf(kind)
   if (definition === undefined) {
     const near = nearest(kind.text ?? "", known)
-    kind.fault(
+    kind.error(
       "unknown-kind",
       `unknown kind \`${shown(kind.text ?? typeof kind.value)}\``,
       near === undefined ? `known are ${listed(known)}` : `did you mean \`${near}\`?`,
@@ -105,10 +105,10 @@ function checkKind(document: Field, names: MeshNames): KindDefinition | undefine
   }
   const right = apiVersionOf(definition, names)
   if (!apiVersion.present) {
-    apiVersion.fault("missing-field", "`apiVersion` is missing", `write \`${right}\``)
+    apiVersion.error("missing-field", "`apiVersion` is missing", `write \`${right}\``)
   } else if (!isServed(apiVersion.value, definition, names)) {
     const written = shown(apiVersion.text ?? typeof apiVersion.value)
-    apiVersion.fault("unknown-kind", `\`${definition.kind}\` is not served under \`${written}\``, `write \`${right}\``)
+    apiVersion.error("unknown-kind", `\`${definition.kind}\` is not served under \`${written}\``, `write \`${right}\``)
   }
   return definition
 }
@@ -124,7 +124,7 @@ function checkSpec(
   if (copy.spec === undefined || copy.spec === null) {
     const spec = document.field("spec")
     if (!definition.specOptional) {
-      spec.fault("missing-field", "`spec` is missing", "add `spec` with `hosts`")
+      spec.error("missing-field", "`spec` is missing", "add `spec` with `hosts`")
       return
     }
     spec.warn("no-spec", "`spec` is missing and read as empty", "write `spec: {}` if that is meant")

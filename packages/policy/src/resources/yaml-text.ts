@@ -4,7 +4,7 @@
 // and number of tokens are bounded before anything is composed, and aliases are expanded here and counted.
 
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, type ParsedNode, Parser } from "yaml"
-import { type Fault, finding, type Path, type Position, shown } from "./fault.js"
+import { type DocumentError, finding, type Path, type Position, shown } from "./document-error.js"
 import { readPlainYaml } from "./plain-yaml.js"
 
 export const TEXT_LIMITS = {
@@ -33,7 +33,7 @@ interface Place {
 export interface YamlDocument {
   /** Undefined if the document could not be parsed; its errors then say why. */
   readonly value: unknown
-  readonly faults: readonly Fault[]
+  readonly errors: readonly DocumentError[]
   readonly locate: (at: Path, wanted: "key" | "value") => Position
 }
 
@@ -59,7 +59,7 @@ export function parseYaml(text: string, maxCharacters: number = TEXT_LIMITS.char
   }
   return plain
     .filter(value => value !== null)
-    .map((value, index) => ({ value, faults: [], locate: (at, wanted) => locate(index, at, wanted) }))
+    .map((value, index) => ({ value, errors: [], locate: (at, wanted) => locate(index, at, wanted) }))
 }
 
 const START: Position = { line: 1, column: 1 }
@@ -73,7 +73,7 @@ export function parseYamlSlowly(text: string, maxCharacters: number = TEXT_LIMIT
     }
     return compose(text)
       .map(document => convert(document, positionOf))
-      .filter(({ value, faults }) => value !== null || faults.length > 0)
+      .filter(({ value, errors }) => value !== null || errors.length > 0)
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     return [unreadable([error], positionOf)]
@@ -128,7 +128,7 @@ function convert(document: Document.Parsed, positionOf: (offset: number) => Posi
   // The parser only warns about an unknown tag. Here it is an error, because the value is not what the tag claims.
   const problems = [...document.errors, ...document.warnings].slice(0, TEXT_LIMITS.errors)
   if (problems.length > 0) {
-    const faults = problems.map(
+    const errors = problems.map(
       ({ message, pos }) =>
         new Unreadable(
           shown(message.charAt(0).toLowerCase() + message.slice(1)),
@@ -136,11 +136,11 @@ function convert(document: Document.Parsed, positionOf: (offset: number) => Posi
           pos[0],
         ),
     )
-    return unreadable(faults, positionOf)
+    return unreadable(errors, positionOf)
   }
   try {
     const { value, place } = new Conversion().document(document)
-    return { value, faults: [], locate: (at, wanted) => positionOf(find(place, at, wanted)) }
+    return { value, errors: [], locate: (at, wanted) => positionOf(find(place, at, wanted)) }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     return unreadable([error], positionOf)
@@ -148,8 +148,8 @@ function convert(document: Document.Parsed, positionOf: (offset: number) => Posi
 }
 
 function unreadable(problems: readonly Unreadable[], positionOf: (offset: number) => Position): YamlDocument {
-  const faults = problems.map(({ problem, fix, offset }) => finding("unreadable", [], problem, fix, positionOf(offset)))
-  return { value: undefined, faults, locate: () => START }
+  const errors = problems.map(({ problem, fix, offset }) => finding("unreadable", [], problem, fix, positionOf(offset)))
+  return { value: undefined, errors, locate: () => START }
 }
 
 type Converted = { readonly value: unknown; readonly place: Place }

@@ -142,7 +142,7 @@ it("is valid and proved for whatever was seen of a workload without policies", {
   fc.assert(
     fc.property(calls, list => {
       for (const { policy: suggested, proofs } of suggest(list)) {
-        expect(validate(structuredClone(suggested), mesh.names).faults).toEqual([])
+        expect(validate(structuredClone(suggested), mesh.names).errors).toEqual([])
         expect(Object.values(proofs)).toEqual([{ verdict: "proved" }, { verdict: "proved" }, { verdict: "proved" }])
       }
     }),

@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { NO_EDITS } from "./edits.js"
-import { faultStatus, faultText, TOKEN_FAULTS } from "./faults.js"
 import { compileTokenRules, keySetId } from "./program.js"
 import { responseDetail } from "./reply.js"
 import { encode, ISSUER, jwks, NOW, type Signer, signer } from "./testing/issuer.js"
 import { keySet, policy, program, type RequestParts, run, verdict } from "./testing/stage.js"
+import { TOKEN_ERRORS, tokenErrorStatus, tokenErrorText } from "./token-errors.js"
 
 let issuer: Signer
 let stranger: Signer
@@ -176,7 +176,7 @@ describe("presence REQUIRED", () => {
   it("rejects a request without a token, with a challenge that names no error", () => {
     expect(run(program({ ...rule, presence: "REQUIRED" }), { target: "/x?y=1" })).toMatchObject({
       outcome: "reject",
-      fault: "JwtMissing",
+      error: "JwtMissing",
       status: 401,
       body: "Jwt is missing",
       challenge: 'Bearer realm="http://httpbin.foo:8000/x?y=1"',
@@ -248,7 +248,7 @@ describe("the reply", () => {
   })
 
   it("is 403 for an audience and 401 for everything else", () => {
-    const forbidden = TOKEN_FAULTS.filter(fault => faultStatus(fault) === 403)
+    const forbidden = TOKEN_ERRORS.filter(error => tokenErrorStatus(error) === 403)
     expect(forbidden).toEqual(["JwtAudienceNotAllowed"])
   })
 
@@ -257,7 +257,7 @@ describe("the reply", () => {
   })
 
   it("has texts that clients compare", () => {
-    expect(Object.fromEntries(TOKEN_FAULTS.map(fault => [fault, faultText(fault)]))).toMatchInlineSnapshot(`
+    expect(Object.fromEntries(TOKEN_ERRORS.map(error => [error, tokenErrorText(error)]))).toMatchInlineSnapshot(`
       {
         "JwksFetchFail": "Jwks remote fetch is failed",
         "JwksKidAlgMismatch": "Jwks doesn't have key to match kid or alg from Jwt",
@@ -306,14 +306,14 @@ describe("a shadow policy", () => {
     expect(missing).toMatchObject({
       outcome: "pass",
       token: undefined,
-      shadow: { outcome: "reject", fault: "JwtMissing", by: { policy: { name: "s" }, rule: 0 } },
+      shadow: { outcome: "reject", error: "JwtMissing", by: { policy: { name: "s" }, rule: 0 } },
     })
     expect(missing.outcome === "pass" && missing.edits).toBe(NO_EDITS)
     const bad = run(compiled, bearing("abc"))
-    expect(bad).toMatchObject({ outcome: "pass", edits: { removeHeaders: [] }, shadow: { fault: "JwtBadFormat" } })
+    expect(bad).toMatchObject({ outcome: "pass", edits: { removeHeaders: [] }, shadow: { error: "JwtBadFormat" } })
     const good = run(compiled, bearing(valid))
     expect(good).toMatchObject({ outcome: "pass", token: undefined, edits: { removeHeaders: [] } })
-    expect(good.shadow).toMatchObject({ outcome: "pass", fault: undefined, by: { policy: { name: "s" } } })
+    expect(good.shadow).toMatchObject({ outcome: "pass", error: undefined, by: { policy: { name: "s" } } })
   })
 
   it("is judged together with what is enforced, as it would be", async () => {
@@ -323,7 +323,7 @@ describe("a shadow policy", () => {
     const compiled = compileTokenRules([enforced, shadow], () => undefined)
     expect(run(compiled, bearing(valid))).toMatchObject({ outcome: "pass", shadow: { outcome: "pass" } })
     const other = run(compiled, bearing(await stranger.sign({ iss: second })))
-    expect(other).toMatchObject({ outcome: "reject", fault: "JwtUnknownIssuer", shadow: { outcome: "pass" } })
+    expect(other).toMatchObject({ outcome: "reject", error: "JwtUnknownIssuer", shadow: { outcome: "pass" } })
     expect(run(program(rule), bearing(valid)).shadow).toBeUndefined()
   })
 })

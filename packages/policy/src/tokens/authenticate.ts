@@ -6,13 +6,13 @@
 import type { VerifiedToken } from "../request/attributes.js"
 import { NO_EDITS, type RequestEdits } from "./edits.js"
 import { type Evaluation, evaluate } from "./evaluate.js"
-import { faultStatus, faultText, type TokenFault } from "./faults.js"
 import type { TokenRequest } from "./finder.js"
 import type { TokenMemory } from "./memory.js"
 import type { TokenProgram } from "./program.js"
 import { challengeFor } from "./reply.js"
 import type { TokenRuleRef } from "./rule.js"
 import { editsFor, scrub } from "./strip.js"
+import { type TokenError, tokenErrorStatus, tokenErrorText } from "./token-errors.js"
 
 interface Findings {
   /** The rule that accepted or rejected the token; undefined if there was no token to check. */
@@ -25,7 +25,7 @@ interface Findings {
 
 export interface ShadowOutcome {
   readonly outcome: "pass" | "reject"
-  readonly fault: TokenFault | undefined
+  readonly error: TokenError | undefined
   readonly by: TokenRuleRef | undefined
 }
 
@@ -37,7 +37,7 @@ export interface Authenticated extends Findings {
 
 export interface Unauthenticated extends Findings {
   readonly outcome: "reject"
-  readonly fault: TokenFault
+  readonly error: TokenError
   readonly status: 401 | 403
   readonly body: string
   /** For `WWW-Authenticate`. */
@@ -62,19 +62,19 @@ export function authenticate(
     const edits = scrub(program.outputs, request)
     return edits === NO_EDITS ? UNTOUCHED : passed(undefined, undefined, edits, NONE, undefined)
   }
-  const { fault, by, view, spots, unknownKeys } = evaluate(program, request, now, memory)
+  const { error, by, view, spots, unknownKeys } = evaluate(program, request, now, memory)
   const shadowed = program.shadow === undefined ? undefined : evaluate(program.shadow, request, now, memory)
   const shadow = shadowed === undefined ? undefined : shadowOutcome(shadowed)
   const missed = shadowed === undefined ? unknownKeys : union(unknownKeys, shadowed.unknownKeys)
-  if (fault === undefined) {
+  if (error === undefined) {
     return passed(view?.verified, by?.ref, editsFor(program.outputs, spots, request), missed, shadow)
   }
   return {
     outcome: "reject",
-    fault,
-    status: faultStatus(fault),
-    body: faultText(fault),
-    challenge: challengeFor(fault, request),
+    error,
+    status: tokenErrorStatus(error),
+    body: tokenErrorText(error),
+    challenge: challengeFor(error, request),
     by: by?.ref,
     unknownKeys: missed,
     shadow,
@@ -100,8 +100,8 @@ function hasText(lines: readonly string[] | undefined): boolean {
   return lines?.some(line => line.trim() !== "") ?? false
 }
 
-function shadowOutcome({ fault, by }: Evaluation): ShadowOutcome {
-  return { outcome: fault === undefined ? "pass" : "reject", fault, by: by?.ref }
+function shadowOutcome({ error, by }: Evaluation): ShadowOutcome {
+  return { outcome: error === undefined ? "pass" : "reject", error, by: by?.ref }
 }
 
 function union(a: readonly string[], b: readonly string[]): readonly string[] {

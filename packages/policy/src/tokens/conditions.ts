@@ -2,8 +2,8 @@
 // Checks what a signature does not prove: that the token is meant for this rule, at this time. Checked on every use of a
 // token, cached or not, because each condition can change while the signature stays valid. Order: issuer, time, audience.
 
-import type { TokenFault } from "./faults.js"
 import type { Token } from "./token.js"
+import type { TokenError } from "./token-errors.js"
 
 export interface TokenConditions {
   /** undefined accepts every issuer that signs with the rule's keys. */
@@ -21,7 +21,7 @@ export function isIssuerOf(rule: TokenConditions, token: Token): boolean {
 }
 
 /** The first condition that does not hold at `now` (seconds since the epoch); the issuer is checked before any key work. */
-export function checkConditions(rule: TokenConditions, token: Token, now: number): TokenFault | undefined {
+export function checkConditions(rule: TokenConditions, token: Token, now: number): TokenError | undefined {
   const { notBefore, issuedAt, expiresAt } = token
   // INVARIANT: each comparison is written so that a clock that is not a number refuses.
   if (notBefore !== undefined && !(now + CLOCK_SKEW_SECONDS >= notBefore)) return "JwtNotYetValid"

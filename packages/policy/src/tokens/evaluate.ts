@@ -11,18 +11,18 @@
 //    hide the error of the right rule. Then signature, time, audience.
 
 import { checkConditions, isIssuerOf } from "./conditions.js"
-import type { TokenFault } from "./faults.js"
 import type { Found, Spot, TokenRequest } from "./finder.js"
 import type { TokenMemory } from "./memory.js"
 import type { TokenRules } from "./program.js"
 import { readToken, TokenReading } from "./reading.js"
 import type { TokenRule } from "./rule.js"
 import { isUnknownKid } from "./signature.js"
+import type { TokenError } from "./token-errors.js"
 import type { TokenView } from "./view.js"
 
 export interface Evaluation {
   /** undefined passes. */
-  readonly fault: TokenFault | undefined
+  readonly error: TokenError | undefined
   /** The rule that accepted the token, or the one whose error is reported. */
   readonly by: TokenRule | undefined
   /** What the first rule that accepts a token sees in the first it accepts. */
@@ -35,7 +35,7 @@ export interface Evaluation {
 interface Rejection {
   readonly rule: TokenRule
   readonly spot: Spot
-  readonly fault: TokenFault
+  readonly error: TokenError
 }
 
 const NONE: readonly never[] = Object.freeze([])
@@ -66,7 +66,7 @@ export function evaluate(
         const verdict = judge(rule, candidate, now, memory)
         if (typeof verdict === "string") {
           rejections ??= []
-          rejections.push({ rule, spot: candidate.spot, fault: verdict })
+          rejections.push({ rule, spot: candidate.spot, error: verdict })
           if (lacksKey(rule, candidate)) unknownKeys = withId(unknownKeys, rule.keySetId)
         } else {
           first = verdict
@@ -88,21 +88,21 @@ export function evaluate(
   if (rejections !== undefined) {
     const chosen = choose(rejections)
     if (chosen !== undefined) {
-      return { fault: chosen.fault, by: chosen.rule, view: undefined, spots, unknownKeys: keys }
+      return { error: chosen.error, by: chosen.rule, view: undefined, spots, unknownKeys: keys }
     }
   }
-  if (required !== undefined) return { fault: "JwtMissing", by: required, view: undefined, spots, unknownKeys: keys }
-  return { fault: undefined, by: accepting, view, spots, unknownKeys: keys }
+  if (required !== undefined) return { error: "JwtMissing", by: required, view: undefined, spots, unknownKeys: keys }
+  return { error: undefined, by: accepting, view, spots, unknownKeys: keys }
 }
 
 /** The view of an accepted token, or why this rule does not accept it. */
-function judge(rule: TokenRule, found: Found, now: number, memory: TokenMemory | undefined): TokenView | TokenFault {
+function judge(rule: TokenRule, found: Found, now: number, memory: TokenMemory | undefined): TokenView | TokenError {
   const reading = readingOf(found, memory)
   if (typeof reading === "string") return reading
   const { token } = reading
   if (!isIssuerOf(rule, token)) return "JwtUnknownIssuer"
   if (typeof rule.keys === "string") return rule.keys
-  const forged = reading.signatureFault(rule.keys)
+  const forged = reading.signatureError(rule.keys)
   if (forged !== undefined) return forged
   const unfit = checkConditions(rule, token, now)
   if (unfit === "JwtExpired") {
@@ -114,7 +114,7 @@ function judge(rule: TokenRule, found: Found, now: number, memory: TokenMemory |
   return unfit ?? reading.view(rule.profile)
 }
 
-function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading | TokenFault {
+function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading | TokenError {
   if (found.reading !== undefined) return found.reading
   const known = memory?.recall(found.text)
   found.remembered = known !== undefined
@@ -135,9 +135,9 @@ function choose(rejections: readonly Rejection[]): Rejection | undefined {
     if (rejection.rule === rule) continue
     rule = rejection.rule
     first ??= rejection
-    if (rejection.fault !== "JwtUnknownIssuer") telling = rejection
+    if (rejection.error !== "JwtUnknownIssuer") telling = rejection
   }
-  return first?.fault === "JwtUnknownIssuer" ? (telling ?? first) : first
+  return first?.error === "JwtUnknownIssuer" ? (telling ?? first) : first
 }
 
 function lacksKey(rule: TokenRule, { reading }: Found): boolean {

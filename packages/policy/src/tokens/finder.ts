@@ -6,11 +6,11 @@
 import type { HeaderLines } from "../request/attributes.js"
 import { readCookies } from "./cookies.js"
 import { type RequestEdits, removalOf } from "./edits.js"
-import type { TokenFault } from "./faults.js"
 import { type HeaderLocation, type Location, tokenIn } from "./locations.js"
 import { readParameters } from "./query.js"
 import type { TokenReading } from "./reading.js"
 import type { TokenRule } from "./rule.js"
+import type { TokenError } from "./token-errors.js"
 import type { TokenView } from "./view.js"
 
 export interface TokenRequest {
@@ -37,7 +37,7 @@ export interface Found {
   readonly spot: Spot
   readonly text: string
   /** What is known of the text so far; filled in at the first look. */
-  reading: TokenReading | TokenFault | undefined
+  reading: TokenReading | TokenError | undefined
   /** Whether the reading came from memory, or is there by now. */
   remembered: boolean
 }

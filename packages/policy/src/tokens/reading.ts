@@ -3,10 +3,10 @@
 // from it. These depend only on the text and a key set's content, so they can be cached. Whether the token is valid for a
 // rule right now is never stored here.
 
-import type { TokenFault } from "./faults.js"
 import type { KeySet } from "./key-set.js"
-import { checkSignature, type SignatureFault } from "./signature.js"
+import { checkSignature, type SignatureError } from "./signature.js"
 import { MAX_TOKEN_CHARACTERS, parseToken, type Token } from "./token.js"
+import type { TokenError } from "./token-errors.js"
 import { type TokenView, type ViewProfile, viewOf } from "./view.js"
 
 // Several rules may look at one token; a workload with more key sets or profiles than this only computes again.
@@ -14,7 +14,7 @@ const MAX_VERDICTS = 8
 const MAX_VIEWS = 4
 
 export class TokenReading {
-  readonly #verdicts: { readonly revision: string; readonly fault: SignatureFault | undefined }[] = []
+  readonly #verdicts: { readonly revision: string; readonly error: SignatureError | undefined }[] = []
   readonly #views: { readonly profile: string; readonly view: TokenView }[] = []
 
   constructor(
@@ -23,12 +23,12 @@ export class TokenReading {
   ) {}
 
   /** INVARIANT: an answer holds for the revision it was computed with, so a changed or withdrawn set asks anew. */
-  signatureFault(keySet: KeySet): SignatureFault | undefined {
-    for (const verdict of this.#verdicts) if (verdict.revision === keySet.revision) return verdict.fault
-    const fault = checkSignature(this.token, keySet)
+  signatureError(keySet: KeySet): SignatureError | undefined {
+    for (const verdict of this.#verdicts) if (verdict.revision === keySet.revision) return verdict.error
+    const error = checkSignature(this.token, keySet)
     if (this.#verdicts.length === MAX_VERDICTS) this.#verdicts.shift()
-    this.#verdicts.push({ revision: keySet.revision, fault })
-    return fault
+    this.#verdicts.push({ revision: keySet.revision, error })
+    return error
   }
 
   view(profile: ViewProfile): TokenView {
@@ -41,7 +41,7 @@ export class TokenReading {
 }
 
 /** The text, read for the first time, or why it is no token. */
-export function readToken(text: string): TokenReading | TokenFault {
+export function readToken(text: string): TokenReading | TokenError {
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
   // A text cut out of a request keeps the whole request's bytes alive; a reading may outlive it by hours. The copy is by
   // UTF-8, which maps no two texts to one that could be a token.

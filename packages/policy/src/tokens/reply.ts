@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reply to a rejected token: the challenge, and the detail for the access log.
 
-import { faultText, type TokenFault } from "./faults.js"
 import type { TokenRequest } from "./finder.js"
+import { type TokenError, tokenErrorText } from "./token-errors.js"
 
 const MAX_PATH = 256
 
 /** The value of `WWW-Authenticate` (RFC 6750 section 3): a missing token is no error, so it gets no error code. */
-export function challengeFor(fault: TokenFault, { scheme, host, target }: TokenRequest): string {
+export function challengeFor(error: TokenError, { scheme, host, target }: TokenRequest): string {
   const realm = quotable(`${scheme}://${host ?? ""}${target.slice(0, MAX_PATH)}`)
-  return fault === "JwtMissing" ? `Bearer realm="${realm}"` : `Bearer realm="${realm}", error="invalid_token"`
+  return error === "JwtMissing" ? `Bearer realm="${realm}"` : `Bearer realm="${realm}", error="invalid_token"`
 }
 
 /** For the access log, as proxies write it: `jwt_authn_access_denied{Jwt_is_expired}`. */
-export function responseDetail(fault: TokenFault): string {
-  return `jwt_authn_access_denied{${faultText(fault).replaceAll(" ", "_")}}`
+export function responseDetail(error: TokenError): string {
+  return `jwt_authn_access_denied{${tokenErrorText(error).replaceAll(" ", "_")}}`
 }
 
 // RFC 9110 section 5.6.4: in a quoted string two characters are escaped; what could end the header line is left out.

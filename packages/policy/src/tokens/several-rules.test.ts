@@ -164,12 +164,12 @@ describe("the reason among several errors", () => {
     [["-", "-", "malformed"], "JwtBadFormat"],
     [["-", "-", "-"], "pass"],
   ]
-  it.each(cases)("%j gives %s", (faults, expected) => {
+  it.each(cases)("%j gives %s", (errors, expected) => {
     const tokens: Record<string, string> = { expired: expiredOne, malformed: "abc", unknown: strange }
     const rules = ["x", "y", "z"].map(name => ({ ...one, ...at(name) }))
     const headers = Object.fromEntries(
       ["x", "y", "z"].flatMap((name, index) => {
-        const token = tokens[faults[index] ?? "-"]
+        const token = tokens[errors[index] ?? "-"]
         return token === undefined ? [] : [[name, token]]
       }),
     )

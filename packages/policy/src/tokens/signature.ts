@@ -5,12 +5,12 @@
 
 import { constants, verify } from "node:crypto"
 import type { Algorithm } from "./algorithms.js"
-import type { TokenFault } from "./faults.js"
 import type { KeySet } from "./key-set.js"
 import type { PublicKey } from "./public-key.js"
+import type { TokenError } from "./token-errors.js"
 
-export type SignatureFault = Extract<
-  TokenFault,
+export type SignatureError = Extract<
+  TokenError,
   "JwksKidAlgMismatch" | "JwtVerificationFail" | "JwtEd25519SignatureWrongLength"
 >
 
@@ -25,7 +25,7 @@ export interface Signed {
 }
 
 /** undefined where some key of the set made the signature. */
-export function checkSignature(signed: Signed, keySet: KeySet): SignatureFault | undefined {
+export function checkSignature(signed: Signed, keySet: KeySet): SignatureError | undefined {
   let input: Buffer | undefined
   let signature: Buffer | undefined
   for (const key of keySet.keys) {

@@ -2,14 +2,14 @@
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { anyCodePoint } from "../testing/any-code-point.js"
-import { TOKEN_FAULTS } from "./faults.js"
 import { encode } from "./testing/issuer.js"
 import { MAX_TOKEN_CHARACTERS, parseToken } from "./token.js"
+import { TOKEN_ERRORS } from "./token-errors.js"
 
 const HEADER = encode({ alg: "ES256", kid: "k" })
 const PAYLOAD = encode({ iss: "i" })
 
-function fault(text: string): string {
+function error(text: string): string {
   const token = parseToken(text)
   return typeof token === "string" ? token : "token"
 }
@@ -30,7 +30,7 @@ describe("the three sections", () => {
     `${HEADER}.${PAYLOAD}.AAAA.AAAA.AAAA`,
     `${HEADER}.${PAYLOAD}.${"A".repeat(MAX_TOKEN_CHARACTERS)}`,
   ])("rejects %.60j as no token at all", text => {
-    expect(fault(text)).toBe("JwtBadFormat")
+    expect(error(text)).toBe("JwtBadFormat")
   })
 
   it("reads what it is", () => {
@@ -58,7 +58,7 @@ describe("the three sections", () => {
     [`${HEADER}.${PAYLOAD}.AB`, "JwtSignatureBadBase64"],
     [`${HEADER}.${PAYLOAD}.A A`, "JwtSignatureBadBase64"],
   ])("rejects %.60s as %s", (text, expected) => {
-    expect(fault(text)).toBe(expected)
+    expect(error(text)).toBe(expected)
   })
 
   // RFC 7515 section 4.1.11, RFC 7797 section 6.
@@ -72,7 +72,7 @@ describe("the three sections", () => {
     { crit: null },
     { b64: false },
   ])("rejects a header with %j, which says that it must be understood", extension => {
-    expect(fault(`${encode({ alg: "ES256", ...extension })}.${PAYLOAD}.AAAA`)).toBe("JwtHeaderCritNotSupported")
+    expect(error(`${encode({ alg: "ES256", ...extension })}.${PAYLOAD}.AAAA`)).toBe("JwtHeaderCritNotSupported")
   })
 
   it("tolerates exact padding in the header, and ignores `typ`, `cty` and what it does not know", () => {
@@ -83,7 +83,7 @@ describe("the three sections", () => {
       Buffer.concat([header, Buffer.from("  ")]),
     ]) {
       const padded = text.toString("base64").replaceAll("+", "-").replaceAll("/", "_")
-      expect(fault(`${padded}.${PAYLOAD}.AAAA`)).toBe("token")
+      expect(error(`${padded}.${PAYLOAD}.AAAA`)).toBe("token")
     }
   })
 })
@@ -111,7 +111,7 @@ describe("claim types", () => {
     ['{"exp":0,"iat":0.5,"nbf":1e19,"aud":[],"iss":"","sub":"","jti":""}', "token"],
     ['{"exp":-1,"exp":1}', "token"],
   ])("takes %s for %s", (payload, expected) => {
-    expect(fault(`${HEADER}.${encode(payload)}.AAAA`)).toBe(expected)
+    expect(error(`${HEADER}.${encode(payload)}.AAAA`)).toBe(expected)
   })
 
   it("scrubs audiences", () => {
@@ -121,7 +121,7 @@ describe("claim types", () => {
 })
 
 it("parses any bytes to a token or a known error, and never throws", () => {
-  const known = new Set<string>(TOKEN_FAULTS)
+  const known = new Set<string>(TOKEN_ERRORS)
   const section = fc.oneof(
     fc.string(),
     fc.string({ unit: anyCodePoint }),

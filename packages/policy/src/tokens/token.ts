@@ -9,9 +9,9 @@ import { findAlgorithm } from "./algorithms.js"
 import { scrubAudience } from "./audience.js"
 import { decodeBase64url, decodePaddedBase64url, isBase64url } from "./base64url.js"
 import { quoteInexactNumbers } from "./exact-numbers.js"
-import type { TokenFault } from "./faults.js"
 import { decodeText, type JsonObject, parseJsonObject, parseJsonText } from "./json-object.js"
 import type { Signed } from "./signature.js"
+import type { TokenError } from "./token-errors.js"
 
 export interface Token extends Signed {
   /** The middle section exactly as sent. */
@@ -33,7 +33,7 @@ export const MAX_TOKEN_CHARACTERS = 64 * 1024
 const TWO_TO_64 = 2 ** 64
 
 /** The parsed token, or the first error in the order of the sections. */
-export function parseToken(text: string): Token | TokenFault {
+export function parseToken(text: string): Token | TokenError {
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
   const first = text.indexOf(".")
   const second = text.indexOf(".", first + 1)
@@ -61,8 +61,8 @@ export function parseToken(text: string): Token | TokenFault {
   const json = decodeText(payloadBytes)
   const claims = json === undefined ? undefined : parseJsonText(json)
   if (claims === undefined) return "JwtPayloadBadJson"
-  const fault = checkTypes(claims)
-  if (fault !== undefined) return fault
+  const error = checkTypes(claims)
+  if (error !== undefined) return error
   const quoted = json && quoteInexactNumbers(json)
 
   const signature = text.slice(second + 1)
@@ -84,7 +84,7 @@ export function parseToken(text: string): Token | TokenFault {
   }
 }
 
-function checkTypes({ iss, sub, iat, nbf, exp, jti, aud }: JsonObject): TokenFault | undefined {
+function checkTypes({ iss, sub, iat, nbf, exp, jti, aud }: JsonObject): TokenError | undefined {
   if (iss !== undefined && typeof iss !== "string") return "JwtIssNotString"
   if (sub !== undefined && typeof sub !== "string") return "JwtSubNotString"
   if (iat !== undefined && typeof iat !== "number") return "JwtIatNotInteger"

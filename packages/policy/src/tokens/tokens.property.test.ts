@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, inject, it } from "vitest"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { anyCodePoint } from "../testing/any-code-point.js"
 import { authenticate } from "./authenticate.js"
-import { TOKEN_FAULTS } from "./faults.js"
 import { TokenMemory } from "./memory.js"
 import { compileTokenRules } from "./program.js"
 import { ALGORITHMS, ISSUER, jwks, makeSigner, NOW, type Signer, signer } from "./testing/issuer.js"
 import { bearer, policy, program, request, run, verdict } from "./testing/stage.js"
+import { TOKEN_ERRORS } from "./token-errors.js"
 
 const BASE64URL = Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -80,7 +80,7 @@ describe("a token with one character changed", () => {
 
 describe("garbage", () => {
   it("never throws, and gets a known error", () => {
-    const known = new Set<string>([...TOKEN_FAULTS])
+    const known = new Set<string>([...TOKEN_ERRORS])
     const compiled = program(
       { issuer: ISSUER, jwks: jwks(...signers.map(({ jwk }) => jwk)) },
       {
@@ -112,7 +112,7 @@ describe("garbage", () => {
       fc.property(fc.constantFrom("GET", "OPTIONS"), target, headers, (method, path, lines) => {
         const result = run(compiled, { method, target: path, headers: lines })
         if (result.outcome === "reject") {
-          expect(known.has(result.fault)).toBe(true)
+          expect(known.has(result.error)).toBe(true)
           expect(result.challenge).toMatch(/^[\x20-\x7e]*$/)
         } else expect(result.token).toBeUndefined()
       }),

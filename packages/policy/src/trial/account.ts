@@ -5,8 +5,8 @@
 import { askedOf } from "../authorization/explain.js"
 import { describeNearMiss } from "../authorization/nearest.js"
 import { ruleTitle } from "../authorization/rule-name.js"
-import { shown } from "../resources/fault.js"
-import { faultText } from "../tokens/faults.js"
+import { shown } from "../resources/document-error.js"
+import { tokenErrorText } from "../tokens/token-errors.js"
 import type { Answer } from "./trial.js"
 
 export interface StageAccount {
@@ -71,7 +71,7 @@ function token({ authentication }: Answer): string {
   if (authentication === undefined) return "not asked of TCP connections"
   const { by } = authentication
   const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
-  if (authentication.outcome === "reject") return `${faultText(authentication.fault)}${rule}`
+  if (authentication.outcome === "reject") return `${tokenErrorText(authentication.error)}${rule}`
   const verified = authentication.token
   if (verified === undefined) return "no token where a rule looks"
   return `verified: issuer ${shown(verified.issuer ?? "none")}, subject ${shown(verified.subject ?? "none")}${rule}`

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explains why a token was rejected: its values next to what the rules require.
 
-import { shown } from "../resources/fault.js"
+import { shown } from "../resources/document-error.js"
 import { CLOCK_SKEW_SECONDS } from "../tokens/conditions.js"
-import { faultText, type TokenFault } from "../tokens/faults.js"
 import type { TokenProgram } from "../tokens/program.js"
 import type { TokenRule } from "../tokens/rule.js"
 import { parseToken, type Token } from "../tokens/token.js"
+import { type TokenError, tokenErrorText } from "../tokens/token-errors.js"
 
 /** `text`: the token, where it is known. `now` in seconds since the epoch. */
 export function tokenHelp(
-  fault: TokenFault,
+  error: TokenError,
   text: string | undefined,
   { rules }: TokenProgram,
   now: number,
@@ -18,17 +18,17 @@ export function tokenHelp(
   const read = text === undefined ? undefined : parseToken(text)
   const token = typeof read === "string" ? undefined : read
   const own = token === undefined ? [] : rules.filter(({ issuer }) => issuer === undefined || issuer === token.issuer)
-  return [`${faultText(fault)}.`, ...adviceFor(fault, token, own, rules, now)]
+  return [`${tokenErrorText(error)}.`, ...adviceFor(error, token, own, rules, now)]
 }
 
 function adviceFor(
-  fault: TokenFault,
+  error: TokenError,
   token: Token | undefined,
   own: readonly TokenRule[],
   all: readonly TokenRule[],
   now: number,
 ): readonly string[] {
-  switch (fault) {
+  switch (error) {
     case "JwtMissing":
       return ["A rule requires a token; send one where it looks, usually `Authorization: Bearer TOKEN`."]
     case "JwtBadFormat":

@@ -5,9 +5,9 @@
 import type { ByteBudget } from "../limits/byte-budget.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Deadlines } from "./deadlines.js"
-import type { HttpFault } from "./fault.js"
 import type { Fields } from "./fields.js"
 import type { HttpVersion, RequestHead, ResponseHead } from "./head.js"
+import type { HttpError } from "./http-error.js"
 import type { LocalReply } from "./local-reply.js"
 
 /**
@@ -54,7 +54,7 @@ export interface Exchange {
   /** The client has taken what was waiting. */
   drained(): void
   /** The content turned out to be malformed on the way. */
-  refuseContent(fault: HttpFault): void
+  refuseContent(error: HttpError): void
   /** No response has begun, and the client does not send, or the server behind us does not take it. */
   timedOut(who: "client" | "server"): void
   /** The status under which an answer of our own goes to this client, where that is another. */

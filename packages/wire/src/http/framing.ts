@@ -4,8 +4,8 @@
 // `chunked`.
 
 import { FIELD_KIND } from "../http2/field-kind.js"
-import type { HttpFault } from "./fault.js"
 import type { Fields } from "./fields.js"
+import type { HttpError } from "./http-error.js"
 
 export type Framing =
   | { readonly kind: "none" }
@@ -26,7 +26,7 @@ export function hasContent(framing: Framing): boolean {
 const LENGTH = /^[0-9]{1,15}$/
 
 /** What the headers say, or undefined where they say nothing. */
-function declared(headers: Fields, minorVersion: number, tabs: "refused" | "taken"): Framing | undefined | HttpFault {
+function declared(headers: Fields, minorVersion: number, tabs: "refused" | "taken"): Framing | undefined | HttpError {
   let length: string | undefined
   let encoding: string | undefined
   for (let index = 0; index < headers.size; index++) {
@@ -57,7 +57,7 @@ function hasTab(headers: Fields, index: number): boolean {
   return headers.line(index).includes("\t")
 }
 
-export function requestFraming(headers: Fields, minorVersion: number): Framing | HttpFault {
+export function requestFraming(headers: Fields, minorVersion: number): Framing | HttpError {
   return declared(headers, minorVersion, "refused") ?? NO_BODY
 }
 
@@ -67,7 +67,7 @@ export function responseFraming(
   minorVersion: number,
   status: number,
   method: string,
-): Framing | HttpFault {
+): Framing | HttpError {
   const framing = declared(headers, minorVersion, "taken")
   if (typeof framing === "string") return framing
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return NO_BODY

@@ -4,12 +4,12 @@
 
 import { METHODS } from "node:http"
 import { TOKEN } from "./characters.js"
-import type { HttpFault } from "./fault.js"
+import type { HttpError } from "./http-error.js"
 
 const COMMON: ReadonlySet<string> = new Set(METHODS)
 
 /** Undefined where a request with it can be judged and forwarded. */
-export function methodFault(method: string): HttpFault | undefined {
+export function methodError(method: string): HttpError | undefined {
   if (method === "CONNECT") return "connect-refused"
   if (COMMON.has(method)) return undefined
   if (method === "") return "bad-request-line"

@@ -14,10 +14,10 @@ export type {
   Exchange,
   Responder,
 } from "./downstream.js"
-export { HTTP_FAULTS, type HttpFault } from "./fault.js"
 export { type FieldPairs, type Fields, hasOption, pairsOf } from "./fields.js"
 export { CHUNKED, type Framing, hasContent, NO_BODY, requestFraming, responseFraming, UNTIL_CLOSE } from "./framing.js"
 export type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "./head.js"
+export { HTTP_ERRORS, type HttpError } from "./http-error.js"
 export type { LocalReply } from "./local-reply.js"
 export type { OutgoingRequest } from "./outgoing-request.js"
 export { REQUEST_ID_HEADER, requestId } from "./request-id.js"

@@ -32,7 +32,7 @@ async function agreeOnRequests(text: string): Promise<boolean> {
     ).toBe(true)
     expect(head.headers.size * 2).toBe(theirs?.rawHeaders.length)
   }
-  return ours.fault === undefined
+  return ours.error === undefined
 }
 
 describe("requests", () => {
@@ -119,9 +119,9 @@ function withoutTabs(response: string): string {
 
 const textOf = (fields: Fields): string => fields.lines(() => true)
 
-function summarise({ messages, fault, pending }: ReturnType<typeof readRequests> | ReturnType<typeof readResponses>) {
+function summarise({ messages, error, pending }: ReturnType<typeof readRequests> | ReturnType<typeof readResponses>) {
   return {
-    fault,
+    error,
     pending: pending && { head: pending.head && textOf(pending.head.headers), body: pending.body.toString("latin1") },
     messages: messages.map(({ head, body, trailers }) => [
       textOf(head.headers),

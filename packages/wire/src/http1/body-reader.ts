@@ -2,8 +2,8 @@
 // Reads a body of any framing from chunks of bytes: `read` steps to the next part of the content, without a copy or a
 // callback. One reader per connection and direction, reset for each message.
 
-import type { HttpFault } from "../http/fault.js"
 import type { Framing } from "../http/framing.js"
+import type { HttpError } from "../http/http-error.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ChunkedDecoder } from "./chunked-decoder.js"
 import type { HeaderBlock } from "./header-block.js"
@@ -44,8 +44,8 @@ export class BodyReader {
     return this.#kind === "chunked" ? this.#chunked?.trailers : undefined
   }
 
-  get fault(): HttpFault {
-    return this.#chunked?.fault ?? "bad-chunk"
+  get error(): HttpError {
+    return this.#chunked?.error ?? "bad-chunk"
   }
 
   /** Bytes of content still to come, as far as they are known. */

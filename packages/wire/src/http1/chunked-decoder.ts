@@ -5,7 +5,7 @@
 // section 7.1.1) is accepted from applications, but not from callers, who could mislead a parser with it.
 
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
+import type { HttpError } from "../http/http-error.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { HeadScanner } from "./head-scanner.js"
@@ -57,7 +57,7 @@ export class ChunkedDecoder {
   start = 0
   end = 0
   next = 0
-  fault: HttpFault = "bad-chunk"
+  error: HttpError = "bad-chunk"
   trailers: HeaderBlock | undefined
 
   constructor(maxTrailerBytes: number, maxTrailerLines: number, takesWhitespace: boolean) {
@@ -111,7 +111,7 @@ export class ChunkedDecoder {
     }
     this.#begun = true
     const after = this.#scanner.scan(bytes, at, to)
-    if (after === -2) return this.#refuse(this.#scanner.fault)
+    if (after === -2) return this.#refuse(this.#scanner.error)
     if (after === -1) {
       this.next = to
       return STEP.more
@@ -221,9 +221,9 @@ export class ChunkedDecoder {
     return true
   }
 
-  #refuse(fault: HttpFault): Step {
-    this.fault = fault
-    return STEP.fault
+  #refuse(error: HttpError): Step {
+    this.error = error
+    return STEP.error
   }
 }
 

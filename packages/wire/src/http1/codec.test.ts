@@ -65,12 +65,12 @@ describe("a request", () => {
     const one = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     const text = bytes(`\r\n${one}\r\n${one}${one}`)
     for (const pieces of [[text], everyByte(text)]) {
-      const { messages, fault } = readRequests(pieces)
-      expect([messages.length, fault]).toEqual([3, undefined])
+      const { messages, error } = readRequests(pieces)
+      expect([messages.length, error]).toEqual([3, undefined])
     }
-    expect(requests(`${one}\r\n\r\n${one}`)).toMatchObject({ fault: "bad-request-line" })
+    expect(requests(`${one}\r\n\r\n${one}`)).toMatchObject({ error: "bad-request-line" })
     const large = bytes(`\r\n${one}`)
-    expect(readRequests([large], one.length).fault).toBeUndefined()
+    expect(readRequests([large], one.length).error).toBeUndefined()
   })
 
   it("may have extensions and trailers", () => {
@@ -91,8 +91,8 @@ describe("a request", () => {
 
     test.each(["5 ;a=b", "5\t ; a", "5;a =b", "5;a= b", '5;a \t=\t "b c" ;d', "5; a ;b = c ; d"])("%j", line => {
       for (const pieces of [[response(line)], everyByte(response(line))]) {
-        const { messages, fault } = readResponses(pieces, "GET")
-        expect([fault, messages[0]?.body.toString()]).toEqual([undefined, "hello"])
+        const { messages, error } = readResponses(pieces, "GET")
+        expect([error, messages[0]?.body.toString()]).toEqual([undefined, "hello"])
       }
     })
 
@@ -110,16 +110,16 @@ describe("a request", () => {
       "5;a= ",
       `5${" ".repeat(2_000)};a`,
     ])("and nowhere else: %j", line => {
-      expect(readResponses([response(line)], "GET").fault).toBe("bad-chunk")
+      expect(readResponses([response(line)], "GET").error).toBe("bad-chunk")
     })
   })
 
   it("is rejected with too large a head or too many lines", () => {
     const large = bytes(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(1_000)}\r\n\r\n`)
-    expect(readRequests([large], large.length).fault).toBeUndefined()
-    expect(readRequests([large], large.length - 1).fault).toBe("head-too-large")
-    expect(readRequests(everyByte(large), large.length - 1).fault).toBe("head-too-large")
-    expect(requests(`GET / HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(200)}\r\n`).fault).toBe("too-many-headers")
+    expect(readRequests([large], large.length).error).toBeUndefined()
+    expect(readRequests([large], large.length - 1).error).toBe("head-too-large")
+    expect(readRequests(everyByte(large), large.length - 1).error).toBe("head-too-large")
+    expect(requests(`GET / HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(200)}\r\n`).error).toBe("too-many-headers")
   })
 })
 
@@ -161,7 +161,7 @@ describe("a response", () => {
     ["HTTP/1.1 204 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "length-and-encoding"],
     ["HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "bad-encoding"],
     ["HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", "folded-header"],
-  ])("%j is rejected: %s", (text, fault) => {
-    expect(responses(text).fault).toBe(fault)
+  ])("%j is rejected: %s", (text, error) => {
+    expect(responses(text).error).toBe(error)
   })
 })

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net"
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { DownstreamConnection, DownstreamOptions, DownstreamUser, Drain, Exchange } from "../http/downstream.js"
-import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
+import { HTTP_ERRORS, type HttpError } from "../http/http-error.js"
 import type { ByteHolder } from "../limits/byte-budget.js"
 import { type BorrowedBytes, copyOf, openWire, type Wire, type WireUser } from "../sockets/borrowed-reads.js"
 import { Outbox } from "../sockets/output-buffer.js"
@@ -295,7 +295,7 @@ export class Http1Downstream<E extends Exchange>
       return -1
     }
     const head =
-      after === -2 ? scanner.fault : parseRequestHead(scanner.text, limits.headerLines, scanner.printable, tunnels)
+      after === -2 ? scanner.error : parseRequestHead(scanner.text, limits.headerLines, scanner.printable, tunnels)
     if (typeof head === "string") {
       this.#malformed(head)
       return -1
@@ -337,10 +337,10 @@ export class Http1Downstream<E extends Exchange>
       exchange.requestEnd(this.#reader.trailers)
       return this.#reader.next
     }
-    if (step === STEP.fault) {
+    if (step === STEP.error) {
       // The server has been given half a request; it must not take it for a whole one.
       if (exchange.responseStarted) this.destroy()
-      else exchange.refuseContent(this.#reader.fault)
+      else exchange.refuseContent(this.#reader.error)
     }
     return -1
   }
@@ -462,10 +462,10 @@ export class Http1Downstream<E extends Exchange>
 
   // The end.
 
-  #malformed(fault: HttpFault): void {
-    if (fault === "head-too-large") this.#user.limitHit("headerBytes")
-    if (fault === "too-many-headers") this.#user.limitHit("headerLines")
-    const { status, text } = HTTP_FAULTS[fault]
+  #malformed(error: HttpError): void {
+    if (error === "head-too-large") this.#user.limitHit("headerBytes")
+    if (error === "too-many-headers") this.#user.limitHit("headerLines")
+    const { status, text } = HTTP_ERRORS[error]
     this.#answerUnread(status, text)
   }
 

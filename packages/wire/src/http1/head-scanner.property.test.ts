@@ -14,15 +14,15 @@ interface Found {
   readonly after: number
   readonly text?: string
   readonly printable?: boolean
-  readonly fault?: string
+  readonly error?: string
 }
 
 /** The bytes one by one, with nothing remembered but the line. */
 function expected(bytes: Buffer, maxBytes: number): Found {
   let lineStart = 0
   for (let at = 0; at < bytes.length; at++) {
-    if (at === maxBytes) return { after: -2, fault: "head-too-large" }
-    if ((bytes[at] === 0x0a) !== (at > 0 && bytes[at - 1] === 0x0d)) return { after: -2, fault: "bad-line-end" }
+    if (at === maxBytes) return { after: -2, error: "head-too-large" }
+    if ((bytes[at] === 0x0a) !== (at > 0 && bytes[at - 1] === 0x0d)) return { after: -2, error: "bad-line-end" }
     if (bytes[at] !== 0x0a) continue
     if (at === lineStart + 1) {
       const head = bytes.subarray(0, at + 1)
@@ -46,7 +46,7 @@ function scanned(bytes: Buffer, cut: number, maxBytes: number, buffer: Buffer, o
     after = end < 0 ? end : end - offset + cut
   }
   if (after === -1) return { after }
-  return after === -2 ? { after, fault: scanner.fault } : { after, text: scanner.text, printable: scanner.printable }
+  return after === -2 ? { after, error: scanner.error } : { after, text: scanner.text, printable: scanner.printable }
 }
 
 /** All of a head, also what it keeps to itself. */

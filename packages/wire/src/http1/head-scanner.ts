@@ -4,7 +4,7 @@
 // found an end there (RFC 9112 section 2.2).
 
 import { CR, DEL, HT, LF, SP } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
+import type { HttpError } from "../http/http-error.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 
 const FIRST_CAPACITY = 1_024
@@ -21,7 +21,7 @@ export class HeadScanner {
   #controls = false
   #text = ""
   #printable = false
-  #fault: HttpFault = "bad-line-end"
+  #error: HttpError = "bad-line-end"
 
   /** Before a request one empty line is skipped (RFC 9112 section 2.2): some clients end a body with one too many. */
   constructor(maxBytes: number, skipsEmptyLine = false) {
@@ -39,8 +39,8 @@ export class HeadScanner {
     return this.#printable
   }
 
-  get fault(): HttpFault {
-    return this.#fault
+  get error(): HttpError {
+    return this.#error
   }
 
   /** Whether some of a head has come, but not its end. */
@@ -115,8 +115,8 @@ export class HeadScanner {
     return end
   }
 
-  #refuse(fault: HttpFault): number {
-    this.#fault = fault
+  #refuse(error: HttpError): number {
+    this.#error = error
     return -2
   }
 

@@ -3,8 +3,8 @@
 // value becomes a string only on demand. Bytes are latin1 characters throughout, so what is written is what was read.
 
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
 import type { Fields } from "../http/fields.js"
+import type { HttpError } from "../http/http-error.js"
 import { FIELD_KIND, type FieldKind, fieldName } from "../http2/field-kind.js"
 
 /** Of each line: where it begins, where its value begins and ends, where the next line begins. */
@@ -115,7 +115,7 @@ export function parseHeaderLines(
   start: number,
   maxLines: number,
   printable = false,
-): HeaderBlock | HttpFault {
+): HeaderBlock | HttpError {
   const block = new HeaderBlock(text)
   let at = start
   while (text.charCodeAt(at) !== CR) {

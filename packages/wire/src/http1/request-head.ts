@@ -4,11 +4,11 @@
 
 import { randomBytes } from "node:crypto"
 import { CR, LF } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
 import { hasOption } from "../http/fields.js"
 import { requestFraming } from "../http/framing.js"
 import type { RequestHead } from "../http/head.js"
-import { methodFault } from "../http/method.js"
+import type { HttpError } from "../http/http-error.js"
+import { methodError } from "../http/method.js"
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import { isHost, parseTarget } from "../http/target.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
@@ -20,7 +20,7 @@ export function parseRequestHead(
   maxLines: number,
   printable = false,
   tunnels = false,
-): RequestHead | HttpFault {
+): RequestHead | HttpError {
   const methodEnd = text.indexOf(" ")
   const lineEnd = text.indexOf("\r\n")
   const targetEnd = text.indexOf(" ", methodEnd + 1)
@@ -29,7 +29,7 @@ export function parseRequestHead(
   if (minorVersion === undefined) return "bad-request-line"
   if (minorVersion < 0) return "bad-version"
   const method = text.slice(0, methodEnd)
-  const refused = methodFault(method)
+  const refused = methodError(method)
   if (refused !== undefined && !(tunnels && refused === "connect-refused")) return refused
   const target = parseTarget(method, text.slice(methodEnd + 1, targetEnd))
   if (target === undefined) return "bad-target"
@@ -72,7 +72,7 @@ interface Seen {
   expectsContinue: boolean
 }
 
-function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpFault {
+function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpError {
   const seen: Seen = {
     host: undefined,
     close: false,

@@ -4,10 +4,10 @@
 
 import { STATUS_CODES } from "node:http"
 import { CR, FIELD, SP } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
 import { type Fields, hasOption } from "../http/fields.js"
 import { type Framing, responseFraming } from "../http/framing.js"
 import type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "../http/head.js"
+import type { HttpError } from "../http/http-error.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { keepsResponseField } from "../http/response-fields.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
@@ -20,7 +20,7 @@ export interface Http1ResponseHead extends ResponseHead {
   readonly keepAlive: boolean
 }
 
-export function parseResponseHead(text: string, method: string, maxLines: number): Http1ResponseHead | HttpFault {
+export function parseResponseHead(text: string, method: string, maxLines: number): Http1ResponseHead | HttpError {
   const lineEnd = text.indexOf("\r\n")
   const minorVersion = text.startsWith("HTTP/1.1 ") ? 1 : text.startsWith("HTTP/1.0 ") ? 0 : -1
   const status = statusAt(text, 9)
@@ -64,7 +64,7 @@ export class ResponseHeads {
     this.#maxLines = maxLines
   }
 
-  read(text: string, method: string): Http1ResponseHead | HttpFault {
+  read(text: string, method: string): Http1ResponseHead | HttpError {
     const toHead = method === "HEAD"
     if (this.#head !== undefined && text === this.#text && toHead === this.#toHead) return this.#head
     const head = parseResponseHead(text, method, this.#maxLines)

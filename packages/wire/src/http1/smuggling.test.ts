@@ -2,14 +2,14 @@
 // Published ways to make two readers disagree on where a request ends. All are rejected, whole and byte by byte.
 
 import { describe, expect, test } from "vitest"
-import type { HttpFault } from "../http/public.js"
+import type { HttpError } from "../http/public.js"
 import { everyByte, readRequests } from "./testing/read-messages.js"
 
 const post = (headers: string, body = ""): string => `POST / HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`
 const chunks = (body: string): string => post("Transfer-Encoding: chunked\r\n", body)
 const SMUGGLED = "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n"
 
-type Row = readonly [name: string, text: string, fault: HttpFault]
+type Row = readonly [name: string, text: string, error: HttpError]
 
 const LENGTHS: readonly Row[] = [
   ["CL.TE", post("Content-Length: 6\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\nG"), "length-and-encoding"],
@@ -171,9 +171,9 @@ describe.each([
   ["request lines", LINES],
   ["headers", HEADERS],
 ])("%s", (_, rows) => {
-  test.each(rows)("%s", (_name, text, fault) => {
+  test.each(rows)("%s", (_name, text, error) => {
     const bytes = Buffer.from(text, "latin1")
-    expect(readRequests([bytes])).toEqual({ messages: [], fault, pending: undefined })
-    expect(readRequests(everyByte(bytes)).fault).toBe(fault)
+    expect(readRequests([bytes])).toEqual({ messages: [], error, pending: undefined })
+    expect(readRequests(everyByte(bytes)).error).toBe(error)
   })
 })

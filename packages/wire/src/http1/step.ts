@@ -8,7 +8,7 @@ export const STEP = {
   more: 1,
   /** The body is complete; what follows `next` belongs to the next message. */
   done: 2,
-  fault: 3,
+  error: 3,
 } as const
 
 export type Step = (typeof STEP)[keyof typeof STEP]

@@ -210,7 +210,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
       return this.#reader.next
     }
     if (step === STEP.more) return -1
-    if (step === STEP.fault) return this.#malformed()
+    if (step === STEP.error) return this.#malformed()
     const extra = this.#reader.next < length
     this.#finish(exchange, !extra)
     exchange.listener.onEnd(this.#reader.trailers)

@@ -4,7 +4,7 @@
 import type { Socket } from "node:net"
 import type { Field } from "./field.js"
 import type { ErrorCode } from "./frame.js"
-import type { ListFault } from "./hpack/decoder.js"
+import type { ListError } from "./hpack/decoder.js"
 import type { Stream } from "./stream.js"
 
 export interface ConnectionOptions {
@@ -27,7 +27,7 @@ export interface ConnectionOptions {
 /** Whose connection it is: what a new stream means, and when a connection has lived long enough. */
 export interface ConnectionUser {
   /** A stream that the peer opens. */
-  opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void
+  opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void
   /** Whether we have not opened it. */
   idleToUs(id: number): boolean
   /** A stream is over. */

@@ -13,7 +13,7 @@ import type { ConnectionUser } from "./connection-user.js"
 import type { Field } from "./field.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, PREFACE, SETTING } from "./frame.js"
 import { pingText, resetText, settingsText, windowUpdateText } from "./frame-writer.js"
-import type { ListFault } from "./hpack/decoder.js"
+import type { ListError } from "./hpack/decoder.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 import type { Stream } from "./stream.js"
 
@@ -188,7 +188,7 @@ export class Http2Downstream<E extends Exchange>
 
   // From the connection.
 
-  opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+  opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const { limits } = this.#options
     if (this.#ending || this.#http2.streams.size >= limits.streams) {
       this.#http2.outbox.text(resetText(id, ERROR.refused))
@@ -205,7 +205,7 @@ export class Http2Downstream<E extends Exchange>
     this.#alive()
     // A connection that was opened during a drain serves what it was opened for, and no more.
     if (this.#user.draining) this.drain("gradually")
-    writer.begin(list, fault, ended)
+    writer.begin(list, error, ended)
   }
 
   goingAway(): void {

@@ -19,7 +19,7 @@ export class Field {
   readonly pseudo: boolean
   /** Its sender wants it in no table (RFC 7541 section 7.1.3). */
   readonly sensitive: boolean
-  readonly fault: "bad-header-name" | "bad-header-value" | undefined
+  readonly error: "bad-header-name" | "bad-header-value" | undefined
 
   constructor(name: string, value: string, sensitive: boolean) {
     this.name = name
@@ -29,7 +29,7 @@ export class Field {
     const known = this.pseudo ? undefined : fieldName(name)
     this.kind = known?.kind ?? FIELD_KIND.plain
     // INVARIANT: with capitals `lower` is another text; a name that is remembered is a token.
-    if (!NAME.test(name)) this.fault = "bad-header-name"
-    else this.fault = VALUE.test(value) ? undefined : "bad-header-value"
+    if (!NAME.test(name)) this.error = "bad-header-name"
+    else this.error = VALUE.test(value) ? undefined : "bad-header-value"
   }
 }

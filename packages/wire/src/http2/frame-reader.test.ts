@@ -17,7 +17,7 @@ function read(pieces: readonly Buffer[]): readonly string[] {
       at = reader.next
       const text = reader.bytes.toString("latin1", reader.start, reader.end)
       if (what === FOUND.nothing) break
-      if (what === FOUND.fault) return [...found, `fault ${reader.error}`]
+      if (what === FOUND.error) return [...found, `error ${reader.error}`]
       if (what === FOUND.frame) found.push(`frame ${reader.type} ${reader.flags} ${reader.stream} ${text}`)
       else if (what === FOUND.unknown) found.push(`unknown ${reader.type}`)
       else if (what === FOUND.dataHeader) content = ""
@@ -61,6 +61,6 @@ describe("tells before anything is kept for it that", () => {
     ["padding is longer than the frame", frame(FRAME.data, 8, 1, Buffer.from([5, 1, 2])), ERROR.protocol],
     ["padding has no room for its length", frame(FRAME.data, 8, 1), ERROR.frameSize],
   ])("%s", (_, bytes, error) => {
-    expect(read([bytes]).at(-1)).toBe(`fault ${error}`)
+    expect(read([bytes]).at(-1)).toBe(`error ${error}`)
   })
 })

@@ -20,7 +20,7 @@ export const FOUND = {
   /** A frame of an unknown type has begun. */
   unknown: 5,
   /** `error` says what is wrong with it. */
-  fault: 6,
+  error: 6,
 } as const
 
 export type Found = (typeof FOUND)[keyof typeof FOUND]
@@ -208,6 +208,6 @@ export class FrameReader {
 
   #fail(error: ErrorCode): Found {
     this.error = error
-    return FOUND.fault
+    return FOUND.error
   }
 }

@@ -122,7 +122,7 @@ export class IncomingFrames {
 
   #take(found: (typeof FOUND)[keyof typeof FOUND]): void {
     const reader = this.#reader
-    if (found === FOUND.fault) {
+    if (found === FOUND.error) {
       this.#connection.fail(reader.error, "malformed frame")
       return
     }
@@ -201,7 +201,7 @@ export class IncomingFrames {
     if (id > this.#connection.lastStream && peers && this.#server) {
       this.#connection.lastStream = id
       this.#connection.creditBudget(FOR_REQUEST)
-      this.#user.opened(id, list, this.#decoder.fault, ended)
+      this.#user.opened(id, list, this.#decoder.error, ended)
       return
     }
     switch (this.#connection.closed.how(id)) {
@@ -234,7 +234,7 @@ export class IncomingFrames {
       return
     }
     this.#touch(stream)
-    stream.user?.onFields(list, this.#decoder.fault, ended)
+    stream.user?.onFields(list, this.#decoder.error, ended)
     if (ended && !stream.over) stream.endRemote()
   }
 

@@ -96,8 +96,8 @@ describe("rejects", () => {
     ],
     ["CONNECT with a path", replaced(":method", "CONNECT"), "bad-pseudo-header"],
     ["a protocol without CONNECT", [...GET, [":protocol", "websocket"]], "bad-pseudo-header"],
-  ])("%s", (_, pairs, fault) => {
-    expect(read(pairs)).toBe(fault)
+  ])("%s", (_, pairs, error) => {
+    expect(read(pairs)).toBe(error)
   })
 })
 

@@ -2,10 +2,10 @@
 // Parses a request's fields strictly (RFC 9113 section 8): an unambiguous value that is safe to forward, or the error for
 // which it is rejected; it never throws. Also writes them for a server.
 
-import type { HttpFault } from "../http/fault.js"
 import { CHUNKED, type Framing, NO_BODY, requestFraming } from "../http/framing.js"
 import type { RequestHead } from "../http/head.js"
-import { methodFault } from "../http/method.js"
+import type { HttpError } from "../http/http-error.js"
+import { methodError } from "../http/method.js"
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import { isHost, parseTarget } from "../http/target.js"
 import { Field } from "./field.js"
@@ -55,15 +55,15 @@ class Pseudo {
 }
 
 /** `ended` where no content follows. */
-export function readRequestHead(list: readonly Field[], ended: boolean): RequestHead | HttpFault {
+export function readRequestHead(list: readonly Field[], ended: boolean): RequestHead | HttpError {
   const pseudo = new Pseudo()
   const start = readPseudo(list, pseudo)
   if (typeof start === "string") return start
   const fields: Field[] = []
   const read = readRegular(list, start, fields)
   if (typeof read === "string") return read
-  const fault = routeFault(pseudo)
-  if (fault !== undefined) return fault
+  const error = routeError(pseudo)
+  if (error !== undefined) return error
   const { method = "", path = "", protocol } = pseudo
   const authority = pseudo.authority ?? read.host
   if (authority === undefined || authority === "") return "no-host"
@@ -92,21 +92,21 @@ export function readRequestHead(list: readonly Field[], ended: boolean): Request
 }
 
 /** Trailers of a request or a response: pseudo-headers have no place there (RFC 9113 section 8.1). */
-export function readTrailers(list: readonly Field[]): FieldList | HttpFault {
-  for (const { fault, pseudo } of list) {
+export function readTrailers(list: readonly Field[]): FieldList | HttpError {
+  for (const { error, pseudo } of list) {
     if (pseudo) return "bad-pseudo-header"
-    if (fault !== undefined) return fault
+    if (error !== undefined) return error
   }
   return new FieldList(list)
 }
 
 /** Where the other fields begin. RFC 9113 section 8.3: pseudo-headers first, each once, and no unknown ones. */
-function readPseudo(list: readonly Field[], pseudo: Pseudo): number | HttpFault {
+function readPseudo(list: readonly Field[], pseudo: Pseudo): number | HttpError {
   let index = 0
   for (; index < list.length; index++) {
     const field = list[index]
     if (field?.pseudo !== true) break
-    if (field.fault !== undefined) return field.fault
+    if (field.error !== undefined) return field.error
     if (!pseudo.take(field)) return "bad-pseudo-header"
   }
   return index
@@ -116,14 +116,14 @@ function readRegular(
   list: readonly Field[],
   start: number,
   fields: Field[],
-): { readonly host: string | undefined } | HttpFault {
+): { readonly host: string | undefined } | HttpError {
   let host: string | undefined
   let cookie = -1
   for (let index = start; index < list.length; index++) {
     const field = list[index]
     if (field === undefined) break
     if (field.pseudo) return "bad-pseudo-header"
-    if (field.fault !== undefined) return field.fault
+    if (field.error !== undefined) return field.error
     if (field.kind !== FIELD_KIND.plain) {
       if (isOfConnection(field)) return "bad-header-name"
       if (field.kind === FIELD_KIND.host) {
@@ -161,18 +161,18 @@ export function isOfConnection({ kind, name, value }: Field): boolean {
 }
 
 /** RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4. */
-function routeFault({ method, scheme, path, protocol }: Pseudo): HttpFault | undefined {
+function routeError({ method, scheme, path, protocol }: Pseudo): HttpError | undefined {
   if (method === undefined || method === "") return "bad-pseudo-header"
   if (method === "CONNECT" && protocol === undefined) {
     return scheme === undefined && path === undefined ? "connect-refused" : "bad-pseudo-header"
   }
   if (scheme === undefined || !SCHEME.test(scheme) || path === undefined || path === "") return "bad-pseudo-header"
   if (protocol !== undefined && (method !== "CONNECT" || protocol === "")) return "bad-pseudo-header"
-  const fault = protocol === undefined ? methodFault(method) : undefined
-  return fault === "bad-request-line" ? "bad-pseudo-header" : fault
+  const error = protocol === undefined ? methodError(method) : undefined
+  return error === "bad-request-line" ? "bad-pseudo-header" : error
 }
 
-function contentFraming(headers: FieldList, ended: boolean, tunnel: boolean): Framing | HttpFault {
+function contentFraming(headers: FieldList, ended: boolean, tunnel: boolean): Framing | HttpError {
   const declared = requestFraming(headers, 1)
   if (typeof declared === "string") return declared
   // RFC 9113 section 8.1.1: the length must be that of the content.

@@ -2,10 +2,10 @@
 // Parses a response's fields as strictly as a request's, and writes them for the client. A gRPC caller gets our own
 // responses as gRPC errors: HTTP 200 and the status in trailers only (gRPC over HTTP/2, "Trailers-Only").
 
-import type { HttpFault } from "../http/fault.js"
 import type { Fields } from "../http/fields.js"
 import { CHUNKED, NO_BODY, responseFraming } from "../http/framing.js"
 import type { RequestHead, ResponseHead } from "../http/head.js"
+import type { HttpError } from "../http/http-error.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { keepsResponseField } from "../http/response-fields.js"
 import type { Field } from "./field.js"
@@ -17,7 +17,7 @@ import { isOfConnection } from "./request-head.js"
 const STATUS = /^[1-9][0-9]{2}$/
 
 /** `method` is that of the request this answers; `ended` where no content follows. */
-export function readResponseHead(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpFault {
+export function readResponseHead(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpError {
   const [first] = list
   // RFC 9113 section 8.3.2: the one pseudo-header there is.
   if (first?.name !== ":status" || !STATUS.test(first.value)) return "bad-pseudo-header"
@@ -25,7 +25,7 @@ export function readResponseHead(list: readonly Field[], method: string, ended: 
   const fields = list.slice(1)
   for (const field of fields) {
     if (field.pseudo) return "bad-pseudo-header"
-    if (field.fault !== undefined) return field.fault
+    if (field.error !== undefined) return field.error
     if (isOfConnection(field)) return "bad-header-name"
   }
   const headers = new FieldList(fields)
@@ -48,7 +48,7 @@ export class ResponseHeads {
   #ended = false
   #head: ResponseHead | undefined
 
-  read(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpFault {
+  read(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpError {
     const toHead = method === "HEAD"
     if (this.#head !== undefined && toHead === this.#toHead && ended === this.#ended && this.#isLast(list)) {
       return this.#head

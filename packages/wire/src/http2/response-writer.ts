@@ -4,15 +4,15 @@
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { DownstreamOptions, DownstreamUser, Exchange, Responder } from "../http/downstream.js"
-import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import { type Fields, pairsOf } from "../http/fields.js"
 import type { RequestHead, ResponseHead } from "../http/head.js"
+import { HTTP_ERRORS, type HttpError } from "../http/http-error.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { keepsResponseTrailer } from "../http/response-fields.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import type { Field } from "./field.js"
 import { ERROR } from "./frame.js"
-import type { ListFault } from "./hpack/decoder.js"
+import type { ListError } from "./hpack/decoder.js"
 import { readRequestHead, readTrailers } from "./request-head.js"
 import { isGrpc, keepsTrailerKind, writeLocalReply, writeResponseHead } from "./response-head.js"
 import type { Stream, StreamUser } from "./stream.js"
@@ -57,8 +57,8 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     return this.#exchange
   }
 
-  begin(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
-    const head = fault ?? readRequestHead(list, ended)
+  begin(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
+    const head = error ?? readRequestHead(list, ended)
     if (typeof head === "string") {
       this.#refuseUnread(head)
       return
@@ -84,8 +84,8 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
 
   // From the stream.
 
-  onFields(list: readonly Field[], fault: ListFault | undefined, _ended: boolean): void {
-    const trailers = fault ?? readTrailers(list)
+  onFields(list: readonly Field[], error: ListError | undefined, _ended: boolean): void {
+    const trailers = error ?? readTrailers(list)
     if (typeof trailers !== "string") this.#trailers = trailers
     // The server has been given half a request; it must not take it for a whole one.
     else this.#stream.reset(ERROR.protocol)
@@ -225,10 +225,10 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     exchange.flush()
   }
 
-  #refuseUnread(fault: HttpFault): void {
-    if (fault === "head-too-large") this.#user.limitHit("headerBytes")
-    if (fault === "too-many-headers") this.#user.limitHit("headerLines")
-    const { status, text } = HTTP_FAULTS[fault]
+  #refuseUnread(error: HttpError): void {
+    if (error === "head-too-large") this.#user.limitHit("headerBytes")
+    if (error === "too-many-headers") this.#user.limitHit("headerLines")
+    const { status, text } = HTTP_ERRORS[error]
     this.#write(this.#user.unreadable("h2", status, text), "")
     // RFC 9113 section 8.1.1: a malformed request is a stream error, and may be answered before.
     if (status === 400) this.#stream.connection.writeReset(this.#stream.id, ERROR.protocol)

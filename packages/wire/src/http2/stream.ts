@@ -11,7 +11,7 @@ import type { Outbox } from "../sockets/output-buffer.js"
 import type { Field } from "./field.js"
 import { type ErrorCode, FLAG, FRAME, MAX_FRAME_SIZE } from "./frame.js"
 import { frameHeader } from "./frame-writer.js"
-import type { ListFault } from "./hpack/decoder.js"
+import type { ListError } from "./hpack/decoder.js"
 import type { HpackEncoder } from "./hpack/encoder.js"
 
 /** Names in lower case with their values, in order. */
@@ -20,7 +20,7 @@ type FieldPairs = readonly (readonly [name: string, value: string])[]
 /** Whose messages a stream carries. */
 export interface StreamUser {
   /** A response's head, an informational one, or trailers. */
-  onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void
+  onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void
   /** The bytes are the user's until it returns. It says when they are used up: `Stream.consumed`. */
   onContent(bytes: BorrowedBytes, from: number, to: number): void
   /** The peer has said all, in order. */

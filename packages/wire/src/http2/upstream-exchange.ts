@@ -18,7 +18,7 @@ import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
 import type { Field } from "./field.js"
 import { ERROR } from "./frame.js"
-import type { ListFault } from "./hpack/decoder.js"
+import type { ListError } from "./hpack/decoder.js"
 import { readTrailers, writeRequestHead } from "./request-head.js"
 import type { Stream, StreamUser } from "./stream.js"
 import { isSwitched, switchedHead, tunnelProtocol } from "./tunnel.js"
@@ -143,16 +143,16 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   // From the stream.
 
-  onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+  onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const connection = this.#connection
     if (this.#over || connection === undefined) return
     if (this.#responded) {
-      const trailers = ended ? (fault ?? readTrailers(list)) : "bad-trailer"
+      const trailers = ended ? (error ?? readTrailers(list)) : "bad-trailer"
       if (typeof trailers === "string") this.#malformed()
       else this.#trailers = trailers
       return
     }
-    const head = fault ?? connection.heads.read(list, this.#request.method, ended)
+    const head = error ?? connection.heads.read(list, this.#request.method, ended)
     if (typeof head === "string" || (head.status < 200 && (ended || head.status === 101))) {
       this.#malformed()
       return

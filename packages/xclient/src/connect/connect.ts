@@ -74,8 +74,8 @@ function connectTo(host: string, options: ConnectOptions): Promise<Socket> {
     socket.once("error", onError)
     socket.once("close", onClose)
     socket.once(plan.kind === "plaintext" ? "connect" : "secureConnect", () => {
-      const fault = plan.kind === "plaintext" ? undefined : serverFault(socket as TLSSocket, plan, options) // as started above
-      if (fault !== undefined) return fail(fault)
+      const error = plan.kind === "plaintext" ? undefined : serverError(socket as TLSSocket, plan, options) // as started above
+      if (error !== undefined) return fail(error)
       clearTimeout(timer)
       socket.off("error", onError)
       socket.off("close", onClose)
@@ -108,14 +108,14 @@ export function startTls(
     checkServerIdentity: (_, { raw }: PeerCertificate) => {
       const certificate = parseCertificate(raw)
       if (certificate === undefined) return new Error("the server's certificate cannot be read")
-      const fault = verifyServer(certificate, plan.identities, trust, now())
-      return fault === undefined ? undefined : new Error(fault)
+      const error = verifyServer(certificate, plan.identities, trust, now())
+      return error === undefined ? undefined : new Error(error)
     },
   })
 }
 
 /** Checks the finished connection once more: whatever path led here, an unproven server gets no request. */
-export function serverFault(
+export function serverError(
   socket: TLSSocket,
   plan: MutualPlan,
   { material, now = Date.now }: ConnectOptions,

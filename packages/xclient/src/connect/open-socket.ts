@@ -4,7 +4,7 @@
 
 import type { Socket } from "node:net"
 import { connectTcp, placeOf } from "@merlon/wire"
-import { type ConnectOptions, serverFault, startTls } from "./connect.js"
+import { type ConnectOptions, serverError, startTls } from "./connect.js"
 
 export function openSocket(options: ConnectOptions): Socket {
   const { endpoint, plan, timeoutMs, allowHalfOpen = false } = options
@@ -18,8 +18,8 @@ export function openSocket(options: ConnectOptions): Socket {
     const place = tcp === undefined ? placeOf(address, attemptMs) : { socket: tcp }
     const socket = startTls({ ...place, allowHalfOpen }, options, plan)
     socket.once("secureConnect", () => {
-      const fault = serverFault(socket, plan, options)
-      if (fault !== undefined) socket.destroy(new Error(fault))
+      const error = serverError(socket, plan, options)
+      if (error !== undefined) socket.destroy(new Error(error))
     })
     return socket
   } catch (error) {

@@ -37,6 +37,6 @@ export class VerifiedConnections {
 
 /** An expired certificate ends no connection: it was valid when it was shown. */
 function endUntrusted(socket: Socket, { certificate, identities }: Verified, trust: TrustSpec): void {
-  const fault = verifyServer(certificate, identities, trust, Date.parse(certificate.validFrom))
-  if (fault !== undefined) socket.destroy(new Error(fault))
+  const error = verifyServer(certificate, identities, trust, Date.parse(certificate.validFrom))
+  if (error !== undefined) socket.destroy(new Error(error))
 }

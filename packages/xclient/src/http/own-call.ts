@@ -3,7 +3,7 @@
 // of a long response only the beginning is kept, and reading stops at a limit.
 
 import { type BorrowedBytes, parseRequestHead } from "@merlon/wire"
-import { HTTP_FAULTS, type LocalReply, type RequestHead, type Responder, type ResponseHead } from "@merlon/wire/http"
+import { HTTP_ERRORS, type LocalReply, type RequestHead, type Responder, type ResponseHead } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 import { type RequestRouter, RoutedExchange } from "./routed-exchange.js"
 
@@ -59,7 +59,7 @@ function headOf({ method, target, headers }: OwnRequest): RequestHead {
   if (WITH_CONTENT.has(method) && !isFramed) lines.push("content-length: 0\r\n")
   const head = parseRequestHead(`${method} ${target} HTTP/1.1\r\n${lines.join("")}\r\n`, MAX_HEADERS)
   if (typeof head !== "string") return head
-  throw new CallFailure("bad-request", `the request cannot be sent: ${HTTP_FAULTS[head].text}`)
+  throw new CallFailure("bad-request", `the request cannot be sent: ${HTTP_ERRORS[head].text}`)
 }
 
 class Collector implements Responder {

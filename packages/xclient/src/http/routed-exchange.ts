@@ -9,7 +9,7 @@ import type {
   Exchange,
   FieldPairs,
   Fields,
-  HttpFault,
+  HttpError,
   LocalReply,
   RequestHead,
   Responder,
@@ -18,7 +18,7 @@ import type {
   UpstreamFailure,
   UpstreamListener,
 } from "@merlon/wire/http"
-import { HTTP_FAULTS, pairsOf } from "@merlon/wire/http"
+import { HTTP_ERRORS, pairsOf } from "@merlon/wire/http"
 import type { RetrySpec, ServiceEndpoint } from "@merlon/xds"
 import type { Destination } from "../balance/destination.js"
 import { CallFailure } from "../call/call-failure.js"
@@ -216,8 +216,8 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (!this.#retry({ kind: "failure", failure })) this.#fail(failure)
   }
 
-  refuseContent(fault: HttpFault): void {
-    const { status, text } = HTTP_FAULTS[fault]
+  refuseContent(error: HttpError): void {
+    const { status, text } = HTTP_ERRORS[error]
     this.#reply({ status, body: text, fields: [] })
   }
 

@@ -4,7 +4,7 @@
 
 import { type BorrowedBytes, copyOf } from "@merlon/wire"
 import type { LocalReply, RequestHead, Responder } from "@merlon/wire/http"
-import { type Beginning, type Exchange, type Fields, HTTP_FAULTS, type HttpFault } from "@merlon/wire/http"
+import { type Beginning, type Exchange, type Fields, HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
 import { CallFailure } from "../call/call-failure.js"
 import { type RequestRouter, RoutedExchange } from "../http/routed-exchange.js"
 
@@ -90,9 +90,9 @@ export class ForwardedExchange implements Exchange {
     this.#routed?.drained()
   }
 
-  refuseContent(fault: HttpFault): void {
-    if (this.#routed === undefined) this.#fail(new CallFailure("bad-request", HTTP_FAULTS[fault].text))
-    else this.#routed.refuseContent(fault)
+  refuseContent(error: HttpError): void {
+    if (this.#routed === undefined) this.#fail(new CallFailure("bad-request", HTTP_ERRORS[error].text))
+    else this.#routed.refuseContent(error)
   }
 
   timedOut(who: "client" | "server"): void {

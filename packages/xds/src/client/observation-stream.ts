@@ -32,8 +32,8 @@ export class ObservationStream {
     this.#call = channel.call(observe.path, {
       message: bytes => this.#asked(bytes),
       ended: ({ code, message }) => {
-        const isFault = code !== "OK" && code !== "CANCELLED"
-        if (!this.#over && isFault) log.warn({ why: message }, "observations cannot be reported now")
+        const isError = code !== "OK" && code !== "CANCELLED"
+        if (!this.#over && isError) log.warn({ why: message }, "observations cannot be reported now")
         this.#end(code !== "UNIMPLEMENTED")
       },
     })

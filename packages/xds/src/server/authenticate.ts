@@ -9,7 +9,7 @@ import { within } from "../runtime/within.js"
 import type { ServerLimits } from "./limits.js"
 import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
 import type { Caller, Refusal } from "./source.js"
-import { exhausted, type StreamFault } from "./stream-fault.js"
+import { exhausted, type StreamError } from "./stream-error.js"
 
 export interface AuthenticationOptions {
   /** Undefined for an invalid token. Throws if it could not be checked. */
@@ -31,12 +31,12 @@ export interface Proven {
   readonly certificate?: PeerCertificate
 }
 
-const NO_PROOF: StreamFault = {
+const NO_PROOF: StreamError = {
   code: "UNAUTHENTICATED",
   message: "send a service-account token or a certificate of the mesh",
 }
 
-const NO_LONGER: StreamFault = {
+const NO_LONGER: StreamError = {
   code: "UNAUTHENTICATED",
   message: "the certificate leads to a root that is trusted no more; send a service-account token",
 }
@@ -55,7 +55,7 @@ export class Authenticator {
   async authenticate(
     authorization: string | undefined,
     certificate: PeerCertificate | undefined,
-  ): Promise<Proven | StreamFault> {
+  ): Promise<Proven | StreamError> {
     const byCertificate = certificate === undefined ? undefined : this.byCertificate(certificate)
     if (byCertificate !== undefined && "caller" in byCertificate && this.#namesPod(byCertificate)) return byCertificate
     const token = bearerToken(authorization)
@@ -66,7 +66,7 @@ export class Authenticator {
   }
 
   /** Also asked again of streams that are open. */
-  byCertificate(certificate: PeerCertificate): Proven | StreamFault {
+  byCertificate(certificate: PeerCertificate): Proven | StreamError {
     if (!isCurrent(certificate, this.#options.now())) {
       return { code: "UNAUTHENTICATED", message: "the certificate has expired; send a service-account token" }
     }
@@ -81,7 +81,7 @@ export class Authenticator {
     return caller.pod !== undefined && caller.podUid !== undefined && this.#options.refuse(caller) === undefined
   }
 
-  async #byToken(token: string): Promise<Proven | StreamFault> {
+  async #byToken(token: string): Promise<Proven | StreamError> {
     const { limits, verifyToken, log } = this.#options
     if (token.length > limits.tokenLength) return { code: "UNAUTHENTICATED", message: "the token is too long" }
     const release = await this.#tokenChecks.enter()

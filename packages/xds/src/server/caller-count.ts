@@ -5,7 +5,7 @@
 import { Quota, remoteKey } from "@merlon/wire/limits"
 import type { ServerLimits } from "./limits.js"
 import type { OpenStream } from "./server-context.js"
-import { exhausted, type StreamFault } from "./stream-fault.js"
+import { exhausted, type StreamError } from "./stream-error.js"
 
 export class CallerCount {
   readonly #limits: Pick<ServerLimits, "streamsPerCaller" | "subscriptionBytesPerCaller">
@@ -18,7 +18,7 @@ export class CallerCount {
     this.#streams = new Quota({ all: Number.POSITIVE_INFINITY, each: limits.streamsPerCaller })
   }
 
-  admit(stream: OpenStream): StreamFault | undefined {
+  admit(stream: OpenStream): StreamError | undefined {
     const { proven, peerAddress } = stream
     if (proven === undefined) return undefined
     const { trustDomain, namespace, serviceAccount } = proven.caller
@@ -29,7 +29,7 @@ export class CallerCount {
   }
 
   /** The stream now keeps so many bytes. */
-  charge(stream: OpenStream, bytes: number): StreamFault | undefined {
+  charge(stream: OpenStream, bytes: number): StreamError | undefined {
     const own = this.#open.get(stream)
     if (own === undefined) return undefined
     this.#bytes.release(own.caller, own.bytes)

@@ -6,7 +6,7 @@ import { type DeltaResponse, DeltaType } from "./delta-type.js"
 import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
 import { ServedTypes } from "./served-types.js"
 import type { SessionOptions, StreamSession } from "./session.js"
-import { exhausted, type StreamFault } from "./stream-fault.js"
+import { exhausted, type StreamError } from "./stream-error.js"
 
 /** The parts of a DeltaDiscoveryRequest that matter once the stream is open. */
 export interface DeltaRequest {
@@ -27,7 +27,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     this.#types = new ServedTypes(options)
   }
 
-  request(request: DeltaRequest): StreamFault | undefined {
+  request(request: DeltaRequest): StreamError | undefined {
     const { limits, subscriber } = this.#options
     const { typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe } = request
     const known = this.#types.get(typeUrl)
@@ -37,12 +37,12 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       return undefined
     }
     const claims = known === undefined ? Object.entries(request.initialResourceVersions) : []
-    const fault =
+    const error =
       checkTypeUrl(typeUrl, limits) ??
       checkNames([...subscribe, ...unsubscribe, ...claims.flat()], limits) ??
       (claims.length > limits.namesPerType ? exhausted(`at most ${limits.namesPerType} known versions`) : undefined) ??
       (known === undefined ? this.#types.refusal(typeUrl) : undefined)
-    if (fault !== undefined) return fault
+    if (error !== undefined) return error
     const type = known ?? this.#types.add(typeUrl, new DeltaType())
     this.#types.settle(typeUrl, type, request)
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of streams and pushes for metrics, which are implemented elsewhere.
 
-import type { FaultCode } from "../errors.js"
+import type { CallErrorCode } from "../errors.js"
 
 export type Protocol = "delta" | "sotw" | "observe"
 
 export interface MeshServerObserver {
   readonly connections?: (open: number) => void
   readonly streams?: (protocol: Protocol, open: number) => void
-  readonly refused?: (code: FaultCode) => void
+  readonly refused?: (code: CallErrorCode) => void
   readonly sent?: (
     typeUrl: string,
     sent: { readonly resources: number; readonly removed: number; readonly bytes: number },
@@ -17,5 +17,5 @@ export interface MeshServerObserver {
   readonly acknowledged?: (typeUrl: string, milliseconds: number) => void
   readonly rejected?: (typeUrl: string, nodeId: string, message: string) => void
   readonly overdue?: (typeUrl: string, nodeId: string) => void
-  readonly called?: (method: "SignCertificate" | "Report", code: FaultCode | "OK") => void
+  readonly called?: (method: "SignCertificate" | "Report", code: CallErrorCode | "OK") => void
 }

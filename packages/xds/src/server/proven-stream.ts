@@ -8,7 +8,7 @@ import type { Proven } from "./authenticate.js"
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
-import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
+import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
 /** A longer delay would make `setTimeout` fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647
@@ -34,7 +34,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   }
 
   /** Only of callers that were let in, and within the bounds. */
-  protected abstract receive(request: Request, caller: Caller): StreamFault | undefined
+  protected abstract receive(request: Request, caller: Caller): StreamError | undefined
 
   /** The client takes more. */
   abstract writable(): void
@@ -67,7 +67,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     }
   }
 
-  end({ code, message }: StreamFault): void {
+  end({ code, message }: StreamError): void {
     if (this.#ended) return
     this.#dispose()
     this.context.observe.refused?.(code)
@@ -96,10 +96,10 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   }
 
   /** An error of ours ends this stream and no other. */
-  protected guard(step: () => StreamFault | undefined): void {
+  protected guard(step: () => StreamError | undefined): void {
     try {
-      const fault = step()
-      if (fault !== undefined) this.end(fault)
+      const error = step()
+      if (error !== undefined) this.end(error)
     } catch (error) {
       this.#failed(error)
     }
@@ -120,7 +120,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     this.call.listen()
   }
 
-  #take(bytes: Buffer, caller: Caller): StreamFault | undefined {
+  #take(bytes: Buffer, caller: Caller): StreamError | undefined {
     if (this.#ended) return undefined
     if (!this.#bucket.take(this.context.now())) return exhausted("too many requests on one stream; slow down")
     clearTimeout(this.#firstRequest)

@@ -16,7 +16,7 @@ import { type Method, report as reportMethod, signCertificate } from "../wire/me
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
-import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
+import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
 export interface SignedCertificate {
   /** PEM, leaf first, without the root. */
@@ -72,13 +72,13 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   function answer<Request, Response extends { readonly $typeName: string }>(
     name: "SignCertificate" | "Report",
     method: Method<Request, Response>,
-    work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
+    work: (caller: Caller, request: Request) => Promise<Response | StreamError>,
   ): (call: GrpcCall) => void {
     const respond = async (call: GrpcCall): Promise<void> => {
       const result = await run(call, method, work)
-      const isFault = "code" in result
-      context.observe.called?.(name, isFault ? result.code : "OK")
-      if (isFault) call.finish(result.code, result.message)
+      const isError = "code" in result
+      context.observe.called?.(name, isError ? result.code : "OK")
+      if (isError) call.finish(result.code, result.message)
       else {
         call.send([method.responseSerialize(result)])
         call.finish("OK")
@@ -90,8 +90,8 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   async function run<Request, Response extends { readonly $typeName: string }>(
     call: GrpcCall,
     method: Method<Request, Response>,
-    work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
-  ): Promise<Response | StreamFault> {
+    work: (caller: Caller, request: Request) => Promise<Response | StreamError>,
+  ): Promise<Response | StreamError> {
     try {
       // Before anything is read: of a client that proves nothing, no more than one stream window is kept.
       const { certificate } = call.peer
@@ -130,16 +130,16 @@ function decoded<Request>(
 
 /** The one message of a call, which has to come in time. */
 class SingleMessage implements CallUser {
-  readonly received: Promise<Buffer | StreamFault>
+  readonly received: Promise<Buffer | StreamError>
   readonly #late: NodeJS.Timeout
-  #tell: (received: Buffer | StreamFault) => void = () => undefined
+  #tell: (received: Buffer | StreamError) => void = () => undefined
   #message: Buffer | undefined
 
   constructor(call: GrpcCall, waitMs: number) {
     this.received = new Promise(resolve => {
       this.#tell = resolve
     })
-    const late: StreamFault = { code: "DEADLINE_EXCEEDED", message: "no request came in time" }
+    const late: StreamError = { code: "DEADLINE_EXCEEDED", message: "no request came in time" }
     this.#late = setTimeout(() => this.#tell(late), waitMs).unref()
     call.user = this
     if (call.over) this.closed()

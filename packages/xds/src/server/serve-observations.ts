@@ -11,7 +11,7 @@ import type { GrpcCall } from "./grpc/call.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
-import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
+import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
 /** Who hears what proxies see. */
 export interface ObservationSink {
@@ -40,7 +40,7 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
     return { node: this.#nodeId, stream: "observations" }
   }
 
-  protected override receive(message: ObservationMessage, caller: Caller): StreamFault | undefined {
+  protected override receive(message: ObservationMessage, caller: Caller): StreamError | undefined {
     try {
       return this.#hear(message, caller)
     } catch (error) {
@@ -49,7 +49,7 @@ export class ObservedStream extends ProvenStream<ObservationMessage> {
     }
   }
 
-  #hear({ nodeId, content }: ObservationMessage, caller: Caller): StreamFault | undefined {
+  #hear({ nodeId, content }: ObservationMessage, caller: Caller): StreamError | undefined {
     if (this.#conversation === undefined) {
       if (nodeId.length > this.context.limits.nameLength) return invalid("`node_id` is too long")
       this.#nodeId = nodeId

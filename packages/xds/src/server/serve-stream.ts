@@ -8,7 +8,7 @@ import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
 import type { SessionObserver, StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
-import { invalid, type StreamFault } from "./stream-fault.js"
+import { invalid, type StreamError } from "./stream-error.js"
 
 /** Streams with something to look at. Thousands wake together, and a microtask costs more than a look that finds nothing. */
 let waiting: { look(): void }[] = []
@@ -44,17 +44,17 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     return { node: this.#nodeId }
   }
 
-  protected override receive(request: Request, caller: Caller): StreamFault | undefined {
+  protected override receive(request: Request, caller: Caller): StreamError | undefined {
     if (this.#session === undefined) {
-      const fault = this.#open(request, caller)
-      if (fault !== undefined) return fault
+      const error = this.#open(request, caller)
+      if (error !== undefined) return error
     }
-    const fault = this.#session?.request(request)
+    const error = this.#session?.request(request)
     this.#schedule()
-    return fault
+    return error
   }
 
-  #open(request: Request, caller: Caller): StreamFault | undefined {
+  #open(request: Request, caller: Caller): StreamError | undefined {
     const { source, limits } = this.context
     const id = request.node?.id ?? ""
     if (id.length > limits.nameLength) return invalid(`\`node.id\` has more than ${limits.nameLength} characters`)

@@ -3,7 +3,7 @@
 // deadline of an acknowledgement, and its outcome.
 
 import { REJECTION_LENGTH, type SessionOptions } from "./session.js"
-import { exhausted, type StreamFault } from "./stream-fault.js"
+import { exhausted, type StreamError } from "./stream-error.js"
 import { typeRank } from "./type-order.js"
 import type { Sent, Unanswered } from "./unanswered.js"
 
@@ -43,7 +43,7 @@ export class ServedTypes<T extends ServedType> {
   }
 
   /** Why the stream may not watch one more type, and this one. */
-  refusal(typeUrl: string): StreamFault | undefined {
+  refusal(typeUrl: string): StreamError | undefined {
     const { limits, mayWatch } = this.#options
     if (this.#types.size >= limits.typesPerStream) return exhausted(`at most ${limits.typesPerStream} types`)
     return mayWatch(typeUrl)

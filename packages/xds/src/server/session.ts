@@ -4,11 +4,11 @@
 
 import type { StreamLimits } from "./limits.js"
 import type { Refusal, Subscriber } from "./source.js"
-import type { StreamFault } from "./stream-fault.js"
+import type { StreamError } from "./stream-error.js"
 
 export interface StreamSession<Request, Response> {
   /** Returns an error to end the stream. */
-  request(request: Request): StreamFault | undefined
+  request(request: Request): StreamError | undefined
   /** What the type's names yield has changed. */
   wake(typeUrl: string): void
   /** What to send now, if anything. */
@@ -22,7 +22,7 @@ export interface SessionOptions {
   readonly mayWatch: (typeUrl: string) => Refusal | undefined
   readonly limits: StreamLimits
   /** Called with the bytes that the subscriptions of the stream take; an error ends the stream. */
-  readonly charge?: (bytes: number) => StreamFault | undefined
+  readonly charge?: (bytes: number) => StreamError | undefined
   readonly observe?: SessionObserver
 }
 

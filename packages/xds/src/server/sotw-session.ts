@@ -6,7 +6,7 @@ import { bytesOf, checkNames, checkTotal, checkTypeUrl } from "./request-bounds.
 import { type ServedType, ServedTypes } from "./served-types.js"
 import type { SessionOptions, StreamSession } from "./session.js"
 import type { VersionedResource } from "./source.js"
-import { exhausted, type StreamFault } from "./stream-fault.js"
+import { exhausted, type StreamError } from "./stream-error.js"
 import { isCompleteType } from "./type-order.js"
 import { type Sent, Unanswered } from "./unanswered.js"
 
@@ -57,15 +57,15 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
     this.#types = new ServedTypes(options)
   }
 
-  request(request: SotwRequest): StreamFault | undefined {
+  request(request: SotwRequest): StreamError | undefined {
     const { limits, subscriber } = this.#options
     const { typeUrl, resourceNames } = request
     const known = this.#types.get(typeUrl)
-    const fault =
+    const error =
       checkTypeUrl(typeUrl, limits) ??
       checkNames(resourceNames, limits) ??
       (known === undefined ? this.#types.refusal(typeUrl) : undefined)
-    if (fault !== undefined) return fault
+    if (error !== undefined) return error
     const type = known ?? this.#types.add(typeUrl, new SotwType())
     this.#types.settle(typeUrl, type, request)
 

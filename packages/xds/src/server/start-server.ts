@@ -29,9 +29,9 @@ import { proxyService } from "./serve-calls.js"
 import { ObservedStream } from "./serve-observations.js"
 import { ServedStream } from "./serve-stream.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
-import type { StreamFault } from "./stream-fault.js"
+import type { StreamError } from "./stream-error.js"
 
-const GOING: StreamFault = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
+const GOING: StreamError = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
 
 export async function startServer(options: MeshServerOptions): Promise<RunningServer> {
   const limits: ServerLimits = { ...DEFAULT_SERVER_LIMITS, ...options.limits }
@@ -116,8 +116,8 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
       const { proven } = stream
       if (proven === undefined) continue
       try {
-        const fault = refuse?.(proven.caller) ?? recheckCertificate(proven)
-        if (fault !== undefined) stream.end(fault)
+        const error = refuse?.(proven.caller) ?? recheckCertificate(proven)
+        if (error !== undefined) stream.end(error)
       } catch (error) {
         // Fail closed: a client that cannot be checked again is disconnected, and may authenticate again.
         log.error({ error: messageOf(error) }, "a caller could not be checked again")
@@ -126,7 +126,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     }
   }
 
-  function recheckCertificate({ certificate }: Proven): StreamFault | undefined {
+  function recheckCertificate({ certificate }: Proven): StreamError | undefined {
     const again = certificate && authenticator.byCertificate(certificate)
     return again !== undefined && "code" in again ? again : undefined
   }

@@ -43,10 +43,10 @@ it("returns messages that stay valid when the read buffer is overwritten", () =>
 test.each([
   ["too large", prefixed(new Uint8Array(11)), "too-large"],
   ["compressed", prefixed(new Uint8Array(3), 1), "compressed"],
-])("says of a message that is %s what is wrong with it, before it is there", (_, bytes, fault) => {
+])("says of a message that is %s what is wrong with it, before it is there", (_, bytes, error) => {
   const reader = new MessageReader(10)
   expect(reader.read(bytes, 0, 4, () => true)).toBeUndefined()
-  expect(reader.read(bytes, 4, 5, () => true)).toBe(fault)
+  expect(reader.read(bytes, 4, 5, () => true)).toBe(error)
 })
 
 it("reports nothing further to a reader that has stopped", () => {

@@ -4,7 +4,7 @@
 
 import { type BorrowedBytes, ByteQueue, copyOf } from "@merlon/wire"
 
-export type MessageFault = "too-large" | "compressed"
+export type MessageError = "too-large" | "compressed"
 
 const PREFIX = 5
 
@@ -24,7 +24,7 @@ export class MessageReader {
   }
 
   /** Passes on a copy of each whole message; `tell` answers whether to go on. */
-  read(bytes: BorrowedBytes, from: number, to: number, tell: (message: Buffer) => boolean): MessageFault | undefined {
+  read(bytes: BorrowedBytes, from: number, to: number, tell: (message: Buffer) => boolean): MessageError | undefined {
     let at = from
     for (;;) {
       if (this.#length === undefined) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of a call, as in gRPC over HTTP/2.
 
-import type { FaultCode } from "../errors.js"
+import type { CallErrorCode } from "../errors.js"
 
 /** https://grpc.io/docs/guides/status-codes, as far as a control plane says them. */
 export const STATUS = {
@@ -15,7 +15,7 @@ export const STATUS = {
   INTERNAL: 13,
   UNAVAILABLE: 14,
   UNAUTHENTICATED: 16,
-} as const satisfies Record<FaultCode | "OK" | "UNIMPLEMENTED", number>
+} as const satisfies Record<CallErrorCode | "OK" | "UNIMPLEMENTED", number>
 
 export type Status = keyof typeof STATUS
 

@@ -284,7 +284,7 @@ export class Listener {
 
   #tooSlow(socket: Socket): void {
     this.#options.meters.limitHit("sniffTimeoutMs")
-    this.#close(socket, { verdict: "deny", stage: "protocol", fault: "undecided" }, undefined)
+    this.#close(socket, { verdict: "deny", stage: "protocol", error: "undecided" }, undefined)
   }
 
   #close(socket: Socket, judgement: RequestRecord["judgement"], peer: string | undefined): void {

@@ -91,7 +91,7 @@ describe("AuthZEN", () => {
     expect((await call(rig, "/access/v1/evaluation", evaluation("/public/a"))).status).toBe(403)
     expect((await call(rig, "/.well-known/authzen-configuration")).status).toBe(403)
     await rig.meters.until(({ records }) => records.length === 2)
-    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", fault: "no-authzen" })
+    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", error: "no-authzen" })
   })
 
   it("is denied to a caller that is not a gateway", async () => {

@@ -7,7 +7,7 @@ import {
   type Beginning,
   CHUNKED,
   type FieldPairs,
-  type HttpFault,
+  type HttpError,
   type LocalReply,
   REQUEST_ID_HEADER,
   type RequestHead,
@@ -16,11 +16,11 @@ import {
 } from "@merlon/wire/http"
 import type { readCheck, writeCheck } from "@merlon/xds/authz"
 import type { Admission } from "../enforcement/gate.js"
-import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
+import type { Judged, ProtocolError } from "../enforcement/verdict.js"
 import { XSERVER_ERRORS } from "../errors.js"
 import type { Caller } from "../http/caller.js"
 import type { CallerExchange, NewExchange } from "../http/caller-connection.js"
-import { faultReply, TOO_SLOW } from "../http/local-reply.js"
+import { errorReply, TOO_SLOW } from "../http/local-reply.js"
 import { checkAllowance, checkDenial, httpAllowance } from "./answer.js"
 import {
   type AuthzenEndpoint,
@@ -45,7 +45,7 @@ import {
   ofForwardAuth,
   type Question,
 } from "./question.js"
-import { DENIED, faultDenial, judgeQuestion, pathOf, type Verdict } from "./question-judge.js"
+import { DENIED, errorDenial, judgeQuestion, pathOf, type Verdict } from "./question-judge.js"
 import { type Candidates, candidatesOf, type SearchedEntity, type SearchedPolicies } from "./search-candidates.js"
 
 /** Gateways send headers, never content; Envoy takes at most half of this of them by default. */
@@ -191,8 +191,8 @@ class QuestionExchange implements CallerExchange {
     this.#answer({ ...DENIED, fields: this.#caller.decisionField(admission.decisionId) })
   }
 
-  refuseContent(fault: HttpFault): void {
-    this.#answer(faultReply(fault, this.#denial("unusable-question").fields))
+  refuseContent(error: HttpError): void {
+    this.#answer(errorReply(error, this.#denial("unusable-question").fields))
   }
 
   timedOut(): void {
@@ -231,7 +231,7 @@ class QuestionExchange implements CallerExchange {
     return isForwardAuth && outcome.forged.length > 0 ? this.#denial("forged-header") : httpAllowance(outcome)
   }
 
-  #httpQuestion(isForwardAuth: boolean): Question | ProtocolFault {
+  #httpQuestion(isForwardAuth: boolean): Question | ProtocolError {
     const { connection } = this.#caller
     const { trust } = this.#asking
     if (isForwardAuth) return ofForwardAuth(this.head, connection, trust)
@@ -239,7 +239,7 @@ class QuestionExchange implements CallerExchange {
     return ofEnvoyHttp(this.head, connection, trust)
   }
 
-  #readCheck(): Question | ProtocolFault {
+  #readCheck(): Question | ProtocolError {
     const message = Buffer.concat(this.#parts)
     const isWhole = message.length >= GRPC_PREFIX && message[0] === 0 && message.readUInt32BE(1) === message.length - 5
     if (!isWhole) return "unusable-question"
@@ -367,8 +367,8 @@ class QuestionExchange implements CallerExchange {
     this.#judge(question, outcome => done(isForged(outcome) ? this.#explainedDenial("forged-header") : outcome))
   }
 
-  #explainedDenial(fault: ProtocolFault): LocalReply {
-    return { ...this.#denial(fault), body: XSERVER_ERRORS[fault].cause }
+  #explainedDenial(error: ProtocolError): LocalReply {
+    return { ...this.#denial(error), body: XSERVER_ERRORS[error].cause }
   }
 
   #recordEvaluation(status: number): void {
@@ -383,17 +383,17 @@ class QuestionExchange implements CallerExchange {
     return { ...this.#denial("unusable-question"), status: 400, body: reason }
   }
 
-  #deny(fault: ProtocolFault): Beginning {
-    this.#reply = this.#denial(fault)
+  #deny(error: ProtocolError): Beginning {
+    this.#reply = this.#denial(error)
     return "refused"
   }
 
-  #denyNow(fault: ProtocolFault): void {
-    this.#answer(this.#denial(fault))
+  #denyNow(error: ProtocolError): void {
+    this.#answer(this.#denial(error))
   }
 
-  #denial(fault: ProtocolFault): LocalReply {
-    const { admission, reply } = faultDenial(this.#caller, fault)
+  #denial(error: ProtocolError): LocalReply {
+    const { admission, reply } = errorDenial(this.#caller, error)
     this.#admission = admission
     return reply
   }

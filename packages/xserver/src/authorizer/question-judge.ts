@@ -8,7 +8,7 @@ import { FieldList, Http2Field } from "@merlon/wire"
 import type { Fields, LocalReply } from "@merlon/wire/http"
 import { callerKey } from "../enforcement/caller-key.js"
 import type { Admission } from "../enforcement/gate.js"
-import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
+import type { Judged, ProtocolError } from "../enforcement/verdict.js"
 import type { Caller } from "../http/caller.js"
 import { type AskedRequest, Consultation } from "../http/consultation.js"
 import { withAnswers } from "../http/header-edits.js"
@@ -50,7 +50,7 @@ export function judgeQuestion(
   }
   const askedBy = waiting(received.get(gate.program.mesh.names.askedByHeader), caller)
   if (askedBy === undefined) {
-    done(faultVerdict(caller, "asked-in-circle"))
+    done(errorVerdict(caller, "asked-in-circle"))
     return () => undefined
   }
   const asked: AskedRequest = {
@@ -68,16 +68,16 @@ export function judgeQuestion(
   return () => consultation.stop()
 }
 
-export function faultDenial(
+export function errorDenial(
   caller: Caller,
-  fault: ProtocolFault,
+  error: ProtocolError,
 ): { readonly admission: Admission<Judged>; readonly reply: LocalReply } {
-  const admission = caller.services.gate.refuseProtocol(fault)
+  const admission = caller.services.gate.refuseProtocol(error)
   return { admission, reply: { ...DENIED, fields: caller.decisionField(admission.decisionId) } }
 }
 
-function faultVerdict(caller: Caller, fault: ProtocolFault): Verdict {
-  const { admission, reply } = faultDenial(caller, fault)
+function errorVerdict(caller: Caller, error: ProtocolError): Verdict {
+  const { admission, reply } = errorDenial(caller, error)
   return { admission, outcome: reply }
 }
 
@@ -90,7 +90,7 @@ function verdictOf(
   const { judgement } = admission
   if (judgement.verdict === "deny") return { admission, outcome: caller.refusal(admission) ?? DENIED }
   // The gateway forwards the path as it came, so a path that means another one may not pass.
-  if (pathOf(judgement.target) !== pathOf(question.request.target)) return faultVerdict(caller, "respelled-path")
+  if (pathOf(judgement.target) !== pathOf(question.request.target)) return errorVerdict(caller, "respelled-path")
   const { protectedHeaders } = caller.services.gate.program
   const edited = { ...judgement, edits: withAnswers(judgement.edits, answers) }
   return { admission, outcome: changesOf(edited, question, name => protectedHeaders.dropsHeader(name)) }

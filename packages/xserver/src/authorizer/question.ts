@@ -25,7 +25,7 @@ interface AskedHeaders extends HeaderLines {
  * `unusable`: something is missing, malformed or given twice. `no-forward-auth`: such gateways are not enabled here.
  * `untrusted-subject`: an identity was stated that is not to be believed.
  */
-export type QuestionFault = "unusable-question" | "no-forward-auth" | "untrusted-subject"
+export type QuestionError = "unusable-question" | "no-forward-auth" | "untrusted-subject"
 
 /** Envoy is configured with this as `path_prefix`; the original path follows. */
 export const ENVOY_HTTP_PREFIX = "/ext-authz"
@@ -39,13 +39,13 @@ const SCHEME = /^https?$/
 const TARGET = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/
 
 /** Envoy's HTTP protocol: the original method and path, and the headers that Envoy was told to send. */
-export function ofEnvoyHttp(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+export function ofEnvoyHttp(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const target = head.target.slice(ENVOY_HTTP_PREFIX.length)
   return question({ method: head.method, target, host: head.host, scheme: "http" }, sentIn(head), gateway, trust)
 }
 
 /** Forward authentication: a fixed path, and the original request in headers that the gateway writes. */
-export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   if (trust.forwardAuth === undefined) return "no-forward-auth"
   const names = FORWARD_AUTH[trust.forwardAuth]
   const [method, target, host, scheme] = [names.method, names.uri, names.host, names.scheme].map(name =>
@@ -55,7 +55,7 @@ export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: Gat
 }
 
 /** Envoy's gRPC protocol. */
-export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const { http, sni } = asked
   if (http === undefined) return "unusable-question"
   const headers = new Map<string, string[]>()
@@ -83,7 +83,7 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
 }
 
 /** One evaluation of AuthZEN. */
-export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: GatewayTrust): Question | QuestionFault {
+export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const { headers, peer, address } = asked
   // An identity is never ignored here: rules that deny it would not see it.
   if (peer !== undefined && trust.peer !== "subject") return "untrusted-subject"
@@ -114,7 +114,7 @@ function question(
   gateway: Connection,
   trust: GatewayTrust,
   stated?: Statements,
-): Question | QuestionFault {
+): Question | QuestionError {
   if (method === undefined || target === undefined || host === undefined || scheme === undefined)
     return "unusable-question"
   const readable = HTTP_METHOD.test(method) && TARGET.test(target) && HOST.test(host) && SCHEME.test(scheme)

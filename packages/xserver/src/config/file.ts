@@ -152,8 +152,8 @@ export function readConfigurationFile(
 }
 
 function readPolicies(text: string, name: string, { names, providers }: MeshConfig): readonly PolicyDocument[] {
-  return readDocuments(text, names, { providers }).flatMap(({ document, faults }) => {
-    const [first] = faults
+  return readDocuments(text, names, { providers }).flatMap(({ document, errors }) => {
+    const [first] = errors
     if (document !== undefined) return document
     const { position, message } = first ?? { message: "unreadable" }
     throw new ConfigurationError("config-value", `${name}:${position?.line ?? 1}:${position?.column ?? 1}: ${message}`)
@@ -161,9 +161,9 @@ function readPolicies(text: string, name: string, { names, providers }: MeshConf
 }
 
 function readPolicy(item: unknown, at: string, { names, providers }: MeshConfig): PolicyDocument {
-  const { document, faults } = validate(item, names, { providers })
+  const { document, errors } = validate(item, names, { providers })
   if (document === undefined)
-    throw new ConfigurationError("config-value", `${at}: ${faults[0]?.message ?? "unreadable"}`)
+    throw new ConfigurationError("config-value", `${at}: ${errors[0]?.message ?? "unreadable"}`)
   return document
 }
 

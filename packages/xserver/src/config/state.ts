@@ -41,8 +41,8 @@ export function loadState(folder: string): Configuration | undefined {
     mesh: meshConfig({ ...settings, names }),
     // Validated again: another version or another program may have written the file.
     policies: policies.map((policy: unknown) => {
-      const { document, faults } = validate(policy, names)
-      if (document === undefined) throw new Error(`the state in \`${folder}\` is unusable: ${faults[0]?.message}`)
+      const { document, errors } = validate(policy, names)
+      if (document === undefined) throw new Error(`the state in \`${folder}\` is unusable: ${errors[0]?.message}`)
       return document
     }),
   }

@@ -18,7 +18,7 @@ import {
 } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
 import { newDecisionId } from "./decision-id.js"
-import type { Judged, ProtocolFault, ProtocolRefusal, RevokedPeer } from "./verdict.js"
+import type { Judged, ProtocolError, ProtocolRefusal, RevokedPeer } from "./verdict.js"
 
 export interface Admission<J> {
   readonly judgement: J
@@ -137,8 +137,8 @@ export class Gate {
     return this.#admission(REVOKED)
   }
 
-  refuseProtocol(fault: ProtocolFault): Admission<ProtocolRefusal> {
-    return this.#admission({ verdict: "deny", stage: "protocol", fault })
+  refuseProtocol(error: ProtocolError): Admission<ProtocolRefusal> {
+    return this.#admission({ verdict: "deny", stage: "protocol", error })
   }
 
   /** The program that denied the request; undefined if it was allowed. */

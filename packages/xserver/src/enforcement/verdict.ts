@@ -26,7 +26,7 @@ export interface RevokedPeer {
 export interface ProtocolRefusal {
   readonly verdict: "deny"
   readonly stage: "protocol"
-  readonly fault: ProtocolFault
+  readonly error: ProtocolError
 }
 
 /**
@@ -35,7 +35,7 @@ export interface ProtocolRefusal {
  * `http-answer`: the application turned out to speak HTTP on a connection that does not. `upgrade`: an upgrade to a
  * protocol that the port does not allow. The others are errors in requests that gateways send to an authorizer.
  */
-export type ProtocolFault =
+export type ProtocolError =
   | "upgrade"
   | "undecided"
   | "http-needed"

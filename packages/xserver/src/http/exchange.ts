@@ -7,7 +7,7 @@ import type { ProtectedHeaders } from "@merlon/policy/request"
 import type { BorrowedBytes } from "@merlon/wire"
 import type {
   Beginning,
-  HttpFault,
+  HttpError,
   LocalReply,
   RequestHead,
   Responder,
@@ -38,7 +38,7 @@ import { Consultation } from "./consultation.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
 import { withAnswers, withTrace } from "./header-edits.js"
 import { HeldRequest } from "./held-request.js"
-import { faultReply, NOT_FORWARDED, RESET, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
+import { errorReply, NOT_FORWARDED, RESET, TOO_SLOW, UPSTREAM_REPLIES } from "./local-reply.js"
 
 /**
  * `received`: not judged yet. `asking`: providers of CUSTOM policies are asked, and nothing has been forwarded. `denied`: its reply, where it gets one, is still to be written. `forwarded`: the application has it
@@ -299,10 +299,10 @@ export class Exchange implements CallerExchange, UpstreamListener {
     this.#reply(who === "server" ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
   }
 
-  refuseContent(fault: HttpFault): void {
+  refuseContent(error: HttpError): void {
     const decisionId = newDecisionId()
     if (this.#admission !== undefined) this.#admission = { ...this.#admission, decisionId }
-    this.#reply(faultReply(fault, this.#caller.decisionField(decisionId)))
+    this.#reply(errorReply(error, this.#caller.decisionField(decisionId)))
   }
 
   answeredAs(status: number): void {

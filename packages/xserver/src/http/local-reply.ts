@@ -3,7 +3,7 @@
 // and reveals nothing about policies.
 
 import type { FieldPairs, LocalReply, UpstreamFailure } from "@merlon/wire/http"
-import { HTTP_FAULTS, type HttpFault } from "@merlon/wire/http"
+import { HTTP_ERRORS, type HttpError } from "@merlon/wire/http"
 
 const NO_FIELDS: FieldPairs = []
 
@@ -24,8 +24,8 @@ export const UPSTREAM_REPLIES: { readonly [failure in UpstreamFailure]: LocalRep
 /** The client did not send what it announced. */
 export const TOO_SLOW: LocalReply = { status: 408, body: "the request's content took too long", fields: NO_FIELDS }
 
-export function faultReply(fault: HttpFault, fields: FieldPairs): LocalReply {
-  const { status, text } = HTTP_FAULTS[fault]
+export function errorReply(error: HttpError, fields: FieldPairs): LocalReply {
+  const { status, text } = HTTP_ERRORS[error]
   return { status, body: text, fields }
 }
 

@@ -225,7 +225,7 @@ test.each(["spdy/3.1", "tcp", "x", "websocket2", "xwebsocket", "x, h2c"])(
   "rejects an upgrade to %s",
   async protocol => {
     expect(await asked(protocol)).toBe("")
-    expect(rig.meters.records[0]).toMatchObject({ status: 403, judgement: { stage: "protocol", fault: "upgrade" } })
+    expect(rig.meters.records[0]).toMatchObject({ status: 403, judgement: { stage: "protocol", error: "upgrade" } })
   },
 )
 

@@ -125,8 +125,8 @@ function pick({ namespace, name, serviceAccount, labels, services }: WorkloadSpe
 
 // One that cannot be read fails the whole revision: without it, what remains could allow more than was meant.
 function policy(value: unknown, mesh: MeshConfig): PolicyDocument {
-  const { document, faults } = validate(value, mesh.names)
-  if (document === undefined) throw new Error(`a policy cannot be read: ${faults[0]?.message ?? "it is no document"}`)
+  const { document, errors } = validate(value, mesh.names)
+  if (document === undefined) throw new Error(`a policy cannot be read: ${errors[0]?.message ?? "it is no document"}`)
   return document
 }
 

@@ -8,7 +8,7 @@ import {
   type RuleRef,
   responseDetails,
 } from "@merlon/policy/authorization"
-import { faultText, responseDetail } from "@merlon/policy/tokens"
+import { responseDetail, tokenErrorText } from "@merlon/policy/tokens"
 import { messageOf } from "@merlon/xds/runtime"
 import type { Judged } from "../enforcement/verdict.js"
 import { XSERVER_ERRORS } from "../errors.js"
@@ -23,7 +23,7 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
         ? "the mTLS mode is STRICT, and the caller used plaintext"
         : `the mTLS mode is ${judgement.mode}, and the caller used TLS`
     case "protocol":
-      return `${XSERVER_ERRORS[judgement.fault].cause}; ${XSERVER_ERRORS[judgement.fault].fix}`
+      return `${XSERVER_ERRORS[judgement.error].cause}; ${XSERVER_ERRORS[judgement.error].fix}`
     case "revoked":
       return XSERVER_ERRORS.revoked.cause
     case "path":
@@ -31,9 +31,9 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
     case "internal":
       return `${XSERVER_ERRORS["evaluation-failed"].cause}: ${messageOf(judgement.error)}`
     case "token": {
-      const { fault, by } = judgement.authentication
+      const { error, by } = judgement.authentication
       const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
-      return `${faultText(fault)}${rule}`
+      return `${tokenErrorText(error)}${rule}`
     }
     default: {
       const { rule, policy, nearest } = judgement.decision
@@ -62,7 +62,7 @@ function answersText(answers: readonly ProviderReport[] | undefined): string | u
 /** As proxies of other meshes spell it in `response_code_details`. */
 export function detailsOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined || judgement.verdict === "allow") return undefined
-  if (judgement.stage === "token") return responseDetail(judgement.authentication.fault)
+  if (judgement.stage === "token") return responseDetail(judgement.authentication.error)
   return "decision" in judgement ? responseDetails(judgement.decision) : undefined
 }
 
@@ -93,7 +93,7 @@ export function shadowOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined) return undefined
   const authentication = "authentication" in judgement ? judgement.authentication.shadow : undefined
   if (authentication?.outcome === "reject" && judgement.stage !== "token") {
-    return `would be denied: ${authentication.fault === undefined ? "token" : faultText(authentication.fault)}`
+    return `would be denied: ${authentication.error === undefined ? "token" : tokenErrorText(authentication.error)}`
   }
   const shadow = "decision" in judgement ? judgement.decision.shadow : undefined
   if (shadow === undefined || shadow.verdict === judgement.verdict) return undefined

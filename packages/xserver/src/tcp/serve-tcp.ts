@@ -11,7 +11,7 @@ import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"
 import { peerChain } from "../accept/trusted-chain.js"
 import type { Admission, Gate } from "../enforcement/gate.js"
-import type { Judged, ProtocolFault } from "../enforcement/verdict.js"
+import type { Judged, ProtocolError } from "../enforcement/verdict.js"
 import type { Limits } from "../limits.js"
 import { type Meters, NO_REQUEST } from "../observe/meters.js"
 import { WatchedTunnel } from "./watched-tunnel.js"
@@ -116,7 +116,7 @@ class Tunnel {
       else client.pipe(upstream)
       return
     }
-    const refuse = (fault: ProtocolFault): void => this.#refuseProtocol(fault)
+    const refuse = (error: ProtocolError): void => this.#refuseProtocol(error)
     const onFirst = giveBack && ((chunk: Buffer): void => this.#giveBack(chunk, giveBack))
     new WatchedTunnel({ client, application: upstream, hidden, refuse, onFirst }).start()
   }
@@ -149,8 +149,8 @@ class Tunnel {
     this.#report()
   }
 
-  #refuseProtocol(fault: ProtocolFault): void {
-    this.#admission = this.#options.gate.refuseProtocol(fault)
+  #refuseProtocol(error: ProtocolError): void {
+    this.#admission = this.#options.gate.refuseProtocol(error)
     // Not `end`: an application that has half a line must not take it for a whole one.
     this.#upstream?.resetAndDestroy()
     this.#refuse()

@@ -206,7 +206,7 @@ describe("an undeclared port", () => {
     const rig = await start(socket => socket.once("data", () => socket.write("HTTP/1.1 400 Bad Request\r\n\r\n")))
     expect(await play(rig, "in clear", ["PING\r\n"], false)).toBe("")
     await rig.meters.until(({ records }) => records.length === 1)
-    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", fault: "http-answer" })
+    expect(rig.meters.records[0]?.judgement).toMatchObject({ stage: "protocol", error: "http-answer" })
   })
 
   it("waits for no byte longer than the limit, and reports that", async () => {
@@ -215,7 +215,7 @@ describe("an undeclared port", () => {
     socket.write("GE")
     await once(socket.resume(), "end")
     expect(rig.meters.limits).toEqual(["sniffTimeoutMs"])
-    expect(rig.meters.refused[0]?.judgement).toMatchObject({ stage: "protocol", fault: "undecided" })
+    expect(rig.meters.refused[0]?.judgement).toMatchObject({ stage: "protocol", error: "undecided" })
   })
 
   const byMethod = authorization("reads", { rules: [{ to: [{ operation: { methods: ["GET"] } }] }] })
@@ -245,7 +245,7 @@ describe("an undeclared port", () => {
     await rig.meters.until(({ records }) => records.length === 1)
     expect(rig.meters.records[0]).toMatchObject({
       decisionId: expect.any(String),
-      judgement: { verdict: "deny", stage: "protocol", fault: "http-needed" },
+      judgement: { verdict: "deny", stage: "protocol", error: "http-needed" },
     })
   })
 

@@ -5,14 +5,14 @@
 
 import type { Socket } from "node:net"
 import type { HiddenRequest } from "../accept/hidden-request.js"
-import type { ProtocolFault } from "../enforcement/verdict.js"
+import type { ProtocolError } from "../enforcement/verdict.js"
 
 export interface WatchedEnds {
   readonly client: Socket
   readonly application: Socket
   /** Knows what has been forwarded already. */
   readonly hidden: HiddenRequest
-  readonly refuse: (fault: ProtocolFault) => void
+  readonly refuse: (error: ProtocolError) => void
   /** Set if neither side has sent anything yet: receives the client's bytes if they come first. */
   readonly onFirst: ((chunk: Buffer) => void) | undefined
 }

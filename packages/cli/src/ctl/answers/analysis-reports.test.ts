@@ -55,10 +55,10 @@ afterAll(() => rmSync(folder, { recursive: true }))
 type Fields = Readonly<Record<string, unknown>>
 
 /** What the CRDs would reject: fields that they do not have, and values that are not allowed. */
-function faultsOf(report: Fields): readonly string[] {
-  const faults: string[] = []
+function errorsOf(report: Fields): readonly string[] {
+  const errors: string[] = []
   const check = (at: string, value: Fields, allowed: Readonly<Record<string, (item: unknown) => boolean>>) => {
-    for (const [name, item] of Object.entries(value)) if (allowed[name]?.(item) !== true) faults.push(`${at}.${name}`)
+    for (const [name, item] of Object.entries(value)) if (allowed[name]?.(item) !== true) errors.push(`${at}.${name}`)
   }
   const text = (item: unknown) => typeof item === "string"
   const count = (item: unknown) => Number.isInteger(item) && Number(item) >= 0
@@ -95,9 +95,9 @@ function faultsOf(report: Fields): readonly string[] {
     check("timestamp", result.timestamp as Fields, { seconds: count, nanos: count })
     for (const resource of (result.resources ?? []) as readonly Fields[])
       check("resource", resource, { apiVersion: text, kind: text, namespace: text, name: text })
-    if (!text(result.policy)) faults.push("result.policy is required")
+    if (!text(result.policy)) errors.push("result.policy is required")
   }
-  return faults
+  return errors
 }
 
 const reportsIn = (out: string) => parseAllDocuments(out).map(document => document.toJS())
@@ -113,7 +113,7 @@ it("reports findings and invariants by namespace, with exit code 5 for a broken 
     "error",
   ])
   const reports = reportsIn(out)
-  expect(reports.flatMap(faultsOf)).toEqual([])
+  expect(reports.flatMap(errorsOf)).toEqual([])
   expect(reports.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([
     ["Report", "foo"],
     ["Report", "bar"],
@@ -138,7 +138,7 @@ it("reports what was not read as an error of the cluster", async () => {
     "never",
   ])
   const report = reportsIn(out).at(-1)
-  expect(faultsOf(report)).toEqual([])
+  expect(errorsOf(report)).toEqual([])
   expect([code, report.kind, report.summary.error]).toEqual([4, "ClusterReport", 1])
 })
 
@@ -150,7 +150,7 @@ it("reports the health of a mesh", () => {
     { what: "proxies", verdict: "note", told: "and 3 more" },
   ]
   const [report] = reportsIn(healthReport(checks, 7))
-  expect(faultsOf(report)).toEqual([])
+  expect(errorsOf(report)).toEqual([])
   expect(report.summary).toEqual({ pass: 1, fail: 1, warn: 0, error: 1, skip: 1 })
   expect(report.results[1]).toMatchObject({
     policy: "invariants",

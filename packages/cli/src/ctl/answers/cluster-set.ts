@@ -29,9 +29,9 @@ export async function clusterPolicies(
       const absent = session.dialect === "istio" ? notModelled(object, session.names) : undefined
       if (absent?.matters === true) log.skip(`${title}: ${absent.why}`)
       if (absent !== undefined) continue
-      const { document, faults } = validate(object, session.names)
+      const { document, errors } = validate(object, session.names)
       if (document !== undefined) policies.push(document)
-      else log.skip(`${title}: it cannot be read: ${faults[0]?.message}`)
+      else log.skip(`${title}: it cannot be read: ${errors[0]?.message}`)
     }
   }
   return policies

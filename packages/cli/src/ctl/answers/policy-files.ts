@@ -61,7 +61,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
   }
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
-  const faults: string[] = []
+  const errors: string[] = []
   const sources = texts.map(({ name }) => name)
   for (const { name, text } of texts) {
     for (const document of documentsIn(text)) {
@@ -78,7 +78,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
         if (why !== undefined) log.skip(`${name}: ${titleOf(read.value)}: ${why}`)
         if (!isPolicyTest(read.value)) others.push({ value: read.value, source: name })
       } else if (read.document === undefined) {
-        faults.push(...read.faults.map(fault => showFinding(name, text, fault)))
+        errors.push(...read.errors.map(error => showFinding(name, text, error)))
       } else {
         const { kind, metadata } = read.document
         const id = `${kind} ${metadata.namespace}/${metadata.name}`
@@ -87,8 +87,8 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
       }
     }
   }
-  if (faults.length > 0)
-    throw new CommandError("invalid-document", `${faults.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
+  if (errors.length > 0)
+    throw new CommandError("invalid-document", `${errors.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
   const placed = [...policies.values()]
   return { policies: placed.map(({ document }) => document), placed, others, isEmpty: texts.length === 0 }
 }
@@ -124,14 +124,14 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
 /** An invariant in Merlon's group, in the words of the mesh that it is about. */
 function asOurs(document: ReadDocument, names: MeshNames, namespace: string): ReadDocument {
   const value = { ...fieldsOf(document.value), apiVersion: `${names.securityGroup}/${names.version}` }
-  const { faults, ...validation } = validate(value, names, { namespace })
+  const { errors, ...validation } = validate(value, names, { namespace })
   return {
     ...document,
     ...validation,
     value,
-    faults: faults.map(fault => {
-      const position = document.locate(fault.at)
-      return position === undefined ? fault : { ...fault, position }
+    errors: errors.map(error => {
+      const position = document.locate(error.at)
+      return position === undefined ? error : { ...error, position }
     }),
   }
 }

@@ -57,15 +57,15 @@ const SUFFIX = { none: "", client: " (dry run)", server: " (server dry run)" } a
 
 async function run(session: Session, flags: Flags): Promise<void> {
   const sources = await readSources(flags.filename, flags.recursive)
-  const { manifests, faults, warnings } = readManifests(sources, session.names, session.namespace)
+  const { manifests, errors, warnings } = readManifests(sources, session.names, session.namespace)
   for (const warning of warnings) tell(`${paintError.yellow("Warning:")} ${warning}`)
-  for (const fault of faults) complain(fault)
-  if (manifests.length === 0 && faults.length === 0)
+  for (const error of errors) complain(error)
+  if (manifests.length === 0 && errors.length === 0)
     throw new CommandError("no-documents", "no documents found in the input")
   const done: AnyObject[] = []
   const written: Written[] = []
   const waits = flags.wait && flags.dryRun === "none"
-  let failed = faults.length
+  let failed = errors.length
   for (const manifest of manifests) {
     try {
       const { resource, object } = await applyOne(session, manifest, flags)

@@ -111,9 +111,9 @@ async function targetsOf(
 
 async function fromFiles(session: Session, flags: Flags): Promise<readonly Target[]> {
   const sources = await readSources(flags.filename, flags.recursive)
-  const { manifests, faults } = readManifests(sources, session.names, session.namespace)
-  if (faults.length > 0)
-    throw new CommandError("invalid-document", `what to remove cannot be read:\n${faults.join("")}`)
+  const { manifests, errors } = readManifests(sources, session.names, session.namespace)
+  if (errors.length > 0)
+    throw new CommandError("invalid-document", `what to remove cannot be read:\n${errors.join("")}`)
   const targets = await Promise.all(
     manifests.map(async ({ object }): Promise<Target> => {
       const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)

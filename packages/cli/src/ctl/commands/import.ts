@@ -45,8 +45,8 @@ async function run(flags: Flags): Promise<void> {
   const sources = await readSources(flags.filename, flags.recursive)
   const documents = sources.flatMap(({ name, text }) =>
     parseAllDocuments(text).flatMap(document => {
-      const [fault] = document.errors
-      if (fault !== undefined) throw new CommandError("invalid-document", `${name}: ${fault.message}`)
+      const [error] = document.errors
+      if (error !== undefined) throw new CommandError("invalid-document", `${name}: ${error.message}`)
       const value: unknown = document.toJS()
       return value === null ? [] : listItems(value).map(item => item.value)
     }),

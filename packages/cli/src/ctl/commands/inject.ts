@@ -69,8 +69,8 @@ Example:
 
 function documentsOf({ name, text }: SourceText): readonly unknown[] {
   return parseAllDocuments(text).flatMap(document => {
-    const [fault] = document.errors
-    if (fault !== undefined) throw new CommandError("invalid-document", `${name}: ${fault.message}`)
+    const [error] = document.errors
+    if (error !== undefined) throw new CommandError("invalid-document", `${name}: ${error.message}`)
     const value: unknown = document.toJS()
     const isList = textOf(fieldsOf(value).kind) === "List"
     return value === null ? [] : isList ? listOf(fieldsOf(value).items) : [value]

@@ -11,9 +11,9 @@ const read = (text: string) => readManifests([{ name: "a.yaml", text }], meshNam
 const HEAD = "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy\nmetadata: {name: p}\n"
 
 it("shows a mistake where it was written, in the order of the file", () => {
-  const { manifests, faults } = read(`${HEAD}spec:\n  action: ALOW\n  ruels: []\n`)
+  const { manifests, errors } = read(`${HEAD}spec:\n  action: ALOW\n  ruels: []\n`)
   expect(manifests).toEqual([])
-  expect(faults).toEqual([
+  expect(errors).toEqual([
     "a.yaml:5:11: spec.action: unsupported value `ALOW`; did you mean `ALLOW`?\n  5 |   action: ALOW\n    |           ^\n",
     "a.yaml:6:3: spec.ruels: unknown field `ruels`; did you mean `rules`?\n  6 |   ruels: []\n    |   ^\n",
   ])
@@ -21,25 +21,25 @@ it("shows a mistake where it was written, in the order of the file", () => {
 
 it("points under wide characters and into long lines", () => {
   const wide =
-    read(`${HEAD}spec: {rules: [{to: [{operation: {hosts: ["漢字"], prots: ["1"]}}]}]}\n`).faults[0]?.split("\n") ?? []
+    read(`${HEAD}spec: {rules: [{to: [{operation: {hosts: ["漢字"], prots: ["1"]}}]}]}\n`).errors[0]?.split("\n") ?? []
   expect(wide[2]?.indexOf("^")).toBe((wide[1]?.indexOf("prots") ?? 0) + 2)
   const long = read(`${HEAD}spec: {rules: [{to: [{operation: {hosts: ["${"h".repeat(500)}"], prots: ["1"]}}]}]}\n`)
-    .faults[0]
+    .errors[0]
   const [, line = "", mark = ""] = long?.split("\n") ?? []
   expect(line.slice(mark.indexOf("^"))).toMatch(/^prots/)
   expect(line.length).toBeLessThan(200)
 })
 
 it("lets nothing of the file reach the terminal that would paint on it", () => {
-  const { faults } = read(`${HEAD}spec: {"\\e[31mx": 1, "\u202Eevil": 2}\n`)
-  for (const hidden of ["\u001b", "\u202e"]) expect(faults.join("")).not.toContain(hidden)
+  const { errors } = read(`${HEAD}spec: {"\\e[31mx": 1, "\u202Eevil": 2}\n`)
+  for (const hidden of ["\u001b", "\u202e"]) expect(errors.join("")).not.toContain(hidden)
 })
 
 it("hands other kinds on as they are, and reads on after a mistake", () => {
-  const { manifests, faults } = read(
+  const { manifests, errors } = read(
     `${HEAD}spec: {x: 1}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n---\n${HEAD}spec: {}\n`,
   )
-  expect(faults).toHaveLength(1)
+  expect(errors).toHaveLength(1)
   expect(manifests.map(({ object, source }) => `${source} ${object.kind}`)).toEqual([
     "a.yaml ConfigMap",
     "a.yaml AuthorizationPolicy",
@@ -69,9 +69,9 @@ describe("rejects", () => {
       "did you mean `PeerAuthentication`",
     ],
   ])("%s", (_, text, message) => {
-    const { manifests, faults } = read(text)
+    const { manifests, errors } = read(text)
     expect(manifests).toEqual([])
-    expect(faults.join()).toContain(message)
+    expect(errors.join()).toContain(message)
   })
 })
 

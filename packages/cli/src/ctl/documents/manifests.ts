@@ -3,7 +3,13 @@
 // passed to the server unchanged.
 
 import type { MeshNames } from "@merlon/policy/mesh"
-import { type Fault, isPolicyTest, type ReadDocument, readDocuments, type Warning } from "@merlon/policy/resources"
+import {
+  type DocumentError,
+  isPolicyTest,
+  type ReadDocument,
+  readDocuments,
+  type Warning,
+} from "@merlon/policy/resources"
 import type { AnyObject } from "../catalog/resource.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { pointAt } from "./caret.js"
@@ -18,7 +24,7 @@ export interface Manifest {
 export interface Manifests {
   readonly manifests: readonly Manifest[]
   /** Ready to be told, each with its place. */
-  readonly faults: readonly string[]
+  readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
 
@@ -26,27 +32,27 @@ const MAX_CHARACTERS = 16 << 20
 
 export function readManifests(sources: readonly SourceText[], names: MeshNames, namespace: string): Manifests {
   const manifests: Manifest[] = []
-  const faults: string[] = []
+  const errors: string[] = []
   const warnings: string[] = []
   for (const { name, text } of sources) {
-    const show = (finding: Fault | Warning): string => showFinding(name, text, finding)
+    const show = (finding: DocumentError | Warning): string => showFinding(name, text, finding)
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
       // Tests stand beside policies and are for `merlonctl test`, not for the cluster.
       if (isPolicyTest(read.value)) continue
       if (isOurs(read, names)) {
-        faults.push(...[...read.faults].sort(byPlace).map(show))
+        errors.push(...[...read.errors].sort(byPlace).map(show))
         warnings.push(...[...read.warnings].sort(byPlace).map(show))
-        if (read.faults.length > 0) continue
+        if (read.errors.length > 0) continue
       } else if (read.value === undefined) {
-        faults.push(...read.faults.map(show))
+        errors.push(...read.errors.map(show))
         continue
       }
       const object = objectOf(read.value)
-      if (typeof object === "string") faults.push(`${name}: ${object}`)
+      if (typeof object === "string") errors.push(`${name}: ${object}`)
       else manifests.push({ object, source: name })
     }
   }
-  return { manifests, faults, warnings }
+  return { manifests, errors, warnings }
 }
 
 /** By its group: a kind that is misspelt there is ours to complain about. */
@@ -71,12 +77,12 @@ function objectOf(value: unknown): AnyObject | string {
 }
 
 /** In the order of the file. */
-function byPlace({ position: a }: Fault | Warning, { position: b }: Fault | Warning): number {
+function byPlace({ position: a }: DocumentError | Warning, { position: b }: DocumentError | Warning): number {
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0)
 }
 
 /** With its place, and the line it is about. */
-export function showFinding(file: string, text: string, { position, message }: Fault | Warning): string {
+export function showFinding(file: string, text: string, { position, message }: DocumentError | Warning): string {
   const place = position === undefined ? file : `${file}:${position.line}:${position.column}`
   return `${place}: ${message}\n${pointAt(text, position)}`
 }

@@ -41,7 +41,7 @@ export function explanationOf(question: Question): Explanation {
     change: answer.verdict === "deny" ? smallestChange(question, answer) : undefined,
     token:
       authentication?.outcome === "reject"
-        ? tokenHelp(authentication.fault, trial.tokenText(asked) ?? bearerOf(asked), trial.program.tokens, now)
+        ? tokenHelp(authentication.error, trial.tokenText(asked) ?? bearerOf(asked), trial.program.tokens, now)
         : undefined,
   }
 }

@@ -83,7 +83,7 @@ function retriesOf({ attempts = 0, retryOn, ...others }: Fields, path: string, l
 
 /** What a MeshService may have of these fields. `path` is what its `spec` is called in the original. */
 function accepted(fields: Fields, path: string, names: MeshNames, lost: Lost): Fields {
-  const { faults } = validate(
+  const { errors } = validate(
     {
       apiVersion: `${names.networkingGroup}/${names.version}`,
       kind: "MeshService",
@@ -93,7 +93,7 @@ function accepted(fields: Fields, path: string, names: MeshNames, lost: Lost): F
     names,
   )
   let kept = fields
-  for (const { at, path: place, problem, fix } of faults) {
+  for (const { at, path: place, problem, fix } of errors) {
     lost(`\`${path === "" ? "" : `${path}.`}${place.replace(/^spec\./, "")}\` is left out: ${problem}; ${fix}`)
     kept = withoutField(kept, partOf(at.slice(1)))
   }

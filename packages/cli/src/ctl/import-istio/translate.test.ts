@@ -165,7 +165,7 @@ spec:
         },
       },
     ])
-    for (const document of documents) expect(validate(document, names).faults).toEqual([])
+    for (const document of documents) expect(validate(document, names).errors).toEqual([])
     expect(remarks).toEqual([])
   })
 
@@ -218,7 +218,7 @@ spec:
         ],
       },
     ])
-    for (const document of documents) expect(validate(document, names).faults).toEqual([])
+    for (const document of documents) expect(validate(document, names).errors).toEqual([])
     expect(remarks).toEqual([])
   })
 

@@ -76,9 +76,9 @@ function securityPolicy(document: Document, names: MeshNames, remarks: Remark[])
 
 /** As a whole or not at all, in the words of the validator. */
 function valid({ object, about }: Document, names: MeshNames, remarks: Remark[]): readonly Fields[] {
-  const { faults } = validate(object, names)
-  for (const { path, message } of faults) remarks.push({ about, severity: "lost", message: `\`${path}\`: ${message}` })
-  return faults.length === 0 ? [object] : []
+  const { errors } = validate(object, names)
+  for (const { path, message } of errors) remarks.push({ about, severity: "lost", message: `\`${path}\`: ${message}` })
+  return errors.length === 0 ? [object] : []
 }
 
 /** Labels and annotations that speak of Istio, on namespaces and on what makes Pods. */

@@ -58,6 +58,6 @@ function verdictText(outcome: Verdict): string {
     case "unchecked":
       return paint.yellow("the signature was not checked; `--jwks FILE` or `--jwks URL` checks it")
     case "rejected":
-      return `${paint.red("denied")} with ${outcome.status}: ${outcome.reason} (${outcome.fault})`
+      return `${paint.red("denied")} with ${outcome.status}: ${outcome.reason} (${outcome.error})`
   }
 }

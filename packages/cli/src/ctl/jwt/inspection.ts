@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type RequestAuthentication, validate } from "@merlon/policy/resources"
-import { authenticate, compileTokenRules, faultText, type KeySet, type TokenFault } from "@merlon/policy/tokens"
+import { authenticate, compileTokenRules, type KeySet, type TokenError, tokenErrorText } from "@merlon/policy/tokens"
 import { usageError } from "../exit.js"
 
 export interface Expectations {
@@ -18,7 +18,7 @@ export interface Expectations {
 export type Verdict =
   | { readonly verdict: "valid" }
   | { readonly verdict: "unchecked" }
-  | { readonly verdict: "rejected"; readonly fault: TokenFault; readonly reason: string; readonly status: 401 | 403 }
+  | { readonly verdict: "rejected"; readonly error: TokenError; readonly reason: string; readonly status: 401 | 403 }
 
 export interface Inspection {
   /** Undefined where it cannot be read. */
@@ -40,10 +40,10 @@ export function inspect(token: string, expected: Expectations, names: MeshNames,
 
 function verdictOf(authentication: ReturnType<typeof authenticate>): Verdict {
   if (authentication.outcome === "pass") return { verdict: "valid" }
-  const { fault, status } = authentication
+  const { error, status } = authentication
   // The engine asks for the keys before it looks at times and audiences.
-  if (fault === "JwksFetchFail") return { verdict: "unchecked" }
-  return { verdict: "rejected", fault, reason: faultText(fault), status }
+  if (error === "JwksFetchFail") return { verdict: "unchecked" }
+  return { verdict: "rejected", error, reason: tokenErrorText(error), status }
 }
 
 /** Issuers that no policy can name, as those with control characters, are met by one that names none. */
@@ -73,9 +73,9 @@ function policy(
     metadata: { name: "inspect", namespace: "default" },
     spec: { jwtRules: [rule] },
   }
-  const { document: valid, faults } = validate(document, names)
+  const { document: valid, errors } = validate(document, names)
   if (valid?.kind === "RequestAuthentication") return valid
-  return faults.map(({ message }) => message).join("; ")
+  return errors.map(({ message }) => message).join("; ")
 }
 
 function decode(part: string): Fields | undefined {

@@ -114,13 +114,13 @@ describe("a token", () => {
     ["is valid", { iss: "me" }, {}, { verdict: "valid" }],
     ["is valid without an issuer", { sub: "a" }, {}, { verdict: "valid" }],
     ["is not checked without keys", { iss: "me" }, { keySet: undefined }, { verdict: "unchecked" }],
-    ["is expired", { iss: "me", exp: NOW - 3600 }, {}, { fault: "JwtExpired", status: 401 }],
-    ["is of another issuer", { iss: "me" }, { issuer: "you" }, { fault: "JwtUnknownIssuer" }],
+    ["is expired", { iss: "me", exp: NOW - 3600 }, {}, { error: "JwtExpired", status: 401 }],
+    ["is of another issuer", { iss: "me" }, { issuer: "you" }, { error: "JwtUnknownIssuer" }],
     [
       "is for somebody else",
       { iss: "me", aud: "a" },
       { audiences: ["b"] },
-      { fault: "JwtAudienceNotAllowed", status: 403 },
+      { error: "JwtAudienceNotAllowed", status: 403 },
     ],
   ])("%s", async (_, claims, expected, outcome) => {
     expect(inspect(await sign(claims), { keySet, audiences: [], ...expected }, names, NOW).outcome).toMatchObject(

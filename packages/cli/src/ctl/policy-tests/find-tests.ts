@@ -61,9 +61,9 @@ async function testFiles(path: string, log: InputLog): Promise<readonly string[]
 
 async function testsIn(file: string, { flags, note, log, reading }: FindOptions): Promise<readonly FoundTests[]> {
   const text = await readText(file)
-  const { files, faults } = readTests(text)
-  if (faults.length > 0)
-    throw new CommandError("invalid-document", faults.map(fault => showFinding(file, text, fault)).join("\n"))
+  const { files, errors } = readTests(text)
+  if (errors.length > 0)
+    throw new CommandError("invalid-document", errors.map(error => showFinding(file, text, error)).join("\n"))
   if (files.length === 0) log.skip(`${file}: it holds no PolicyTest`)
   const found: FoundTests[] = []
   for (const test of files) {
@@ -86,11 +86,11 @@ const titleOf = (file: string, { name }: PolicyTestFile): string => (name === ""
 
 function inline({ documents }: PolicyTestFile, file: string, names: MeshNames): readonly PolicyDocument[] {
   return documents.map((value, index) => {
-    const { document, faults } = validate(value, names)
+    const { document, errors } = validate(value, names)
     if (document !== undefined) return document
     throw new CommandError(
       "invalid-document",
-      faults.map(({ message }) => `${file}: documents[${index}]: ${message}`).join("\n"),
+      errors.map(({ message }) => `${file}: documents[${index}]: ${message}`).join("\n"),
     )
   })
 }

@@ -17,12 +17,12 @@ spec:
 
 describe("a policy's text", () => {
   it("is read, and a field's error is at its line", () => {
-    const { value, faults, placed } = readDocument(TEXT)
+    const { value, errors, placed } = readDocument(TEXT)
     expect(value?.metadata.name).toBe("a")
-    expect(faults).toEqual([])
-    const [fault] = placed([{ field: "spec.rules[0].to[0].operation.method", message: "unknown" }])
-    expect(fault).toMatchObject({ line: 9, message: "spec.rules[0].to[0].operation.method: unknown" })
-    expect(TEXT.slice(fault?.from, fault?.to)).toBe("method")
+    expect(errors).toEqual([])
+    const [error] = placed([{ field: "spec.rules[0].to[0].operation.method", message: "unknown" }])
+    expect(error).toMatchObject({ line: 9, message: "spec.rules[0].to[0].operation.method: unknown" })
+    expect(TEXT.slice(error?.from, error?.to)).toBe("method")
   })
 
   it("has the error of a missing field at its nearest parent", () => {
@@ -38,16 +38,16 @@ describe("a policy's text", () => {
     ["no name", "kind: A\nmetadata: {}", 1],
     ["two keys alike, at the second", "kind: A\nmetadata: { name: a }\nkind: B", 3],
   ])("says of %s where it is wrong, and is no policy", (_, text, line) => {
-    const { value, faults } = readDocument(text)
+    const { value, errors } = readDocument(text)
     expect(value).toBeUndefined()
-    expect(faults[0]?.line).toBe(line)
+    expect(errors[0]?.line).toBe(line)
   })
 
   it("does not grow by aliases that expand more and more", () => {
     const lines = Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at}, `.repeat(9)}]`)
-    const { value, faults } = readDocument(["kind: A", "metadata: { name: a }", "a0: &a0 [x]", ...lines].join("\n"))
+    const { value, errors } = readDocument(["kind: A", "metadata: { name: a }", "a0: &a0 [x]", ...lines].join("\n"))
     expect(value).toBeUndefined()
-    expect(faults).toHaveLength(1)
+    expect(errors).toHaveLength(1)
   })
 })
 

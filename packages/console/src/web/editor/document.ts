@@ -4,7 +4,7 @@
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
 import type { Policy } from "../api/objects.js"
 
-export interface Fault {
+export interface DocumentError {
   /** From 1. */
   readonly line: number
   /** In the text, from 0. */
@@ -16,27 +16,27 @@ export interface Fault {
 export interface PolicyText {
   /** Absent where it cannot be read as one. */
   readonly value: Policy | undefined
-  readonly faults: readonly Fault[]
+  readonly errors: readonly DocumentError[]
   /** Errors of fields, at their lines. */
-  readonly placed: (causes: readonly { readonly field: string; readonly message: string }[]) => readonly Fault[]
+  readonly placed: (causes: readonly { readonly field: string; readonly message: string }[]) => readonly DocumentError[]
 }
 
 export function readDocument(text: string): PolicyText {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const at = (from: number, to: number, message: string): Fault => ({
+  const at = (from: number, to: number, message: string): DocumentError => ({
     line: lines.linePos(from).line,
     from,
     to,
     message,
   })
-  const beginning = (message: string): Fault => at(0, Math.min(1, text.length), message)
-  const faults = document.errors.map(({ pos: [from, to], message }) => at(from, Math.min(to, text.length), message))
-  const policy = faults.length > 0 ? undefined : policyIn(plainValue(document))
+  const beginning = (message: string): DocumentError => at(0, Math.min(1, text.length), message)
+  const errors = document.errors.map(({ pos: [from, to], message }) => at(from, Math.min(to, text.length), message))
+  const policy = errors.length > 0 ? undefined : policyIn(plainValue(document))
   const shape = policy === undefined ? [beginning("must be one policy, with `kind` and `metadata.name`")] : []
   return {
     value: policy,
-    faults: faults.length > 0 ? faults : shape,
+    errors: errors.length > 0 ? errors : shape,
     placed: causes =>
       causes.map(({ field, message }) => {
         const [from, to] = rangeOf(document.contents, stepsOf(field)) ?? [0, Math.min(1, text.length)]

@@ -13,7 +13,7 @@ import { api } from "../api/client.js"
 import { kindNamed, VERSION } from "../api/kinds.js"
 import { useSession } from "../shell/session.js"
 import { completionFrom } from "./completion.js"
-import type { Fault } from "./document.js"
+import type { DocumentError } from "./document.js"
 import { type OpenApi, schemaOf } from "./schema.js"
 import { THEME } from "./theme.js"
 
@@ -21,12 +21,12 @@ interface YamlEditorProps {
   /** The initial text; a new one replaces the current text, also if the user has edited it. */
   readonly given: { readonly text: string }
   readonly readOnly: boolean
-  readonly faults: readonly Fault[]
+  readonly errors: readonly DocumentError[]
   readonly kind: string | undefined
   readonly onChange: (text: string) => void
 }
 
-export function YamlEditor({ given, readOnly, faults, kind, onChange }: YamlEditorProps): ReactNode {
+export function YamlEditor({ given, readOnly, errors, kind, onChange }: YamlEditorProps): ReactNode {
   const { names } = useSession()
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
@@ -97,14 +97,14 @@ export function YamlEditor({ given, readOnly, faults, kind, onChange }: YamlEdit
     const current = view.current
     if (current === null) return
     const { length } = current.state.doc
-    const diagnostics = faults.map(({ from, to, message }) => ({
+    const diagnostics = errors.map(({ from, to, message }) => ({
       from: Math.min(from, length),
       to: Math.min(Math.max(to, from), length),
       severity: "error" as const,
       message,
     }))
     current.dispatch(setDiagnostics(current.state, diagnostics))
-  }, [faults])
+  }, [errors])
 
   return <div className="yaml" ref={place} />
 }

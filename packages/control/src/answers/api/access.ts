@@ -4,7 +4,7 @@
 import type { KubernetesClient } from "../../kubernetes/client.js"
 import { type KubernetesObject, SUBJECT_ACCESS_REVIEWS } from "../../kubernetes/resource-type.js"
 import { objectOf } from "../../registry/foreign.js"
-import { ApiFault } from "./api-fault.js"
+import { AnswersApiError } from "./answers-api-error.js"
 import type { RemoteUser } from "./remote-user.js"
 
 export interface AccessRequest {
@@ -46,5 +46,5 @@ export async function permit(
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
   const what = `${request.resource}.${request.group}`
   const message = `${what} is forbidden: User "${user.name}" cannot ${request.verb} resource "${request.resource}" in API group "${request.group}" ${where}`
-  throw new ApiFault(403, "Forbidden", message)
+  throw new AnswersApiError(403, "Forbidden", message)
 }

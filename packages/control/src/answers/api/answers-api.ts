@@ -7,7 +7,7 @@ import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"
-import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
+import { AnswersApiError, badRequest, notFound, statusOf, tooMany } from "./answers-api-error.js"
 import { followInReply } from "./followed-reply.js"
 import type { HistoryAnswers } from "./history-answers.js"
 import type { ObservedAnswers } from "./observed-answers.js"
@@ -65,7 +65,7 @@ export class AnswersApi {
     } catch (error) {
       asked.resume()
       if (reply.headersSent) reply.destroy()
-      else send(reply, this.#faultOf(error))
+      else send(reply, this.#errorOf(error))
     }
   }
 
@@ -87,14 +87,14 @@ export class AnswersApi {
     const front = this.#options.frontProxy()
     const user = front && remoteUser(asked, front)
     // Fail closed: a caller that bypasses the API server is not authenticated.
-    if (user === undefined) throw new ApiFault(401, "Unauthorized", "ask through the API server of the cluster")
+    if (user === undefined) throw new AnswersApiError(401, "Unauthorized", "ask through the API server of the cluster")
     const question = path.startsWith(`${this.#base}/`)
       ? readQuestion(method, path.slice(this.#base.length), new URLSearchParams(search))
       : undefined
     if (question === undefined) throw notFound("the server could not find the requested resource")
     const { resource, verb, namespace, name } = question
     if ((method !== "GET" && method !== "POST") || !resource.verbs.includes(verb)) {
-      throw new ApiFault(
+      throw new AnswersApiError(
         405,
         "MethodNotAllowed",
         `\`${resource.name}\` can be asked by ${resource.verbs.join(", ")} alone`,
@@ -183,21 +183,21 @@ export class AnswersApi {
   /** Its place is another's now. */
   #letGo(reply: ServerResponse): void {
     if (reply.headersSent) reply.destroy()
-    else send(reply, this.#faultOf(tooMany("you ask much at once, and others have to be answered too; ask again")))
+    else send(reply, this.#errorOf(tooMany("you ask much at once, and others have to be answered too; ask again")))
   }
 
-  #faultOf(error: unknown): { readonly code: number; readonly body: object } {
-    const fault = this.#readable(error)
-    return { code: fault.code, body: statusOf(fault) }
+  #errorOf(caught: unknown): { readonly code: number; readonly body: object } {
+    const error = this.#readable(caught)
+    return { code: error.code, body: statusOf(error) }
   }
 
-  #readable(error: unknown): ApiFault {
-    if (error instanceof ApiFault) return error
+  #readable(error: unknown): AnswersApiError {
+    if (error instanceof AnswersApiError) return error
     this.#options.log("a question could not be answered", error)
     // The Kubernetes API is unavailable or denies us the request. That is not the caller's error.
     if (error instanceof ApiError)
-      return new ApiFault(503, "ServiceUnavailable", "the cluster could not be asked whether you may; try again")
-    return new ApiFault(500, "InternalError", "the control plane failed on this question; see its log")
+      return new AnswersApiError(503, "ServiceUnavailable", "the cluster could not be asked whether you may; try again")
+    return new AnswersApiError(500, "InternalError", "the control plane failed on this question; see its log")
   }
 }
 
@@ -217,7 +217,8 @@ async function readJson(asked: IncomingMessage): Promise<unknown> {
   // No encoding is set, so bytes.
   for await (const chunk of asked as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > MAX_BODY) throw new ApiFault(413, "RequestEntityTooLarge", `a question may have ${MAX_BODY} bytes`)
+    if (size > MAX_BODY)
+      throw new AnswersApiError(413, "RequestEntityTooLarge", `a question may have ${MAX_BODY} bytes`)
     chunks.push(chunk)
   }
   try {

@@ -2,7 +2,7 @@
 // Which callers are trusted, how questions are read, and which are rejected by name.
 
 import { describe, expect, it } from "vitest"
-import { ApiFault } from "./api-fault.js"
+import { AnswersApiError } from "./answers-api-error.js"
 import { readFilter, type Traits } from "./filters.js"
 import { readQuestion, spanIn, wholeIn } from "./question.js"
 import { readFrontProxy } from "./remote-user.js"
@@ -36,8 +36,8 @@ describe("a filter", () => {
   })
 
   it("of too many or too long patterns is rejected", () => {
-    expect(() => readFilter(new URLSearchParams("path=a&".repeat(21)))).toThrow(ApiFault)
-    expect(() => readFilter(new URLSearchParams(`path=${"a".repeat(513)}`))).toThrow(ApiFault)
+    expect(() => readFilter(new URLSearchParams("path=a&".repeat(21)))).toThrow(AnswersApiError)
+    expect(() => readFilter(new URLSearchParams(`path=${"a".repeat(513)}`))).toThrow(AnswersApiError)
   })
 })
 
@@ -64,15 +64,15 @@ describe("a question", () => {
   it.each(["/namespaces/Foo/calls", "/namespaces/..%2f/calls", "/decisions/<x>"])(
     "with the name of %s is rejected",
     path => {
-      expect(() => read("GET", path)).toThrow(ApiFault)
+      expect(() => read("GET", path)).toThrow(AnswersApiError)
     },
   )
 
   it("takes numbers and times that are such", () => {
     expect(wholeIn(new URLSearchParams("limit=9000"), "limit", 5, 100)).toBe(100)
-    expect(() => wholeIn(new URLSearchParams("limit=-1"), "limit", 5, 100)).toThrow(ApiFault)
+    expect(() => wholeIn(new URLSearchParams("limit=-1"), "limit", 5, 100)).toThrow(AnswersApiError)
     expect(spanIn(new URLSearchParams("since=2h"), "since")).toBe(7_200_000)
-    expect(() => spanIn(new URLSearchParams("since=soon"), "since")).toThrow(ApiFault)
+    expect(() => spanIn(new URLSearchParams("since=soon"), "since")).toThrow(AnswersApiError)
   })
 })
 

@@ -2,7 +2,7 @@
 // Filters of calls and decisions from the query string: `verdict`, `workload`, `caller`, `policy`, `path`, each with a
 // `not-` form and repeatable. `*` matches any text.
 
-import { badRequest } from "./api-fault.js"
+import { badRequest } from "./answers-api-error.js"
 
 /** What can be looked at; several values where a thing goes by several names. */
 export type Traits = { readonly [K in (typeof TRAITS)[number]]: readonly (string | undefined)[] }

@@ -32,7 +32,7 @@ import {
   workloadReports,
   workloadReportsCalled,
 } from "../workload-report.js"
-import { badRequest, notFound } from "./api-fault.js"
+import { badRequest, notFound } from "./answers-api-error.js"
 import { readFilter, type Traits } from "./filters.js"
 import { type Item, isIn, nameIn } from "./item.js"
 import { type Question, spanIn, wholeIn } from "./question.js"

@@ -14,7 +14,7 @@ import type { PeopleQuestion } from "../../proofs/question.js"
 import { type Foreign, listOf, objectOf, textOf } from "../../registry/foreign.js"
 import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import { workloadName } from "../workload-names.js"
-import { ApiFault, badRequest, notFound } from "./api-fault.js"
+import { AnswersApiError, badRequest, notFound } from "./answers-api-error.js"
 import type { HistoryAnswers, TwoMoments } from "./history-answers.js"
 import type { Question } from "./question.js"
 
@@ -47,9 +47,9 @@ export class ProvedAnswers {
     const between = moments && { since: moments.from, ...moments.to, ...this.#callsNear(moments.from) }
     const answer = await this.#sources.prover.ask({ ...read, ...between }, user)
     if ("answer" in answer) return answer.answer
-    if ("fault" in answer) throw badRequest(answer.fault)
+    if ("error" in answer) throw badRequest(answer.error)
     const message = `not decided: ${answer.notDecided}; ask again, or ask \`merlonctl\`, which proves on your own machine`
-    throw new ApiFault(429, "TooManyRequests", message)
+    throw new AnswersApiError(429, "TooManyRequests", message)
   }
 
   /** Between which the question compares; undefined where it is about the policies that are stored. */
@@ -117,8 +117,8 @@ export class ProvedAnswers {
     const given = listOf(spec.documents)
     if (given.length > MAX_DOCUMENTS) throw badRequest(`spec.documents: at most ${MAX_DOCUMENTS} at once`)
     return given.map((value, index) => {
-      const { document, faults } = validate(value, this.#sources.mesh.names)
-      if (document === undefined) throw badRequest(`spec.documents[${index}]: ${faults[0]?.message ?? "is no policy"}`)
+      const { document, errors } = validate(value, this.#sources.mesh.names)
+      if (document === undefined) throw badRequest(`spec.documents[${index}]: ${errors[0]?.message ?? "is no policy"}`)
       if (namespace !== undefined && document.metadata.namespace !== namespace) {
         const next = "ask without a namespace"
         throw badRequest(`spec.documents[${index}]: is of another namespace than \`${namespace}\`; ${next}`)

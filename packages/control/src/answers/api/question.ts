@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A query, parsed from path, verb and query string.
 
-import { badRequest } from "./api-fault.js"
+import { badRequest } from "./answers-api-error.js"
 import { ANSWERS, type AnswerResource } from "./resources.js"
 
 export interface Question {

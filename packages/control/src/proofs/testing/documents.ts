@@ -15,8 +15,8 @@ export function document(kind: string, name: string, spec: object, namespace = "
     metadata: { name, namespace },
     spec,
   }
-  const { document: read, faults } = validate(value, MESH.names)
-  if (read === undefined) throw new RangeError(faults[0]?.message)
+  const { document: read, errors } = validate(value, MESH.names)
+  if (read === undefined) throw new RangeError(errors[0]?.message)
   return read
 }
 

@@ -105,6 +105,6 @@ function read(kind: string, group: string, name: string, spec: object, words: Do
   const { namespace = "app", created = "2026-01-01T00:00:00Z" } = words
   const metadata = { name, namespace, creationTimestamp: created }
   const outcome = validate({ apiVersion: `${group}/${MESH.names.version}`, kind, metadata, spec }, MESH.names)
-  if (outcome.document === undefined) throw new TypeError(JSON.stringify(outcome.faults))
+  if (outcome.document === undefined) throw new TypeError(JSON.stringify(outcome.errors))
   return outcome.document
 }

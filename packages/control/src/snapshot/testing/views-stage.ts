@@ -33,7 +33,7 @@ export function viewsStage({ begin = true } = {}) {
   const time = { now: 1_700_000_000_000 }
   const policies = new StoredPolicies({
     names: MESH.names,
-    onInvalid: ({ key, faults }, kept) => invalid.push(`${key} ${kept ? "kept" : "left out"}: ${faults[0]?.path}`),
+    onInvalid: ({ key, errors }, kept) => invalid.push(`${key} ${kept ? "kept" : "left out"}: ${errors[0]?.path}`),
   })
   const views = new WorkloadViews({
     mesh: MESH,

@@ -27,8 +27,8 @@ export function stored(kind: Kind, name: string, spec: object, more: object = {}
 }
 
 export function document(kind: Kind, name: string, spec: object, more: object = {}, namespace = "foo"): PolicyDocument {
-  const { document: valid, faults } = validate(stored(kind, name, spec, more, namespace), mesh.names)
-  if (valid === undefined) throw new Error(faults.map(({ message }) => message).join("; "))
+  const { document: valid, errors } = validate(stored(kind, name, spec, more, namespace), mesh.names)
+  if (valid === undefined) throw new Error(errors.map(({ message }) => message).join("; "))
   return valid
 }
 

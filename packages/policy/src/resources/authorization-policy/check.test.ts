@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectFault, judge, type Refusal } from "../testing/documents.js"
+import { expectError, judge, type Refusal } from "../testing/documents.js"
 
 const KIND = "AuthorizationPolicy"
 const source = (fields: object) => ({ rules: [{ from: [{ source: fields }] }] })
@@ -380,6 +380,6 @@ describe("an AuthorizationPolicy is rejected", () => {
     ],
   ]
   it.each(refusals)("with %s", (_, spec, path, message) => {
-    expectFault(judge(KIND, spec), path, message)
+    expectError(judge(KIND, spec), path, message)
   })
 })

@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "../../mesh/names.js"
 import { checkDenyResponse } from "../deny-response.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import { type Field, isObject } from "../field.js"
 import { MAX_TEXT } from "../schema.js"
 import { checkScope } from "../targets.js"
@@ -21,7 +21,7 @@ export function checkAuthorizationPolicy(spec: Field, _document: Field, names: M
   const rules = spec.field("rules")
   const action = spec.field("action").text ?? "ALLOW"
   if ((action === "DENY" || action === "CUSTOM") && rules.items.length === 0 && !isWrong(rules)) {
-    rules.fault(
+    rules.error(
       "missing-field",
       `${action} action without \`rules\` is meaningless as it will never be triggered, add an empty rule \`{}\` if you want it be triggered for every request`,
       action === "DENY" ? "write `rules: [{}]` to deny everything" : "write `rules: [{}]` to ask about every request",
@@ -29,7 +29,7 @@ export function checkAuthorizationPolicy(spec: Field, _document: Field, names: M
   }
   const provider = spec.field("provider")
   if (provider.present && action !== "CUSTOM") {
-    provider.fault(
+    provider.error(
       "conflict",
       `\`provider\` must not be with non CUSTOM action, found ${shown(action)}`,
       "remove `provider`",
@@ -37,7 +37,7 @@ export function checkAuthorizationPolicy(spec: Field, _document: Field, names: M
   }
   const response = spec.field("denyResponse")
   if (response.present && (action === "AUDIT" || action === "CUSTOM")) {
-    response.fault("conflict", DENY_RESPONSE_OF_OTHERS, "remove `denyResponse`")
+    response.error("conflict", DENY_RESPONSE_OF_OTHERS, "remove `denyResponse`")
   }
   checkDenyResponse(response, names)
   if (action === "CUSTOM") checkCustom(spec)
@@ -69,7 +69,7 @@ function checkAlternatives(
   const where = `found at rule ${index}`
   if (Array.isArray(alternatives.value) && alternatives.value.length === 0) {
     // Fail closed: an empty list of alternatives would read as "any caller".
-    alternatives.fault(
+    alternatives.error(
       "empty-value",
       `\`${word}\` must not be empty, ${where}`,
       `remove \`${word}\`, or name an alternative`,
@@ -79,13 +79,13 @@ function checkAlternatives(
     if (!isObject(item.value)) continue
     const content = item.field(inner)
     if (content.value === undefined) {
-      item.fault(
+      item.error(
         "missing-field",
         `\`${word}.${inner}\` must not be nil, ${where}`,
         `add \`${inner}\`, or remove \`${word}\` to match any`,
       )
     } else if (isObject(content.value) && !content.entries.some(([, list]) => !isEmptyList(list.value))) {
-      content.fault(
+      content.error(
         "empty-value",
         `\`${word}.${inner}\` must not be empty, ${where}`,
         `give it a field with values, or remove \`${word}\` to match any`,
@@ -102,7 +102,7 @@ function checkServiceAccounts(source: Field, index: number): void {
   // Presence rather than content, as the CRD's rule has it: an empty list is a slip worth hearing of.
   const has = (name: string) => source.field(name).present || source.field(`not${capital(name)}`).present
   if (has("serviceAccounts") && (has("principals") || has("namespaces"))) {
-    source.fault(
+    source.error(
       "conflict",
       `cannot set serviceAccounts with namespaces or principals, found at rule ${index}`,
       "use `principals` alone, or `serviceAccounts` alone",
@@ -136,7 +136,7 @@ function applyTo(list: Field, check: (value: string) => ReturnType<ValueCheck>, 
     // What is empty or too long has been reported as such, and costs no further look.
     if (item.text === undefined || item.text === "" || item.text.length > MAX_TEXT) continue
     const found = check(item.text)
-    if (found?.severity === "fault") item.fault(found.code, prefix + found.problem, found.fix)
+    if (found?.severity === "error") item.error(found.code, prefix + found.problem, found.fix)
     else if (found !== undefined) item.warn(found.code, found.problem, found.fix)
   }
 }
@@ -148,7 +148,7 @@ function checkCondition(condition: Field): void {
   const notValues = condition.field("notValues")
   if (!isObject(condition.value)) return
   if (values.items.length === 0 && notValues.items.length === 0 && !isWrong(values) && !isWrong(notValues)) {
-    condition.fault(
+    condition.error(
       "missing-field",
       `at least one of \`values\` or \`notValues\` must be set for key ${shown(text ?? "")}`,
       'add `values`, for example `["*"]` for any that is not empty',
@@ -157,7 +157,7 @@ function checkCondition(condition: Field): void {
   if (text === undefined || text === "") return
   const parsed = parseConditionKey(text)
   if ("problem" in parsed) {
-    key.fault(parsed.supported ? "unknown-value" : "not-supported", shown(parsed.problem), shown(parsed.fix))
+    key.error(parsed.supported ? "unknown-value" : "not-supported", shown(parsed.problem), shown(parsed.fix))
     return
   }
   const check = ATTRIBUTE_CHECKS[parsed.attribute]

@@ -30,16 +30,16 @@ describe("a policy that costs more than it says", () => {
       ],
     ],
   ])("is rejected: %s", (_, rules) => {
-    const { faults } = validate(policy(...rules), names)
-    expect(faults).toHaveLength(1)
-    expect(faults[0]).toMatchObject({ code: "too-large", path: "spec.rules[0]" })
-    expect(faults[0]?.problem).toMatch(/^the rule compiles to \d{6} parts, and .* more than 100000$/)
+    const { errors } = validate(policy(...rules), names)
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toMatchObject({ code: "too-large", path: "spec.rules[0]" })
+    expect(errors[0]?.problem).toMatch(/^the rule compiles to \d{6} parts, and .* more than 100000$/)
   })
 
   it("is rejected at the rule that exceeds the limit", () => {
     const rule = { to: [{ operation: { paths: times(1_000, n => `/${n}${"/{*}".repeat(40)}`) } }] }
-    const { faults } = validate(policy(rule, rule, rule), names)
-    expect(faults.map(({ path }) => path)).toEqual(["spec.rules[1]"])
+    const { errors } = validate(policy(rule, rule, rule), names)
+    expect(errors.map(({ path }) => path)).toEqual(["spec.rules[1]"])
   })
 
   it("is not rejected for a size that people write", () => {
@@ -47,6 +47,6 @@ describe("a policy that costs more than it says", () => {
       from: [{ source: { principals: times(20, m => `cluster.local/ns/team-${n}/sa/app-${m}`) } }],
       to: [{ operation: { methods: ["GET"], paths: [`/team/${n}/{*}/x`] } }],
     }))
-    expect(validate(policy(...rules), names).faults).toEqual([])
+    expect(validate(policy(...rules), names).errors).toEqual([])
   })
 })

@@ -14,7 +14,7 @@ export function checkPolicySize(spec: Field): void {
     const size = ruleSize(rule)
     total += size
     if (total <= MAX_POLICY_SIZE) continue
-    rule.fault(
+    rule.error(
       "too-large",
       `the rule compiles to ${size} parts, and with the rules before it the policy has more than ${MAX_POLICY_SIZE}`,
       "use fewer or shorter values, fewer alternatives beside many conditions, or split the policy",

@@ -2,7 +2,7 @@
 // What a CUSTOM policy must satisfy beyond a DENY policy: a provider, and no condition on who the caller is, which is the provider's
 // to judge. Istio rejects the same fields.
 
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import type { Field } from "../field.js"
 
 const FIELDS = ["namespaces", "serviceAccounts", "principals", "requestPrincipals"].flatMap(name => [
@@ -17,11 +17,11 @@ const NAME_ONE = "name a provider that the mesh configuration declares"
 export function checkCustom(spec: Field): void {
   const provider = spec.field("provider")
   if (!provider.present) {
-    provider.field("name").fault("missing-field", "`provider.name` must not be empty", NAME_ONE)
+    provider.field("name").error("missing-field", "`provider.name` must not be empty", NAME_ONE)
   }
   const enforcement = spec.field("enforcement")
   if (enforcement.text === "Shadow") {
-    enforcement.fault(
+    enforcement.error(
       "conflict",
       "action CUSTOM has no shadow mode: its provider would have to be asked",
       "remove `enforcement`, or use another action",
@@ -44,7 +44,7 @@ export function checkProvider(spec: Field, declared: readonly { readonly name: s
   const name = spec.field("provider").field("name")
   if (name.text === undefined || name.text === "" || declared.some(one => one.name === name.text)) return
   const known = declared.map(one => `\`${shown(one.name)}\``)
-  name.fault(
+  name.error(
     "unknown-value",
     `provider \`${shown(name.text)}\` is not declared in the mesh configuration`,
     known.length === 0 ? "declare it there" : `declare it there, or use ${known.slice(0, MAX_LISTED).join(", ")}`,
@@ -53,7 +53,7 @@ export function checkProvider(spec: Field, declared: readonly { readonly name: s
 
 function reject(field: Field, name: string): void {
   if (!field.present) return
-  field.fault(
+  field.error(
     "not-supported",
     `\`${shown(name)}\` is not supported with action CUSTOM`,
     "remove it: the provider is asked about every caller",

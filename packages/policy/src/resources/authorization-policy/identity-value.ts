@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats of values that name callers, by certificate or by token.
 
-import { shown } from "../fault.js"
-import { fault, literalStar, starWarning, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"
+import { shown } from "../document-error.js"
+import { error, literalStar, starWarning, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"
 
 export const PRINCIPAL: ValueCheck = value => {
   if (value.startsWith("spiffe://")) {
     // Fail closed: in a DENY rule a value that never matches allows every caller.
-    return fault(
+    return error(
       "never-matches",
       `\`${shown(value)}\` never matches: \`spiffe://\` is implied`,
       `write \`${shown(value.slice("spiffe://".length))}\``,
@@ -64,11 +64,11 @@ export const NAMESPACE: ValueCheck = value =>
 
 export const SERVICE_ACCOUNT: ValueCheck = (value, found) => {
   if (value.includes("*")) {
-    return fault("bad-value", `wildcard not allowed, found in ${found}`, "write each service account in full")
+    return error("bad-value", `wildcard not allowed, found in ${found}`, "write each service account in full")
   }
   const parts = value.split("/")
   if (parts.length > 2 || parts.includes("")) {
-    return fault(
+    return error(
       "bad-value",
       `expected format 'serviceAccount' or 'namespace/serviceAccount', found \`${shown(value)}\``,
       "write `serviceAccount` or `namespace/serviceAccount`",
@@ -81,14 +81,14 @@ export const TRUST_DOMAIN: ValueCheck = (value, found) => {
   const stars = value.split("*").length - 1
   const atEnd = value.startsWith("*") || value.endsWith("*")
   if (stars > 1 || (stars === 1 && !atEnd)) {
-    return fault(
+    return error(
       "bad-value",
       `only one wildcard at either end is allowed, found \`${shown(value)}\` in ${found}`,
       "write `x*`, `*x` or the trust domain in full",
     )
   }
   if (value.includes("/")) {
-    return fault(
+    return error(
       "bad-value",
       `a trust domain has no \`/\`, found \`${shown(value)}\` in ${found}`,
       "write the trust domain alone, for example `cluster.local`",

@@ -2,10 +2,10 @@
 // Findings about one value of a rule. A value that does not parse is an error. A value that parses but likely does not do
 // what its author expects is a warning, or an error if a DENY would silently allow everything.
 
-import { type FaultCode, shown, type WarningCode } from "../fault.js"
+import { type DocumentErrorCode, shown, type WarningCode } from "../document-error.js"
 
 export type ValueFinding =
-  | { readonly severity: "fault"; readonly code: FaultCode; readonly problem: string; readonly fix: string }
+  | { readonly severity: "error"; readonly code: DocumentErrorCode; readonly problem: string; readonly fix: string }
   | { readonly severity: "warning"; readonly code: WarningCode; readonly problem: string; readonly fix: string }
 
 /** `found` is the field as refusals spell it, `Paths` or `NotPaths`. */
@@ -25,8 +25,8 @@ export function starWarning(value: string): ValueFinding {
   )
 }
 
-export function fault(code: FaultCode, problem: string, fix: string): ValueFinding {
-  return { severity: "fault", code, problem, fix }
+export function error(code: DocumentErrorCode, problem: string, fix: string): ValueFinding {
+  return { severity: "error", code, problem, fix }
 }
 
 export function warning(code: WarningCode, problem: string, fix: string): ValueFinding {

@@ -3,9 +3,9 @@
 
 import { isTemplate, parseTemplate } from "../../authorization/path-template.js"
 import { parseCidr } from "../../request/ip.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import { NAMESPACE, PRINCIPAL, REQUEST_PRINCIPAL, SERVICE_ACCOUNT, TRUST_DOMAIN } from "./identity-value.js"
-import { fault, literalStar, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"
+import { error, literalStar, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"
 
 const TEXT: ValueCheck = value => literalStar(value)
 
@@ -21,12 +21,12 @@ const HEADER: ValueCheck = value => {
 const ADDRESS: ValueCheck = value => {
   if (parseCidr(value) !== undefined) return undefined
   return value.includes("/")
-    ? fault(
+    ? error(
         "bad-value",
         `bad CIDR range (${shown(value)}): not an address and a prefix length`,
         "write a block such as `10.0.0.0/8` or `2001:db8::/32`",
       )
-    : fault(
+    : error(
         "bad-value",
         `bad IP address (${shown(value)})`,
         "write an address such as `10.0.0.1`, or a block such as `10.0.0.0/8`",
@@ -36,7 +36,7 @@ const ADDRESS: ValueCheck = value => {
 const PORT: ValueCheck = value =>
   /^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 65_535
     ? undefined
-    : fault(
+    : error(
         "bad-value",
         `bad port (${shown(value)}): not a number from 0 to 65535`,
         'write one port as a quoted number, for example `"8080"`',
@@ -75,7 +75,7 @@ const METHOD: ValueCheck = value => {
 }
 
 const PATH: ValueCheck = (value, found) => {
-  if (/[{}]/.test(value)) return templateFault(value, found)
+  if (/[{}]/.test(value)) return templateError(value, found)
   if (!/^[/*]/.test(value)) {
     return warning(
       "never-matches",
@@ -106,17 +106,17 @@ function escaped(path: string): string {
   return path.replace(/[^\x21-\x7e]+/gu, piece => hex(piece).replace(/../g, byte => `%${byte}`))
 }
 
-function templateFault(value: string, found: string): ValueFinding | undefined {
+function templateError(value: string, found: string): ValueFinding | undefined {
   // Printed without its outer slashes, as the meshes that have templates print it.
   const prefix = `invalid or unsupported path ${shown(withoutOuterSlashes(value))}, found in ${found}. `
   const fix =
     "use `{*}` for one segment or `{**}` for any number, each between slashes, nothing after `{**}` but literals"
   if (!isTemplate(value))
-    return fault("bad-value", `${prefix}Contains '{' or '}' beyond a supported path template`, fix)
+    return error("bad-value", `${prefix}Contains '{' or '}' beyond a supported path template`, fix)
   const template = parseTemplate(value.startsWith("/") ? value : `/${value}`)
-  if (typeof template === "string") return fault("bad-value", prefix + shown(template), fix)
+  if (typeof template === "string") return error("bad-value", prefix + shown(template), fix)
   if (!value.startsWith("/")) {
-    return fault("bad-value", `${prefix}A path template must begin with \`/\``, `write \`/${shown(value)}\``)
+    return error("bad-value", `${prefix}A path template must begin with \`/\``, `write \`/${shown(value)}\``)
   }
   return undefined
 }

@@ -3,7 +3,7 @@
 
 import { parseDuration } from "../../shape/duration.js"
 import { nearest } from "../../shape/nearest.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import type { Field } from "../field.js"
 import { RETRY_CONDITIONS } from "./traffic.js"
 
@@ -35,11 +35,11 @@ function checkDuration(field: Field, least: "0s" | "1ms"): void {
   if (text === undefined || text === "") return
   const duration = parseDuration(text)
   const fix = `write a duration from ${least} to 1h, for example \`500ms\` or \`5s\``
-  if (duration === undefined) field.fault("bad-value", `\`${shown(text)}\` is not a valid duration`, fix)
+  if (duration === undefined) field.error("bad-value", `\`${shown(text)}\` is not a valid duration`, fix)
   else if (duration > HOUR || duration < (least === "0s" ? 0n : MILLISECOND))
-    field.fault("bad-value", `\`${shown(text)}\` is out of range`, fix)
+    field.error("bad-value", `\`${shown(text)}\` is out of range`, fix)
   else if (duration % MILLISECOND !== 0n)
-    field.fault("bad-value", "only durations to ms precision are supported", "round it to whole milliseconds")
+    field.error("bad-value", "only durations to ms precision are supported", "round it to whole milliseconds")
 }
 
 function checkConditions(field: Field): void {
@@ -48,7 +48,7 @@ function checkConditions(field: Field): void {
     const condition = written.trim()
     if (STATUS.test(condition) || RETRY_CONDITIONS.some(known => known === condition)) continue
     const near = nearest(condition, RETRY_CONDITIONS)
-    field.fault(
+    field.error(
       "unknown-value",
       `\`${shown(condition)}\` is not a retry condition`,
       near === undefined

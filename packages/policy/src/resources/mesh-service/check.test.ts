@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectClean, expectFault, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectError, expectWarning, judge, type Refusal } from "../testing/documents.js"
 
 const KIND = "MeshService"
 const split = (...service: readonly object[]) => ({ hosts: ["web"], routes: [{ service }] })
@@ -286,7 +286,7 @@ describe("a MeshService is rejected", () => {
     ["with a misspelt field", { hosts: ["web"], route: [] }, "spec.route", "did you mean `routes`?"],
   ]
   it.each(refusals)("%s", (_, spec, path, message) => {
-    expectFault(judge(KIND, spec), path, message)
+    expectError(judge(KIND, spec), path, message)
   })
 })
 

@@ -4,7 +4,7 @@
 
 import { parseIp } from "../../request/ip.js"
 import { isOwnAddress } from "../../request/own-address.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import { type Field, isObject } from "../field.js"
 import { isMatchableHeader } from "../header-name.js"
 import { checkLabels } from "../labels.js"
@@ -39,7 +39,7 @@ function checkRule(rule: Field, seen: Seen): void {
   const matched = checkSplit(rule.field("route"), seen)
   const fallback = checkSplit(rule.field("routes"), seen)
   if (isObject(rule.value) && matched + fallback === 0) {
-    rule.fault(
+    rule.error(
       "missing-field",
       "the rule has no destination",
       "add `route: [{service: [{host: ...}]}]`, or remove the rule",
@@ -51,7 +51,7 @@ function checkMatch(match: Field, seen: Seen): void {
   for (const name of ["uri", "method", "host"]) checkMatcher(match.field(name), seen)
   for (const [name, matcher] of match.field("headers").entries) {
     if (!isMatchableHeader(name)) {
-      matcher.fault(
+      matcher.error(
         "bad-value",
         `\`${shown(name)}\` is not a valid header name`,
         "write a header name such as `x-tier`",
@@ -66,7 +66,7 @@ function checkMatcher(matcher: Field, seen: Seen): void {
   if (!isObject(matcher.value)) return
   const given = MATCHERS.filter(name => matcher.field(name).present)
   if (given.length !== 1) {
-    matcher.fault(
+    matcher.error(
       given.length === 0 ? "missing-field" : "conflict",
       `exactly one of exact, prefix or regex must be set, found ${given.length === 0 ? "none" : given.join(" and ")}`,
       given.length === 0 ? "add one, or remove the field to match anything" : "keep one of them",
@@ -76,7 +76,7 @@ function checkMatcher(matcher: Field, seen: Seen): void {
   if (regex.text === undefined || regex.text.length > MAX_EXPRESSION) return
   const size = expressionSize(regex.text)
   if (size > MAX_EXPRESSION_SIZE) {
-    regex.fault(
+    regex.error(
       "too-large",
       `\`${shown(regex.text)}\` compiles to up to ${size} instructions, more than ${MAX_EXPRESSION_SIZE}`,
       "repeat less often, above all not within another repetition; `*` and `+` have no such cost",
@@ -85,7 +85,7 @@ function checkMatcher(matcher: Field, seen: Seen): void {
   }
   seen.expressions += size
   if (seen.expressions > MAX_EXPRESSIONS_SIZE) {
-    regex.fault(
+    regex.error(
       "too-large",
       `the expressions compile to more than ${MAX_EXPRESSIONS_SIZE} instructions together`,
       "use `exact` or `prefix`, or split the MeshService",
@@ -96,7 +96,7 @@ function checkMatcher(matcher: Field, seen: Seen): void {
     compileExpression(regex.text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    regex.fault(
+    regex.error(
       "bad-value",
       `\`${shown(regex.text)}\` is not an RE2 expression: ${shown(reason)}`,
       "see https://github.com/google/re2/wiki/Syntax",
@@ -114,7 +114,7 @@ function checkSplit(routes: Field, seen: Seen): number {
     destinations.length === 0 &&
     routes.items.every(item => isObject(item.value))
   ) {
-    routes.fault("missing-field", "there is no destination", "add `service: [{host: ...}]`, or remove the field")
+    routes.error("missing-field", "there is no destination", "add `service: [{host: ...}]`, or remove the field")
   }
   checkWeights(routes, destinations)
   return destinations.length
@@ -126,7 +126,7 @@ function checkWeights(routes: Field, destinations: readonly Field[]): void {
   if (given.length === 0 || given.some(weight => typeof weight.value !== "number")) return
   if (given.length < weights.length) {
     const missing = weights.find(weight => !weight.present)
-    missing?.fault(
+    missing?.error(
       "missing-field",
       "some destinations of the split have a weight and this one has none",
       "give every destination a weight, or none",
@@ -135,7 +135,7 @@ function checkWeights(routes: Field, destinations: readonly Field[]): void {
   }
   const sum = given.reduce((total, weight) => total + Number(weight.value), 0)
   if (sum === 0) {
-    routes.fault(
+    routes.error(
       "bad-value",
       "all weights are zero, so no request could be routed",
       "give one destination a positive weight",
@@ -158,21 +158,21 @@ function checkDestination(destination: Field, seen: Seen): void {
   checkLabels(labels, "labels")
   const named = labels.entries.length > 0
   if (name.text !== undefined && name.text !== "" && !HOST.test(name.text)) {
-    name.fault(
+    name.error(
       "bad-value",
       `\`${shown(name.text)}\` is not a valid ${named ? "subset" : "Service"} name`,
       "use letters, digits, `-` and `.`",
     )
   }
   if (labels.present && isObject(labels.value) && !named) {
-    labels.fault(
+    labels.error(
       "empty-value",
       "a subset without labels has no endpoints of its own",
       "add a label or remove the field",
     )
   }
   if (named && !name.present) {
-    destination.fault(
+    destination.error(
       "missing-field",
       "a destination with `labels` is a subset and needs a `name`",
       "add `name`, for example `v1`",
@@ -181,7 +181,7 @@ function checkDestination(destination: Field, seen: Seen): void {
   if (named && name.text !== undefined) checkSubset(destination, name, labels, seen)
   const port = destination.field("port")
   if (isObject(port.value) && port.field("name").present === port.field("number").present) {
-    port.fault(
+    port.error(
       "conflict",
       "exactly one of name or number must be set",
       "name the Service port by `number` or by `name`",
@@ -198,7 +198,7 @@ function checkSubset(destination: Field, name: Field, labels: Field, seen: Seen)
     .join()
   const earlier = seen.subsets.get(id)
   if (earlier !== undefined && earlier !== definition) {
-    name.fault(
+    name.error(
       "conflict",
       `the subset \`${shown(name.text ?? "")}\` is defined twice with different labels`,
       "give the subsets different names",
@@ -211,7 +211,7 @@ function checkSubset(destination: Field, name: Field, labels: Field, seen: Seen)
 function checkAddress(host: Field): void {
   const address = parseIp(host.text ?? "")
   if (address === undefined || !isOwnAddress(address)) return
-  host.fault(
+  host.error(
     "not-supported",
     `\`${shown(address.text)}\` is another place for each caller: loopback, link-local or nobody's address`,
     "write the host of a Service, or an address that is the same for everybody",
@@ -222,9 +222,9 @@ function checkHost(host: Field): void {
   const text = host.text
   if (text === undefined || text === "") return
   if (text.includes("*")) {
-    host.fault("bad-value", `wildcards are not supported in hosts, found \`${shown(text)}\``, "write the host in full")
+    host.error("bad-value", `wildcards are not supported in hosts, found \`${shown(text)}\``, "write the host in full")
   } else if (!HOST.test(text) && parseIp(text) === undefined) {
-    host.fault(
+    host.error(
       "bad-value",
       `\`${shown(text)}\` is not a valid host`,
       "write a DNS name such as `web.shop.svc.cluster.local`, without scheme and port",

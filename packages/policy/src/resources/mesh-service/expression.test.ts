@@ -98,14 +98,14 @@ describe("a MeshService that would keep the control plane busy", () => {
 
   it("is rejected with the field, the size and the limit before anything is compiled", () => {
     const nested = Array.from({ length: 40 }, () => "((\\pL{0,31}){0,31})").join("")
-    const { faults } = validate(service(...Array.from({ length: 20 }, () => nested)), names)
-    expect(faults).toHaveLength(20)
-    expect(faults[0]).toMatchObject({ code: "too-large", path: "spec.rules[0].match[0].uri.regex" })
-    expect(faults[0]?.problem).toMatch(/compiles to up to \d{5,} instructions, more than 2048$/)
+    const { errors } = validate(service(...Array.from({ length: 20 }, () => nested)), names)
+    expect(errors).toHaveLength(20)
+    expect(errors[0]).toMatchObject({ code: "too-large", path: "spec.rules[0].match[0].uri.regex" })
+    expect(errors[0]?.problem).toMatch(/compiles to up to \d{5,} instructions, more than 2048$/)
   })
 
   it("is rejected where many expressions are too large together", () => {
-    const { faults } = validate(service(...Array.from({ length: 64 }, (_, n) => `x${n}(a?b?){60}`)), names)
-    expect(faults[0]?.problem).toBe("the expressions compile to more than 16384 instructions together")
+    const { errors } = validate(service(...Array.from({ length: 64 }, (_, n) => `x${n}(a?b?){60}`)), names)
+    expect(errors[0]?.problem).toBe("the expressions compile to more than 16384 instructions together")
   })
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectClean, expectFault, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectError, expectWarning, judge, type Refusal } from "../testing/documents.js"
 
 const KIND = "PeerAuthentication"
 const selector = { matchLabels: { app: "web" } }
@@ -79,7 +79,7 @@ describe("a PeerAuthentication is rejected", () => {
     ],
   ]
   it.each(refusals)("with %s", (_, spec, path, message) => {
-    expectFault(judge(KIND, spec), path, message)
+    expectError(judge(KIND, spec), path, message)
   })
 })
 

@@ -3,7 +3,7 @@
 // nothing across a namespace.
 
 import type { MeshNames } from "../../mesh/names.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import type { Field } from "../field.js"
 import { checkScope } from "../targets.js"
 
@@ -13,7 +13,7 @@ export function checkPeerAuthentication(spec: Field, document: Field, names: Mes
   const hasLabels = selector.field("matchLabels").entries.length > 0
   const ports = spec.field("portLevelMtls")
   if (ports.present && !hasLabels && !spec.field("targetRefs").present) {
-    ports.fault(
+    ports.error(
       "conflict",
       "mesh/namespace peer authentication cannot have port level mTLS: portLevelMtls requires selector",
       "add `selector.matchLabels` or `targetRefs`, or move the mode to `mtls.mode`",
@@ -21,7 +21,7 @@ export function checkPeerAuthentication(spec: Field, document: Field, names: Mes
   }
   for (const [port, field] of ports.entries) {
     if (isPort(port)) continue
-    field.fault(
+    field.error(
       "bad-value",
       `port must be in range 1..65535, found \`${shown(port)}\``,
       'write the workload port as a quoted number, for example `"8080"`',

@@ -2,7 +2,7 @@
 // Checks a PolicyInvariant beyond its schema: at least one entry, unique names, and entries that parse as rules.
 
 import { checkRule } from "../authorization-policy/check.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import type { Field } from "../field.js"
 import { checkSelector } from "../labels.js"
 
@@ -10,7 +10,7 @@ export function checkPolicyInvariant(spec: Field): void {
   checkSelector(spec.field("selector"))
   const lists = [spec.field("never"), spec.field("always")]
   if (lists.every(({ items, present, value }) => items.length === 0 && (!present || Array.isArray(value)))) {
-    spec.fault(
+    spec.error(
       "missing-field",
       "a PolicyInvariant without rules has no effect, add `never` or `always`",
       "add a rule under `never` or `always`",
@@ -20,7 +20,7 @@ export function checkPolicyInvariant(spec: Field): void {
   for (const rule of lists.flatMap(({ items }) => items)) {
     const name = rule.field("name")
     if (name.text !== undefined && names.has(name.text)) {
-      name.fault("conflict", `two rules have the name \`${shown(name.text)}\``, "give each a name of its own")
+      name.error("conflict", `two rules have the name \`${shown(name.text)}\``, "give each a name of its own")
     }
     names.add(name.text ?? "")
   }

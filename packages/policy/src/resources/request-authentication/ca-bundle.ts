@@ -13,18 +13,18 @@ export function checkCaBundle(rule: Field, places: readonly Field[]): void {
   const { text } = bundle
   if (text === undefined || text === "" || text.length > MAX_CA_BUNDLE) return
   if (rule.field("jwks").present) {
-    bundle.fault(
+    bundle.error(
       "conflict",
       "`caBundle` is for keys that are fetched, and `jwks` has the keys",
       "remove one of the two",
     )
   }
   if (places.find(place => place.present)?.text?.startsWith("http://")) {
-    bundle.fault("conflict", "`caBundle` has no effect on an `http://` URL", "fetch the keys from an `https://` URL")
+    bundle.error("conflict", "`caBundle` has no effect on an `http://` URL", "fetch the keys from an `https://` URL")
   }
   const problem = problemOf(text)
   if (problem !== undefined) {
-    bundle.fault("bad-value", problem, "write the certificates of the authorities as PEM, and nothing else")
+    bundle.error("bad-value", problem, "write the certificates of the authorities as PEM, and nothing else")
   }
 }
 

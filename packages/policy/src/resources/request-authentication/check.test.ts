@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import type { RequestAuthentication } from "../document.js"
-import { expectClean, expectFault, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectError, expectWarning, judge, type Refusal } from "../testing/documents.js"
 
 const KIND = "RequestAuthentication"
 const RULE = "spec.jwtRules[0]"
@@ -297,7 +297,7 @@ describe("a RequestAuthentication is rejected", () => {
     ["a single rule instead of a list", { jwtRules: { issuer } }, "spec.jwtRules", "begin each entry with `-`"],
   ]
   it.each(refusals)("with %s", (_, spec, path, message) => {
-    expectFault(judge(KIND, spec), path, message)
+    expectError(judge(KIND, spec), path, message)
   })
 })
 

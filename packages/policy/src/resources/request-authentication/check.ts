@@ -5,7 +5,7 @@
 import type { MeshNames } from "../../mesh/names.js"
 import { parseDuration } from "../../shape/duration.js"
 import { checkDenyResponse } from "../deny-response.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import type { Field } from "../field.js"
 import { isWritableHeader } from "../header-name.js"
 import { checkScope } from "../targets.js"
@@ -37,10 +37,10 @@ function checkRule(rule: Field): void {
 function checkKeyOrigin(rule: Field, uris: readonly Field[], jwks: Field): void {
   const issuer = rule.field("issuer")
   if (jwks.present && uris.length > 0) {
-    jwks.fault("conflict", "only one of jwks or jwksUri can be set", "remove one of the two")
+    jwks.error("conflict", "only one of jwks or jwksUri can be set", "remove one of the two")
   }
   if (uris.length > 1) {
-    uris[1]?.fault("conflict", "`jwks_uri` is another spelling of `jwksUri`, and both are set", "remove `jwks_uri`")
+    uris[1]?.error("conflict", "`jwks_uri` is another spelling of `jwksUri`, and both are set", "remove `jwks_uri`")
   }
   const keysGiven = jwks.present || uris.length > 0
   if (!issuer.present) {
@@ -51,7 +51,7 @@ function checkKeyOrigin(rule: Field, uris: readonly Field[], jwks: Field): void 
         "add `issuer` exactly as in the `iss` claim of the tokens",
       )
     } else if (typeof rule.value === "object" && rule.value !== null) {
-      rule.fault(
+      rule.error(
         "missing-field",
         "issuer or jwksUri must be non-empty string",
         "add `issuer`, and `jwksUri` or `jwks` unless the issuer publishes its keys by OpenID discovery",
@@ -75,7 +75,7 @@ function checkUri(field: Field): void {
   const url = parseUrl(text)
   if (url === undefined) {
     const hasScheme = /^https?:\/\//.test(text)
-    field.fault(
+    field.error(
       "bad-value",
       hasScheme
         ? `\`${shown(text)}\` is not a valid URL`
@@ -86,16 +86,16 @@ function checkUri(field: Field): void {
   }
   const scheme = url.protocol.slice(0, -1)
   if (scheme !== "http" && scheme !== "https") {
-    field.fault(
+    field.error(
       "bad-value",
       `URI scheme "${shown(scheme)}" is not supported: url must have scheme http:// or https://`,
       "use an http or https URL",
     )
   } else if (!/^https?:\/\/[^/\\]/.test(text)) {
     // The URL parser repairs `HTTPS:host`; the CRD and people who read the policy would not.
-    field.fault("bad-value", "url must have scheme http:// or https://", "spell the scheme `http://` or `https://`")
+    field.error("bad-value", "url must have scheme http:// or https://", "spell the scheme `http://` or `https://`")
   } else if (url.username !== "" || url.password !== "") {
-    field.fault("not-supported", "credentials in a URL are not supported", "remove the part before `@`")
+    field.error("not-supported", "credentials in a URL are not supported", "remove the part before `@`")
   }
 }
 
@@ -110,24 +110,24 @@ function checkTimeout(field: Field): void {
   if (text === undefined || text === "") return
   const duration = parseDuration(text)
   if (duration === undefined) {
-    field.fault(
+    field.error(
       "bad-value",
       `\`${shown(text)}\` is not a valid duration: must be a valid duration greater than 1ms`,
       "write a duration such as `500ms` or `5s`",
     )
   } else if (duration < MILLISECOND) {
-    field.fault("bad-value", "duration must be greater than 1ms", "write a duration such as `500ms` or `5s`")
+    field.error("bad-value", "duration must be greater than 1ms", "write a duration such as `500ms` or `5s`")
   } else if (duration % MILLISECOND !== 0n) {
-    field.fault("bad-value", "only durations to ms precision are supported", "round it to whole milliseconds")
+    field.error("bad-value", "only durations to ms precision are supported", "round it to whole milliseconds")
   } else if (duration > MAX_TIMEOUT) {
-    field.fault("bad-value", "a timeout of more than an hour is not supported", "write a duration such as `5s`")
+    field.error("bad-value", "a timeout of more than an hour is not supported", "write a duration such as `5s`")
   }
 }
 
 function checkOutputHeader(field: Field): void {
   const name = field.text?.toLowerCase()
   if (name === undefined || isWritableHeader(name)) return
-  field.fault(
+  field.error(
     "bad-value",
     `the header \`${name}\` belongs to HTTP itself or to the proxy and cannot carry a claim`,
     "write another header, such as `x-jwt-payload`",

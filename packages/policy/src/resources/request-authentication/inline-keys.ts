@@ -3,7 +3,7 @@
 // cannot disagree.
 
 import { parseKeySet } from "../../tokens/key-set.js"
-import { shown } from "../fault.js"
+import { shown } from "../document-error.js"
 import { type Field, isObject } from "../field.js"
 
 const EXAMPLE = '`{"keys":[{"kty":"RSA","n":"...","e":"AQAB"}]}`'
@@ -14,12 +14,12 @@ const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 export function checkInlineKeys(field: Field, text: string): void {
   const set = parse(text)
   if (set === undefined) {
-    field.fault("bad-value", "jwks parse error: the text is not JSON", `write a key set such as ${EXAMPLE}`)
+    field.error("bad-value", "jwks parse error: the text is not JSON", `write a key set such as ${EXAMPLE}`)
     return
   }
   if (!isObject(set) || !Array.isArray(set.keys)) {
     const bare = isObject(set) && "kty" in set
-    field.fault(
+    field.error(
       "bad-value",
       bare
         ? "jwks parse error: this is a single key, not a key set"
@@ -32,7 +32,7 @@ export function checkInlineKeys(field: Field, text: string): void {
   const symmetric = keys.flatMap((key, index) => (isObject(key) && key.kty === "oct" ? [index] : []))
   for (const index of symmetric) {
     // Fail closed: a user who can read policies could read a secret in one, and sign tokens with it.
-    field.fault(
+    field.error(
       "not-supported",
       `jwks key at index ${index} is symmetric (\`oct\`), which is refused`,
       "use the public key of an asymmetric pair (RSA, EC or Ed25519)",
@@ -50,7 +50,7 @@ export function checkInlineKeys(field: Field, text: string): void {
   const result = parseKeySet(text)
   if (!result.ok) {
     if (symmetric.length > 0) return
-    field.fault("bad-value", `jwks parse error: ${shown(result.error.message)}`, `write a key set such as ${EXAMPLE}`)
+    field.error("bad-value", `jwks parse error: ${shown(result.error.message)}`, `write a key set such as ${EXAMPLE}`)
     return
   }
   for (const { index, reason } of result.keySet.skipped) {

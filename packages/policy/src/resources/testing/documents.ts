@@ -16,27 +16,27 @@ export function documentOf(kind: Kind, spec: unknown, metadata: object = {}): Re
 /** What is wrong with it: path and a part of the message. */
 export type Refusal = readonly [what: string, spec: unknown, path: string, message: string]
 
-export function expectFault(validation: Validation, path: string, message: string): void {
-  const found = validation.faults.map(fault => `${fault.path} | ${fault.message}`)
+export function expectError(validation: Validation, path: string, message: string): void {
+  const found = validation.errors.map(error => `${error.path} | ${error.message}`)
   expect(found.join("\n")).toContain(message)
   expect(
-    validation.faults
-      .filter(fault => fault.path === path)
-      .map(fault => fault.message)
+    validation.errors
+      .filter(error => error.path === path)
+      .map(error => error.message)
       .join("\n"),
   ).toContain(message)
   expect(validation.document).toBeUndefined()
 }
 
 export function expectWarning(validation: Validation, path: string, message: string): void {
-  expect(validation.faults).toEqual([])
+  expect(validation.errors).toEqual([])
   expect(validation.document).toBeDefined()
   const found = validation.warnings.filter(warning => warning.path === path).map(warning => warning.message)
   expect(found.join("\n")).toContain(message)
 }
 
 export function expectClean(validation: Validation): void {
-  expect(validation.faults).toEqual([])
+  expect(validation.errors).toEqual([])
   expect(validation.warnings).toEqual([])
   expect(validation.document).toBeDefined()
 }

@@ -62,6 +62,6 @@ export function run(
 
 /** "pass", "pass as SUBJECT", or the error. */
 export function verdict(result: Authentication): string {
-  if (result.outcome === "reject") return result.fault
+  if (result.outcome === "reject") return result.error
   return result.token === undefined ? "pass" : `pass as ${result.token.subject}`
 }

@@ -4,9 +4,9 @@
 
 import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
 import type { Beginning, Exchange, Responder } from "../downstream.js"
-import type { HttpFault } from "../fault.js"
 import { type Fields, pairsOf } from "../fields.js"
 import type { RequestHead, ResponseHead } from "../head.js"
+import type { HttpError } from "../http-error.js"
 import type { LocalReply } from "../local-reply.js"
 import type { OutgoingRequest } from "../outgoing-request.js"
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamListener } from "../upstream.js"
@@ -56,8 +56,8 @@ export class Relay implements Exchange, UpstreamListener {
     this.#reply({ status: 403, body: "denied", fields: [["x-why", "test"]] })
   }
 
-  refuseContent(fault: HttpFault): void {
-    this.#reply({ status: 400, body: fault, fields: [] })
+  refuseContent(error: HttpError): void {
+    this.#reply({ status: 400, body: error, fields: [] })
   }
 
   timedOut(who: "client" | "server"): void {

@@ -51,9 +51,9 @@ export async function nodeReadsRequests(bytes: Buffer): Promise<NodeReading> {
   server.on("checkExpectation", (incoming, reply) => server.emit("request", incoming, reply))
   const feed = new Feed()
   const closed = new Promise(resolve => feed.once("close", resolve))
-  server.on("clientError", (fault: NodeJS.ErrnoException) => {
+  server.on("clientError", (cause: NodeJS.ErrnoException) => {
     // The stream stays: messages that were complete before the error still have to tell their end.
-    error ??= fault.code ?? fault.message
+    error ??= cause.code ?? cause.message
   })
   server.emit("connection", feed)
   feed.push(bytes)
@@ -77,14 +77,14 @@ export async function nodeReadsResponse(bytes: Buffer, method: string): Promise<
   let answer: IncomingMessage | undefined
   let error: string | undefined
   const outgoing = request({ method, createConnection: () => feed, insecureHTTPParser: false })
-  outgoing.on("error", (fault: NodeJS.ErrnoException) => {
-    error ??= fault.code ?? fault.message
+  outgoing.on("error", (cause: NodeJS.ErrnoException) => {
+    error ??= cause.code ?? cause.message
   })
   outgoing.on("response", incoming => {
     answer = incoming
     incoming.on("data", chunk => body.push(chunk))
-    incoming.on("error", (fault: NodeJS.ErrnoException) => {
-      error ??= fault.code ?? fault.message
+    incoming.on("error", (cause: NodeJS.ErrnoException) => {
+      error ??= cause.code ?? cause.message
     })
   })
   outgoing.end()

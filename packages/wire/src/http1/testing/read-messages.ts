@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
 
-import type { Framing, HttpFault } from "../../http/public.js"
+import type { Framing, HttpError } from "../../http/public.js"
 import { BodyReader } from "../body-reader.js"
 import { HeadScanner } from "../head-scanner.js"
 import type { HeaderBlock } from "../header-block.js"
@@ -17,7 +17,7 @@ export interface ReadMessage<Head> {
 
 export interface ReadResult<Head> {
   readonly messages: readonly ReadMessage<Head>[]
-  readonly fault: HttpFault | undefined
+  readonly error: HttpError | undefined
   /** Whether the last message was still coming, and how much of its body had come. */
   readonly pending: { readonly head: Head | undefined; readonly body: Buffer } | undefined
 }
@@ -32,7 +32,7 @@ export const readResponses = (pieces: readonly Buffer[], method: string) =>
 
 function readMessages<Head extends { readonly framing: Framing; readonly keepAlive: boolean }>(
   pieces: readonly Buffer[],
-  parse: (text: string) => Head | HttpFault,
+  parse: (text: string) => Head | HttpError,
   maxBytes: number,
   takesWhitespace: boolean,
 ): ReadResult<Head> {
@@ -48,30 +48,30 @@ function readMessages<Head extends { readonly framing: Framing; readonly keepAli
       if (head === undefined) {
         const after = scanner.scan(piece, at, piece.length)
         if (after === -1) break
-        if (after === -2) return { messages, fault: scanner.fault, pending: undefined }
+        if (after === -2) return { messages, error: scanner.error, pending: undefined }
         const parsed = parse(scanner.text)
-        if (typeof parsed === "string") return { messages, fault: parsed, pending: undefined }
+        if (typeof parsed === "string") return { messages, error: parsed, pending: undefined }
         head = parsed
         reader.begin(parsed.framing)
         at = after
         continue
       }
       const step = reader.read(piece, at, piece.length)
-      if (step === STEP.fault) return { messages, fault: reader.fault, pending: undefined }
+      if (step === STEP.error) return { messages, error: reader.error, pending: undefined }
       at = reader.next
       if (step === STEP.more) break
       if (step === STEP.data) body.push(Buffer.from(piece.subarray(reader.start, reader.end)))
       else {
         messages.push({ head, body: Buffer.concat(body), trailers: reader.trailers })
         // Bytes on a connection that was to be closed are not a message.
-        if (!head.keepAlive) return { messages, fault: undefined, pending: undefined }
+        if (!head.keepAlive) return { messages, error: undefined, pending: undefined }
         head = undefined
         body = []
       }
     }
   }
   const unfinished = head !== undefined || scanner.begun
-  return { messages, fault: undefined, pending: unfinished ? { head, body: Buffer.concat(body) } : undefined }
+  return { messages, error: undefined, pending: unfinished ? { head, body: Buffer.concat(body) } : undefined }
 }
 
 export function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {

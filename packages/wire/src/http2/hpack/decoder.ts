@@ -10,7 +10,7 @@ import { STATIC_TABLE } from "./static-table.js"
 import { DEFAULT_TABLE_SIZE, DynamicTable } from "./table.js"
 
 /** Why a list is not told whole. */
-export type ListFault = "head-too-large" | "too-many-headers"
+export type ListError = "head-too-large" | "too-many-headers"
 
 /** What a field costs in a list beside its text, as HTTP/1.1 would write it: colon, blank, line end. */
 const LINE = 4
@@ -28,7 +28,7 @@ export class HpackDecoder {
   /** A block that cannot be read leaves the table in doubt, and with it the connection. */
   #failed = false
   /** Of the last list. */
-  fault: ListFault | undefined
+  error: ListError | undefined
 
   constructor(maxListBytes: number, maxFields: number) {
     this.#maxBytes = maxListBytes
@@ -40,7 +40,7 @@ export class HpackDecoder {
     this.#bytes = bytes
     this.#at = from
     this.#end = to
-    this.fault = undefined
+    this.error = undefined
     const list: Field[] = []
     let size = 0
     let updatable = true
@@ -57,9 +57,9 @@ export class HpackDecoder {
       const field = this.#field(first)
       if (field === undefined) break
       size += field.name.length + field.value.length + LINE
-      if (size > this.#maxBytes) this.fault ??= "head-too-large"
-      else if (list.length === this.#maxFields) this.fault ??= "too-many-headers"
-      else if (this.fault === undefined) list.push(field)
+      if (size > this.#maxBytes) this.error ??= "head-too-large"
+      else if (list.length === this.#maxFields) this.error ??= "too-many-headers"
+      else if (this.error === undefined) list.push(field)
     }
     // Or the whole read that it lay in would live until the next block comes.
     this.#bytes = NO_BYTES

@@ -4,12 +4,12 @@
 
 import type {
   Http2Field as Field,
-  HeaderListFault as ListFault,
+  HeaderListError as ListError,
   Http2Stream as Stream,
   Http2StreamUser as StreamUser,
 } from "@merlon/wire"
 import { type BorrowedBytes, HTTP2_ERROR as ERROR } from "@merlon/wire"
-import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
+import { type MessageError, MessageReader } from "../../wire/message-reader.js"
 import { type CallEnd, readEnd, readResponseHead } from "./response-head.js"
 
 /** Whose call it is. */
@@ -20,7 +20,7 @@ export interface CallUser {
   ended(end: CallEnd): void
 }
 
-const FAULTS: { readonly [fault in MessageFault]: CallEnd } = {
+const MESSAGE_ERRORS: { readonly [error in MessageError]: CallEnd } = {
   "too-large": { code: "RESOURCE_EXHAUSTED", message: "a message is larger than is taken here" },
   compressed: { code: "INTERNAL", message: "a message is compressed, which nobody asked for" },
 }
@@ -100,9 +100,9 @@ export class Call implements StreamUser {
 
   // From the stream.
 
-  onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+  onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     if (this.#over) return
-    if (fault !== undefined) {
+    if (error !== undefined) {
       this.#finish({ code: "RESOURCE_EXHAUSTED", message: "the headers of the answer are larger than is taken here" })
       return
     }
@@ -126,12 +126,12 @@ export class Call implements StreamUser {
   onContent(bytes: BorrowedBytes, from: number, to: number): void {
     if (!this.#over && !this.#begun) this.#finish(NO_ORDER)
     if (this.#over) return
-    const fault = this.#reader.read(bytes, from, to, message => {
+    const error = this.#reader.read(bytes, from, to, message => {
       this.#user.message(message)
       return !this.#over
     })
     this.#stream.consumed(to - from)
-    if (fault !== undefined) this.#finish(FAULTS[fault])
+    if (error !== undefined) this.#finish(MESSAGE_ERRORS[error])
   }
 
   onEnd(): void {

@@ -30,8 +30,8 @@ const MALFORMED: CallEnd = { code: "INTERNAL", message: "the answer has a head t
 export function readResponseHead(fields: readonly Field[]): ResponseHead {
   let status: string | undefined
   let contentType: string | undefined
-  for (const { name, value, fault } of fields) {
-    if (fault !== undefined) return MALFORMED
+  for (const { name, value, error } of fields) {
+    if (error !== undefined) return MALFORMED
     if (name === ":status") status ??= value
     else if (name === "content-type") contentType ??= value
   }
@@ -48,8 +48,8 @@ export function readResponseHead(fields: readonly Field[]): ResponseHead {
 export function readEnd(fields: readonly Field[]): CallEnd {
   let code: string | undefined
   let message = ""
-  for (const { name, value, fault } of fields) {
-    if (fault !== undefined) return MALFORMED
+  for (const { name, value, error } of fields) {
+    if (error !== undefined) return MALFORMED
     if (name === "grpc-status") code ??= value
     else if (name === "grpc-message") message ||= value
   }

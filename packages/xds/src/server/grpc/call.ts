@@ -4,12 +4,12 @@
 
 import type {
   Http2Field as Field,
-  HeaderListFault as ListFault,
+  HeaderListError as ListError,
   Http2Stream as Stream,
   Http2StreamUser as StreamUser,
 } from "@merlon/wire"
 import { type BorrowedBytes, ByteQueue, HTTP2_ERROR as ERROR } from "@merlon/wire"
-import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
+import { type MessageError, MessageReader } from "../../wire/message-reader.js"
 import { messageText, STATUS, type Status } from "../../wire/status.js"
 import type { Connection } from "../listener.js"
 
@@ -30,7 +30,7 @@ export interface CallHead {
   readonly authorization: string | undefined
 }
 
-const FAULTS: { readonly [fault in MessageFault]: readonly [Status, string] } = {
+const MESSAGE_ERRORS: { readonly [error in MessageError]: readonly [Status, string] } = {
   "too-large": ["RESOURCE_EXHAUSTED", "the message is larger than is taken here"],
   compressed: ["UNIMPLEMENTED", "compressed messages are not taken here; send them as they are"],
 }
@@ -137,12 +137,12 @@ export class GrpcCall implements StreamUser {
   }
 
   #take(bytes: BorrowedBytes, from: number, to: number): void {
-    const fault = this.#reader.read(bytes, from, to, message => {
+    const error = this.#reader.read(bytes, from, to, message => {
       if (!this.#finished) this.user?.message(message)
       return !this.over
     })
     this.#stream.consumed(to - from)
-    if (fault !== undefined) this.finish(...FAULTS[fault])
+    if (error !== undefined) this.finish(...MESSAGE_ERRORS[error])
   }
 
   #tellEnd(): void {
@@ -153,7 +153,7 @@ export class GrpcCall implements StreamUser {
 
   // From the stream.
 
-  onFields(_list: readonly Field[], _fault: ListFault | undefined, _ended: boolean): void {
+  onFields(_list: readonly Field[], _error: ListError | undefined, _ended: boolean): void {
     // Trailers of a request say nothing in gRPC.
   }
 

@@ -2,7 +2,7 @@
 // One client's HTTP/2 connection; each stream is a call. Limits the number of calls, checks that the client is alive, and
 // closes the connection.
 
-import type { Http2Field as Field, HeaderListFault as ListFault } from "@merlon/wire"
+import type { Http2Field as Field, HeaderListError as ListError } from "@merlon/wire"
 import {
   type BorrowedBytes,
   DEFAULT_WINDOW,
@@ -122,7 +122,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     if (this.#http2.streams.size === 0) this.#close()
   }
 
-  opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+  opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const { limits, connection, serve } = this.#options
     if (this.#draining || this.#http2.streams.size >= limits.streamsPerConnection) {
       this.#http2.outbox.text(resetText(id, ERROR.refused))
@@ -145,7 +145,7 @@ export class GrpcConnection implements Http2ConnectionUser {
     }
     const call = new GrpcCall(stream, connection, head, ended, limits.messageBytes)
     stream.user = call
-    if (fault === undefined) serve(call)
+    if (error === undefined) serve(call)
     else call.finish("RESOURCE_EXHAUSTED", "the headers are larger than is taken here")
   }
 

@@ -5,17 +5,17 @@ import type { Http2Field as Field } from "@merlon/wire"
 import type { CallHead } from "./call.js"
 
 /** `malformed` is a stream error; a number is the status of an answer without gRPC. */
-export type HeadFault = "malformed" | 405 | 415
+export type HeadError = "malformed" | 405 | 415
 
 const PSEUDO: ReadonlySet<string> = new Set([":method", ":scheme", ":path", ":authority"])
 
-export function readHead(fields: readonly Field[]): CallHead | HeadFault {
+export function readHead(fields: readonly Field[]): CallHead | HeadError {
   const pseudo = new Map<string, string>()
   let contentType: string | undefined
   let authorization: string | undefined
   let regular = false
-  for (const { name, value, fault, pseudo: isPseudo } of fields) {
-    if (fault !== undefined) return "malformed"
+  for (const { name, value, error, pseudo: isPseudo } of fields) {
+    if (error !== undefined) return "malformed"
     if (isPseudo) {
       if (regular || !PSEUDO.has(name) || pseudo.has(name)) return "malformed"
       pseudo.set(name, value)

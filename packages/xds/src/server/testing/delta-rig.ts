@@ -4,7 +4,7 @@
 import { type DeltaRequest, DeltaSession } from "../delta-session.js"
 import type { DeltaResponse } from "../delta-type.js"
 import { DEFAULT_SERVER_LIMITS, type StreamLimits } from "../limits.js"
-import type { StreamFault } from "../stream-fault.js"
+import type { StreamError } from "../stream-error.js"
 import { MemorySource } from "./memory-source.js"
 
 export const TYPE = "type.googleapis.com/test.Thing"
@@ -19,7 +19,7 @@ export function deltaRig(limits: Partial<StreamLimits> = {}, source = new Memory
     observe: { overdue: typeUrl => void overdue.push(typeUrl) },
   })
   const clock = { now: 1_000 }
-  const ask = (request: Partial<DeltaRequest>): StreamFault | undefined =>
+  const ask = (request: Partial<DeltaRequest>): StreamError | undefined =>
     session.request({
       typeUrl: TYPE,
       resourceNamesSubscribe: [],

@@ -56,9 +56,9 @@ export function policyProblems(policies: readonly Policy[]): readonly Problem[] 
   return policies.flatMap(policy => {
     const bad = (policy.status?.conditions ?? []).filter(isBad)
     const notes = bad.filter(({ type }) => type === "UnjudgedPorts")
-    const faults = bad.filter(({ type }) => type !== "UnjudgedPorts")
+    const errors = bad.filter(({ type }) => type !== "UnjudgedPorts")
     // `Ready` repeats what the other conditions say, and nothing of notes.
-    const told = [...(faults.length > 1 ? faults.filter(({ type }) => type !== "Ready") : faults), ...notes]
+    const told = [...(errors.length > 1 ? errors.filter(({ type }) => type !== "Ready") : errors), ...notes]
     const [worst] = told
     if (worst === undefined) return []
     const messages = [...new Set(told.map(({ message }) => message))]

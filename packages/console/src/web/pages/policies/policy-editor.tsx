@@ -55,7 +55,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   const mayAsk = useMayAsk("diffs")
   const changed = text !== base.text || stored === undefined
   const dryRun = useDryRun(changed && mayWrite === true ? policy : undefined, stored)
-  const faults = [...document.faults, ...document.placed(dryRun.causes)]
+  const errors = [...document.errors, ...document.placed(dryRun.causes)]
   const apply = async (): Promise<void> => {
     if (policy === undefined) return
     setError(undefined)
@@ -81,15 +81,15 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     setText(next)
     setGiven({ text: next })
   }
-  const isReady = !overtaken && changed && faults.length === 0 && dryRun.passed
-  const offers = changed && faults.length === 0 && nearest !== undefined && nearest.length > 0 ? nearest : undefined
+  const isReady = !overtaken && changed && errors.length === 0 && dryRun.passed
+  const offers = changed && errors.length === 0 && nearest !== undefined && nearest.length > 0 ? nearest : undefined
   return (
     <section aria-label="Text" className="editor">
       <YamlEditor
         given={given}
         // Text typed before the cluster has said who may write is kept.
         readOnly={stored !== undefined && mayWrite === false}
-        faults={faults}
+        errors={errors}
         kind={policy?.kind}
         onChange={setText}
       />
@@ -111,9 +111,9 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
         }
       >
         {!changed && <p className="hint">No changes: this is the stored version.</p>}
-        {changed && faults.length > 0 && (
-          <ul className="faults" aria-label="Errors">
-            {faults.map(({ line, message }) => (
+        {changed && errors.length > 0 && (
+          <ul className="errors" aria-label="Errors">
+            {errors.map(({ line, message }) => (
               <li key={`${line} ${message}`}>
                 line {line}: <Worded text={message} />
               </li>
@@ -121,7 +121,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
           </ul>
         )}
         {changed && <InvariantVerdict dryRun={dryRun} />}
-        {changed && faults.length === 0 && policy !== undefined && mayAsk && <DiffView policies={[policy]} />}
+        {changed && errors.length === 0 && policy !== undefined && mayAsk && <DiffView policies={[policy]} />}
         {[...new Set([...dryRun.warnings, ...warnings])].map(warning => (
           <p key={warning} className="warning">
             <Worded text={warning} />

@@ -8,8 +8,8 @@ import { fitted, TEMPLATES } from "./templates.js"
 const names = meshNames()
 
 test.each(TEMPLATES)("the beginning for “$title” is a policy that would be taken as it is", ({ text }) => {
-  const { faults } = validate(parse(text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example")), names)
-  expect(faults).toEqual([])
+  const { errors } = validate(parse(text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example")), names)
+  expect(errors).toEqual([])
 })
 
 test("the beginning for one caller names an identity of this mesh", () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fault of the search is found by the checker, and not by an expectation of ours: `npm run test:mutants` breaks the search,
+// An error of the search is found by the checker, and not by an expectation of ours: `npm run test:mutants` breaks the search,
 // and what it then proves must not be valid.
 
 import { expect, it } from "vitest"

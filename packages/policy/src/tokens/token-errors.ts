@@ -40,7 +40,7 @@ const TABLE = {
 } as const satisfies Record<string, readonly [401 | 403, string]>
 
 /** The fix, unless the token is simply malformed. */
-const ADVICE: { readonly [fault in keyof typeof TABLE]?: string } = {
+const ADVICE: { readonly [error in keyof typeof TABLE]?: string } = {
   JwtMissing: "send a token where the rule looks, usually `Authorization: Bearer TOKEN`",
   JwtBadFormat: "send a signed token with all three parts; other credentials are not supported",
   JwtHeaderAlgNotSupported: "make the issuer sign with a supported algorithm",
@@ -56,19 +56,19 @@ const ADVICE: { readonly [fault in keyof typeof TABLE]?: string } = {
   JwksFetchFail: "check that the control plane can fetch the issuer's keys; the policy's status has the reason",
 }
 
-export type TokenFault = keyof typeof TABLE
+export type TokenError = keyof typeof TABLE
 
-export const TOKEN_FAULTS = Object.freeze(Object.keys(TABLE)) as readonly TokenFault[] // the keys are exactly the union
+export const TOKEN_ERRORS = Object.freeze(Object.keys(TABLE)) as readonly TokenError[] // the keys are exactly the union
 
-export function faultStatus(fault: TokenFault): 401 | 403 {
-  return TABLE[fault][0]
+export function tokenErrorStatus(error: TokenError): 401 | 403 {
+  return TABLE[error][0]
 }
 
 /** In general; `tokenHelp` has the fix for the token at hand. */
-export function faultAdvice(fault: TokenFault): string {
-  return ADVICE[fault] ?? "the token is malformed: inspect it with `merlonctl jwt inspect`, and ask its issuer"
+export function tokenErrorAdvice(error: TokenError): string {
+  return ADVICE[error] ?? "the token is malformed: inspect it with `merlonctl jwt inspect`, and ask its issuer"
 }
 
-export function faultText(fault: TokenFault): string {
-  return TABLE[fault][1]
+export function tokenErrorText(error: TokenError): string {
+  return TABLE[error][1]
 }

@@ -2,12 +2,12 @@
 // Everything that can be wrong with a message, as a closed set. An invalid request is answered with its status and the
 // connection is closed, because the start of the next message is uncertain; an invalid response is a 502.
 
-export interface FaultReply {
+export interface ErrorReply {
   readonly status: 400 | 405 | 431 | 501 | 505
   readonly text: string
 }
 
-export const HTTP_FAULTS = {
+export const HTTP_ERRORS = {
   "bad-request-line": { status: 400, text: "malformed request line" },
   "bad-status-line": { status: 400, text: "malformed status line" },
   "bad-pseudo-header": { status: 400, text: "malformed pseudo-header" },
@@ -30,6 +30,6 @@ export const HTTP_FAULTS = {
   "bad-trailer": { status: 400, text: "malformed trailer" },
   "head-too-large": { status: 431, text: "request headers too large" },
   "too-many-headers": { status: 431, text: "too many request headers" },
-} as const satisfies Record<string, FaultReply>
+} as const satisfies Record<string, ErrorReply>
 
-export type HttpFault = keyof typeof HTTP_FAULTS
+export type HttpError = keyof typeof HTTP_ERRORS

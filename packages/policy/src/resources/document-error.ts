@@ -6,9 +6,9 @@
 export type Path = readonly (string | number)[]
 
 /** Cause and fix in general; the message beside a code has those of the case at hand. */
-export type FaultTable = { readonly [code: string]: { readonly cause: string; readonly fix: string } }
+export type ErrorTable = { readonly [code: string]: { readonly cause: string; readonly fix: string } }
 
-export const FAULTS = {
+export const DOCUMENT_ERRORS = {
   "unknown-kind": {
     cause: "the document is not of a kind that Merlon knows",
     fix: "check `apiVersion` and `kind`; the message suggests the nearest",
@@ -57,11 +57,11 @@ export const FAULTS = {
     cause: "the text is neither YAML nor JSON, or uses a feature that is disabled for safety",
     fix: "correct the line that the message names",
   },
-  "more-faults": {
+  "more-errors": {
     cause: "there are more errors than listed",
     fix: "correct the listed ones and apply again",
   },
-} as const satisfies FaultTable
+} as const satisfies ErrorTable
 
 export const WARNINGS = {
   "no-spec": {
@@ -128,9 +128,9 @@ export const WARNINGS = {
     cause: "there are more warnings than listed",
     fix: "resolve the listed ones and apply again",
   },
-} as const satisfies FaultTable
+} as const satisfies ErrorTable
 
-export type FaultCode = keyof typeof FAULTS
+export type DocumentErrorCode = keyof typeof DOCUMENT_ERRORS
 export type WarningCode = keyof typeof WARNINGS
 
 export interface Position {
@@ -152,7 +152,7 @@ interface Finding<Code> {
   readonly position?: Position
 }
 
-export interface Fault extends Finding<FaultCode> {}
+export interface DocumentError extends Finding<DocumentErrorCode> {}
 export interface Warning extends Finding<WarningCode> {}
 
 const MAX_SHOWN = 120
@@ -177,7 +177,7 @@ export function shown(value: string): string {
   )
 }
 
-export function finding<Code extends FaultCode | WarningCode>(
+export function finding<Code extends DocumentErrorCode | WarningCode>(
   code: Code,
   at: Path,
   problem: string,
@@ -190,6 +190,6 @@ export function finding<Code extends FaultCode | WarningCode>(
 }
 
 /** All errors of a document as one sentence, in the form other meshes use. */
-export function refusal(name: string, namespace: string, faults: readonly Fault[]): string {
-  return `invalid policy ${shown(name)}.${shown(namespace)}: ${faults.map(fault => fault.message).join("; ")}`
+export function refusal(name: string, namespace: string, errors: readonly DocumentError[]): string {
+  return `invalid policy ${shown(name)}.${shown(namespace)}: ${errors.map(error => error.message).join("; ")}`
 }
