@@ -49,7 +49,7 @@ describe("a program", () => {
     const apart = files.filter(name => /^xserver.*\.js$/.test(name))
     expect(apart).toEqual(["xserver.js"])
     const joined = readFileSync(join(BUNDLE, "xserver.js"), "utf8").matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)
-    expect([...joined].length).toBeLessThan(10)
+    expect([...joined].length).toBeLessThan(12)
   })
 
   it("reads expressions of a MeshService, although it loads RE2 only then", () => {

@@ -41,6 +41,11 @@ export interface ProxyRecord {
   readonly enforcer?: Enforcer | undefined
 }
 
+/** By its own word, or that of its Pod as long as it is not connected. */
+export function enforcerOf(record: ProxyRecord | undefined, declared: Enforcer | undefined): Enforcer {
+  return (record === undefined ? declared : record.enforcer) ?? "xserver"
+}
+
 export interface ProxyLedger {
   readonly proxies: ReadonlyMap<string, ProxyRecord>
   /** False while some replica's word is missing: then "all proxies" means only those we know of. */

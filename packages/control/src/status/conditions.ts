@@ -13,7 +13,7 @@ import type { ConditionInputs, Said } from "./condition-inputs.js"
 import type { EnforcementCount } from "./enforcement.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
-import { targetErrors, targetsNamed } from "./service-targets.js"
+import { NO_TARGETS, targetErrors, targetsNamed } from "./service-targets.js"
 import { unjudgedPorts } from "./unjudged-ports.js"
 
 const CONDITION_TYPES = [
@@ -180,6 +180,11 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   if (enforcing === proxies && fetching.length > 0) {
     const issuers = someOf(fetching.map(({ issuer }) => `\`${oneLine(issuer)}\``))
     return { status: "False", reason: "FetchingKeys", message: `${progress}; the keys of ${issuers} are being fetched` }
+  }
+  // A target that nothing answers for is protected by nothing, whatever the others do.
+  if (enforcing === proxies && reach.targets.unserved.length > 0) {
+    const unserved = targetErrors({ ...NO_TARGETS, unserved: reach.targets.unserved }, document.metadata.namespace)
+    return { status: "False", reason: "NoAuthorizer", message: [progress, ...unserved].join("; ") }
   }
   if (enforcing === proxies) return { status: "True", reason: shadow ? "Shadow" : "AllProxies", message: progress }
   const rest = [

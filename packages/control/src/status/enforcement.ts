@@ -2,7 +2,7 @@
 // How far a document has been rolled out: which of the proxies that must enforce it do, by their own reports. Kept as a
 // tally, so that one more acknowledgement costs one comparison and not a scan of all proxies.
 
-import type { Enforcer, ProxyRecord } from "../distribution/ledger.js"
+import { type Enforcer, enforcerOf, type ProxyRecord } from "../distribution/ledger.js"
 
 export type ProxyStanding = "enforcing" | "waiting" | "disconnected" | "rejected"
 
@@ -79,7 +79,7 @@ export class EnforcementTally {
     const authorizers = { all: 0, enforcing: 0 }
     for (const [key, standing] of this.#standings) {
       if (standing !== "enforcing") named[standing].push(key)
-      if (this.#enforcerOf(key) !== "authorizer") continue
+      if (enforcerOf(this.#proxies(key), this.#declared(key)) !== "authorizer") continue
       authorizers.all++
       if (standing === "enforcing") authorizers.enforcing++
     }
@@ -92,11 +92,6 @@ export class EnforcementTally {
       ...named,
       rejection: first === undefined || message === undefined ? undefined : { proxy: first, message },
     }
-  }
-
-  /** By its own word, or that of its Pod as long as it is not connected. */
-  #enforcerOf(key: string): Enforcer | undefined {
-    return this.#proxies(key)?.enforcer ?? this.#declared(key)
   }
 
   #set(key: string): boolean {

@@ -132,7 +132,8 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
       Accepted: "True Valid: allows every request, on 1 workload in `foo`",
       MatchesWorkloads:
         "True Selected: selects 1 workload; no authorizer in `foo` has the label `merlon.dev/http-route=public` of the HTTPRoute public",
-      Enforced: "True AllProxies: enforced by 1 of 1 proxy at generation 1",
+      Enforced:
+        "False NoAuthorizer: enforced by 1 of 1 proxy at generation 1; no authorizer in `foo` has the label `merlon.dev/http-route=public` of the HTTPRoute public",
       Ready:
         "False TargetNotFound: no authorizer in `foo` has the label `merlon.dev/http-route=public` of the HTTPRoute public",
     },

@@ -30,10 +30,10 @@ export function targetHosts(document: PolicyDocument | undefined, clusterDomain:
   )
 }
 
-/** `selected`: the workloads that the policy selects. */
+/** `authorizers`: those among the workloads that the policy selects. A label makes no other program answer for a gateway. */
 export function targetsOf(
   document: PolicyDocument,
-  selected: readonly Workload[],
+  authorizers: readonly Workload[],
   directory: MeshDirectory,
   { clusterDomain, names }: { readonly clusterDomain: string; readonly names: MeshNames },
 ): Targets {
@@ -44,7 +44,7 @@ export function targetsOf(
     else if (service.selector === undefined) blind.push(name)
     else if ([...directory.behind(service)].length === 0) empty.push(name)
   }
-  const served = new Set(selected.flatMap(workload => targetsBefore(workload, names)))
+  const served = new Set(authorizers.flatMap(workload => targetsBefore(workload, names)))
   const unserved = (targetsNamed(document) ?? []).flatMap(target => {
     const { kind, name } = target
     if (kind === "Service" || served.has(targetKey(target))) return []

@@ -137,6 +137,60 @@ describe("a policy on its way", () => {
   })
 })
 
+describe("a policy for a gateway", () => {
+  const labels = { "merlon.dev/gateway": "public" }
+  const targetRefs = [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "public" }]
+  const gateway = () => stored("AuthorizationPolicy", "p", { targetRefs, rules: [{}] })
+  const NONE = "no authorizer in `foo` has the label `merlon.dev/gateway=public` of the Gateway public"
+
+  it("is not enforced by a workload that merely has the label", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/app", labels))
+    stage.apply(gateway())
+    stage.acknowledge("foo/app")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      `False NoAuthorizer: enforced by 1 of 1 proxy at generation 7; ${NONE}`,
+    )
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe(`False TargetNotFound: ${NONE}`)
+  })
+
+  it("is enforced once every authorizer has it, and names those that have not", async () => {
+    const stage = await staged()
+    const authorizer = (key: string) => ({ ...workload(key, labels), enforcer: "authorizer" as const })
+    stage.setWorkloads(authorizer("foo/gate-1"), authorizer("foo/gate-2"))
+    stage.apply(gateway())
+    stage.connect("foo/gate-1", { enforcer: "authorizer" })
+    stage.acknowledge("foo/gate-1")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "False NotConnected: enforced by 1 of 2 authorizers at generation 7; not connected: foo/gate-2",
+    )
+    stage.connect("foo/gate-2", { enforcer: "authorizer" })
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "False Waiting: enforced by 1 of 2 authorizers at generation 7; waiting for foo/gate-2",
+    )
+    stage.acknowledge("foo/gate-2")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe(
+      "True Ready: enforced by 2 of 2 authorizers at generation 7",
+    )
+  })
+
+  it("is enforced by an authorizer outside of Kubernetes, by its own word", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/gate-1", labels))
+    stage.apply(gateway())
+    stage.connect("foo/gate-1", { enforcer: "authorizer" })
+    stage.acknowledge("foo/gate-1")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "True AllProxies: enforced by 1 of 1 authorizer at generation 7",
+    )
+  })
+})
+
 describe("only what a change can touch is looked at", () => {
   it("writes nothing where nothing is said anew", async () => {
     const stage = await staged()

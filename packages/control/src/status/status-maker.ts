@@ -5,7 +5,7 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import type { JwtRule, MeshService, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy/resources"
 import { keySetId } from "@merlon/policy/tokens"
 import type { MeshMembers } from "../admission/mesh-members.js"
-import type { Enforcer, ProxyLedger } from "../distribution/ledger.js"
+import { type Enforcer, enforcerOf, type ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
 import { isSecurityPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -111,7 +111,10 @@ function reachOf(
 ): Reach {
   if (document === undefined) return NOBODY
   if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
-  const targets = targetsOf(document, workloads, directory, { clusterDomain, names: mesh.names })
+  const authorizers = workloads.filter(
+    ({ key, enforcer }) => enforcerOf(ledger.proxies.get(key), enforcer) === "authorizer",
+  )
+  const targets = targetsOf(document, authorizers, directory, { clusterDomain, names: mesh.names })
   if (workloads.length > 0) {
     const serving = workloads.filter(workload => mayServe(workload, ledger))
     const bare = serving.filter(({ proxied }) => !proxied)

@@ -136,11 +136,12 @@ export class Stage {
 
   /** The proxy acknowledges everything that it is to enforce now. */
   acknowledge(key: string): void {
-    this.#report(key, { enforced: this.#viewOf(key) })
+    const { enforcer } = this.#proxies.get(key) ?? {}
+    this.#report(key, { enforced: this.#viewOf(key), enforcer })
   }
 
-  connect(key: string): void {
-    this.#report(key, { enforced: new Map() })
+  connect(key: string, { enforcer }: Pick<ProxyRecord, "enforcer"> = {}): void {
+    this.#report(key, { enforced: new Map(), enforcer })
   }
 
   reject(key: string, message: string): void {

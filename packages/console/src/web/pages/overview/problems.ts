@@ -29,6 +29,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   Superseded: "Keep one of the two policies: delete or narrow the other.",
   PartlySuperseded: "Keep one of the two policies where they overlap: delete or narrow the other.",
   NoProxies: "Start an xserver in front of the selected workloads; nothing enforces the policy there.",
+  NoAuthorizer: "Start an authorizer that has the label of the target, or correct the target.",
   NoProxy: "Start an xserver in front of the selected workloads; nothing enforces the policy there.",
   NotStarted: "Wait until the control plane has read the whole cluster.",
   FetchingKeys: "Wait a moment. If this stays, check that the control plane reaches the issuer.",
