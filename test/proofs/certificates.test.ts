@@ -3,11 +3,16 @@
 
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
+import { ruleName } from "../../packages/policy/src/authorization/rule-name.js"
+import type { ObservedCall } from "../../packages/policy/src/ledger/call.js"
 import { meshConfig } from "../../packages/policy/src/mesh/config.js"
 import { GATEWAY_GROUP } from "../../packages/policy/src/mesh/names.js"
+import type { Certificate } from "../../packages/policy/src/proof/certificate/certificate.js"
 import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
+import { deadRules } from "../../packages/policy/src/proof/questions/dead-rules.js"
 import { diffSets } from "../../packages/policy/src/proof/questions/diff.js"
 import { checkInvariants } from "../../packages/policy/src/proof/questions/invariants.js"
+import { reachOf } from "../../packages/policy/src/proof/questions/reach.js"
 import { anyIssuer, mesh, pairs, workload } from "../../packages/policy/src/proof/testing/sets.js"
 import {
   authentication,
@@ -18,8 +23,14 @@ import {
 } from "../../packages/policy/src/proof/testing/token-sets.js"
 import { assertUntilSeen } from "../../packages/policy/src/proof/testing/until-seen.js"
 import type { ProofWorkload } from "../../packages/policy/src/proof/workload.js"
+import type { Rule } from "../../packages/policy/src/resources/authorization-policy/definition.js"
 import type { TargetRef } from "../../packages/policy/src/resources/common.js"
-import type { PolicyDocument, PolicyInvariant } from "../../packages/policy/src/resources/document.js"
+import type {
+  AuthorizationPolicy,
+  PolicyDocument,
+  PolicyInvariant,
+} from "../../packages/policy/src/resources/document.js"
+import { suggestPolicies } from "../../packages/policy/src/suggest/suggest.js"
 import { documentsIn, Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
 import { certificateOf, checked, type Sides } from "./certified.js"
 import { certified, EXAMPLES } from "./examples.js"
@@ -101,6 +112,64 @@ describe("a certificate is valid", () => {
   })
 })
 
+const called = { ...workload, ports: [8080], runBy: "web" }
+const observed = fc.record({
+  caller: fc.constantFrom("spiffe://cluster.local/ns/app/sa/a", "spiffe://cluster.local/ns/ops/sa/b"),
+  method: fc.constantFrom("GET", "POST"),
+  path: fc.constantFrom("/a", "/a/{*}", "/b", "/"),
+})
+const calls = fc.array(observed, { minLength: 1, maxLength: 4 }).map(all =>
+  all.map((call): ObservedCall => {
+    const always = { workload: "foo/web", port: 8080, protocol: "http", tls: true, verdict: "allow" } as const
+    return { ...always, ...call, stage: "default", firstSeen: 1, lastSeen: 2, count: 1 }
+  }),
+)
+
+/** Of each kind that is about one set. */
+const ASKED: {
+  readonly [kind: string]: (rule: Rule, calls: readonly ObservedCall[]) => (set: Set, of: Certificate) => void
+} = {
+  reach: rule => (set, reaches) => void reachOf(set, workload, mesh, rule, { ...OPTIONS, reaches }),
+  unused: () => (set, unused) => void deadRules(set, [workload], mesh, { ...OPTIONS, unused }),
+  suggested: (_, calls) => (set, suggestions) => {
+    suggestPolicies(calls, set, [called], mesh, { ...OPTIONS, suggestions })
+  },
+}
+
+type Set = readonly PolicyDocument[]
+
+const asked = fc.record({ set: pairs.map(([one = []]) => [anyIssuer, ...one]), rule: rules, calls })
+
+describe.each(Object.entries(ASKED))("of %s", (kind, ask) => {
+  it("a certificate is valid, and none that was changed unless what it claims is true", { timeout }, () => {
+    const seen = { valid: 0, none: 0, rejected: 0, accepted: 0 }
+    const property = fc.property(
+      asked,
+      fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 10, maxLength: 10 }),
+      ({ set, rule, calls }, changes) => {
+        const certificate = certificateOf([set], mesh, of => ask(rule, calls)(set, of))
+        if (certificate === undefined) {
+          seen.none++
+          return
+        }
+        seen.valid++
+        expect(checked(certificate, [set]).length).toBeGreaterThan(0)
+        for (const [at, how] of changes) {
+          const value: Json = JSON.parse(certificate)
+          const text = `${canonical(mutated(value, at % sizeOf(value), how))}\n`
+          if (text === certificate || !isValid(text, [set])) seen.rejected++
+          else {
+            seen.accepted++
+            expect(untrue(JSON.parse(text), set, JSON.parse(certificate))).toBeUndefined()
+          }
+        }
+      },
+    )
+    assertUntilSeen(property, { numRuns: 12 * inject("effort") }, seen, "valid", "rejected")
+    expect(`${kind} ${seen.rejected > seen.accepted}`).toBe(`${kind} true`)
+  })
+})
+
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
 const WORDS = ["need", "ban", "split", "allow", "refuse", "path", "peer", "/a", "GET", "0 mode", "", "*"]
@@ -159,6 +228,59 @@ function directions(
   return [of(answer.changes), of(compareSets(before, after, one, mesh, OPTIONS).changes)]
 }
 
+interface Claimed {
+  readonly mesh: Json
+  readonly answers: readonly {
+    readonly kind: string
+    readonly workloads: readonly (typeof workload)[]
+    readonly rules?: readonly string[]
+    readonly asked?: Rule
+    readonly ways?: readonly { readonly rule: string | null }[]
+    readonly policy?: AuthorizationPolicy
+    readonly shapes?: readonly Rule[]
+    readonly changes?: readonly { readonly from: string; readonly to: string }[]
+  }[]
+}
+
+/** The first answer that the proofs do not confirm. Of another mesh it says something else. */
+function untrue({ answers, mesh: settings }: Claimed, set: Set, original: Claimed): string | undefined {
+  if (canonical(settings) !== canonical(original.mesh)) return undefined
+  const wrong = answers.find(answer => {
+    const [of] = answer.workloads
+    if (of === undefined) return true
+    const equal = (before: Set, after: Set, counts = (_: string) => true): boolean =>
+      compareSets(before, after, of, mesh, OPTIONS).changes.every(
+        ({ from, to }) => !counts(to) || answer.changes?.some(one => one.from === from && one.to === to),
+      )
+    const without = (wanted: (document: PolicyDocument) => boolean) => set.filter(document => !wanted(document))
+    const isAllow = (document: PolicyDocument) =>
+      document.kind === "AuthorizationPolicy" && (document.spec.action ?? "ALLOW") === "ALLOW"
+    if (answer.kind === "reach") {
+      const names = new Set(answer.ways?.map(({ rule }) => rule))
+      const { ways } = reachOf(set, of, mesh, answer.asked ?? {}, OPTIONS)
+      return !ways.every(({ rule }) => names.has(rule === undefined ? null : ruleName(rule)))
+    }
+    if (answer.kind === "unused") {
+      const left = set.map(document => {
+        if (document.kind !== "AuthorizationPolicy") return document
+        const { name, namespace } = document.metadata
+        const kept = (document.spec.rules ?? []).filter(
+          (_, at) => !answer.rules?.includes(`${namespace}/${name}[${at}]`),
+        )
+        return { ...document, spec: { ...document.spec, rules: kept } }
+      })
+      return !equal(set, left)
+    }
+    if (answer.policy === undefined) return true
+    const policy: AuthorizationPolicy = { ...answer.policy, spec: { ...answer.policy.spec, enforcement: "Enforce" } }
+    if (answer.kind === "suggested") return !equal(set, [...without(isAllow), policy], to => to === "allow")
+    const tokens = set.filter(({ kind }) => kind === "RequestAuthentication")
+    const stated = { ...policy, spec: { ...policy.spec, rules: [...(answer.shapes ?? [])] } }
+    return !equal([...tokens, stated], [...tokens, policy])
+  })
+  return wrong && canonical(JSON.parse(JSON.stringify(wrong)))
+}
+
 describe("a certificate is not valid", () => {
   it("that was changed, unless what it claims is true", { timeout }, () => {
     const seen = { rejected: 0, accepted: 0 }
@@ -204,25 +326,29 @@ describe("a certificate is not valid", () => {
     assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "rejected")
   })
 
-  it.each([
-    ["a token that is no token", { token: { claims: {}, expires: true, place: "preflight" } }],
-    ["no address", { sourceIp: undefined }],
-    ["no scheme", { scheme: undefined }],
-    ["a port that is none", { port: 65_536 }],
-    ["a header without a line", { headers: { "x-a": [] } }],
-  ])("that shows a request with %s", (_, change) => {
-    const required = authentication([{ jwksUri: "https://a.example/keys", presence: "REQUIRED" }])
-    const invariant = statementOf("never", { to: [{ operation: { paths: ["/a"] } }] })
-    const set = [...("token" in change ? [required] : []), invariant]
-    const request = { protocol: "http", sourceIp: "10.0.0.9", destinationIp: "10.0.0.1", port: 80, path: "/a" }
+  it.each<[string, { readonly token?: string; readonly values?: object }]>([
+    ["a token that is no token", { token: "preflight" }],
+    ["no address", { values: { "source ip": undefined } }],
+    ["no scheme", { values: { scheme: undefined } }],
+    ["a port that is none", { values: { port: "65536" } }],
+    ["a port that is no number", { values: { port: "80e0" } }],
+    ["a path that is never seen", { values: { path: "/a/../b" } }],
+    ["a line that cannot be sent", { values: { "header x-a": ["\r\n"] } }],
+  ])("that shows a request with %s", (_, { values = {}, ...change }) => {
+    const invariant = statementOf("never", { to: [{ operation: { paths: ["/a", "/a/*"] } }] })
+    const set = [anyIssuer, invariant]
+    const request = {
+      ...{ path: "/a", method: "GET", scheme: "http", port: "80" },
+      ...{ "source ip": "10.0.0.9", "destination ip": "10.0.0.1" },
+    }
     const settings = JSON.parse(compared([[anyIssuer], [anyIssuer]]) ?? "")
-    const written = (more: object): string => {
-      const shown = JSON.parse(JSON.stringify({ ...request, method: "GET", scheme: "http", ...more }))
+    const written = (more: object, others: object): string => {
+      const shown = JSON.parse(JSON.stringify({ http: true, values: { ...request, ...others }, ...more }))
       const answer = { broken: { outcome: "allow", request: shown }, holds: "never", invariant: "foo/i", rule: "s" }
       const answers = [{ ...answer, kind: "invariant", proofs: {}, workloads: settings.answers[0].workloads }]
       return `${canonical({ ...settings, answers, policies: digests([set]) })}\n`
     }
-    expect([isValid(written({}), [set]), isValid(written(change), [set])]).toEqual([!("token" in change), false])
+    expect([isValid(written({}, {}), [set]), isValid(written(change, values), [set])]).toEqual([true, false])
   })
 
   it("by a policy that targets a Gateway with the name of a Service", () => {
@@ -265,7 +391,7 @@ describe("a certificate is not valid", () => {
   it.each([
     ["a field that is not known", (text: string) => text.replace('{"answers"', '{"and":1,"answers"')],
     ["blanks", (text: string) => text.replace('"format":', '"format": ')],
-    ["another format", (text: string) => text.replace("certificate/1", "certificate/2")],
+    ["another format", (text: string) => text.replace("certificate/2", "certificate/1")],
     ["no answer's proof", (text: string) => text.replace(/"proofs":\{.*?\},"workloads"/, '"proofs":{},"workloads"')],
     ["another annotation of shadow mode", (text: string) => text.replace("merlon.dev/dry-run", "prometheus.io/scrape")],
     ["a claim of another kind", (text: string) => text.replace('"kind":"compare"', '"kind":"believe"')],

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a certificate against policies. `docs/evidence.md` describes the format and what a valid certificate means.
 
-import { type Mesh, type Policy, scopeOf, type Workload } from "./policies.js"
+import { actionOf, type Mesh, type Policy, readPolicy, scopeOf, type Workload } from "./policies.js"
 import {
   checkModelled,
   contextOf,
   framesOf,
   givenNeeds,
   givenOf,
-  looksAt,
+  joined,
   OUTCOMES,
   type Outcome,
   type Problem,
@@ -18,18 +18,21 @@ import {
   sideOf,
   stagesOf,
 } from "./problems.js"
-import { canonical, type Fields, fields, Invalid, list, pairs, text, texts } from "./read.js"
-import { checkRefuted, isCertain, narrowed } from "./refute.js"
-import { type Frame, hasToken, type Region, regionOf } from "./rules.js"
-import { isSeveral, isText, NO_KEY, type Subject, type Value } from "./values.js"
+import { canonical, type Fields, fields, Invalid, integer, list, pairs, startSpending, text, texts } from "./read.js"
+import { checkRefuted } from "./refute.js"
+import { Shown } from "./request.js"
+import { type Context, type Frame, hasToken, type Region, regionOf } from "./rules.js"
 
-export const FORMAT = "merlon.dev/certificate/1"
+export const FORMAT = "merlon.dev/certificate/2"
+
+type Sets = readonly (readonly Policy[])[]
 
 /**
  * What it proves, a line for each answer. `sets`: the policies of each side, which are all that there are. Throws `Invalid`
  * where it is not valid.
  */
-export function checkCertificate(written: string, sets: readonly (readonly Policy[])[]): readonly string[] {
+export function checkCertificate(written: string, sets: Sets): readonly string[] {
+  startSpending()
   try {
     return checkAnswers(written, sets)
   } catch (error) {
@@ -38,7 +41,7 @@ export function checkCertificate(written: string, sets: readonly (readonly Polic
   }
 }
 
-function checkAnswers(written: string, sets: readonly (readonly Policy[])[]): readonly string[] {
+function checkAnswers(written: string, sets: Sets): readonly string[] {
   const certificate: unknown = JSON.parse(written)
   if (`${canonical(certificate)}\n` !== written) throw new Invalid("the certificate is not canonical JSON")
   const { answers, format, mesh, policies } = fields(certificate, "certificate", [
@@ -50,7 +53,7 @@ function checkAnswers(written: string, sets: readonly (readonly Policy[])[]): re
   if (format !== FORMAT) throw new Invalid(`the format is not \`${FORMAT}\``)
   const lists = list(policies, "policies")
   if (lists.length !== sets.length) throw new Invalid(`the certificate is about ${lists.length} sets of policies`)
-  for (const [at, set] of sets.entries()) checkDigests(pairs(lists[at], "policies"), set)
+  for (const [at, set] of sets.entries()) checkDigests(new Map(pairs(lists[at], "policies")), set)
   const all = list(answers, "answers")
   if (all.length === 0) throw new Invalid("there is no answer")
   return all.map((answer, at) => {
@@ -62,36 +65,31 @@ function checkAnswers(written: string, sets: readonly (readonly Policy[])[]): re
   })
 }
 
-function checkDigests(said: readonly (readonly [string, string])[], set: readonly Policy[]): void {
+function checkDigests(said: ReadonlyMap<string, string>, set: readonly Policy[]): void {
   const names = new Map(set.map(({ kind, namespace, name, digest }) => [`${kind} ${namespace}/${name}`, digest]))
   if (names.size < set.length) throw new Invalid("two policies have the same name")
-  for (const [name, digest] of said) {
-    if (names.get(name) !== digest)
+  for (const name of new Set([...said.keys(), ...names.keys()])) {
+    if (!said.has(name)) throw new Invalid(`${name} was not there when it was proved`)
+    if (said.get(name) !== names.get(name))
       throw new Invalid(`${name} is ${names.has(name) ? "not the one that was proved" : "not there"}`)
-    names.delete(name)
   }
-  for (const name of names.keys()) throw new Invalid(`${name} was not there when it was proved`)
 }
 
 function meshOf(value: unknown): Mesh {
-  const names = ["aliases", "dryRun", "paths", "proxies", "rootNamespace", "trustDomain"]
-  const read = fields(value, "mesh", names)
-  const paths = text(read.paths, "mesh.paths")
-  if (!["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"].includes(paths))
-    throw new Invalid("mesh.paths is not known")
-  const of = (name: string) => text(read[name], `mesh.${name}`)
-  // Another annotation would make a policy with it one in shadow mode.
-  if (!/^[a-z0-9.-]+\/dry-run$/.test(of("dryRun"))) throw new Invalid("mesh.dryRun is no name of that annotation")
-  const proxies = Number(read.proxies)
-  const aliases = texts(read.aliases, "mesh.aliases")
-  return {
-    aliases,
-    dryRun: of("dryRun"),
-    paths,
-    proxies,
-    rootNamespace: of("rootNamespace"),
-    trustDomain: of("trustDomain"),
+  const read = fields(value, "mesh", ["aliases", "dryRun", "paths", "proxies", "rootNamespace", "trustDomain"])
+  const mesh = {
+    aliases: texts(read.aliases, "mesh.aliases"),
+    dryRun: text(read.dryRun, "mesh.dryRun"),
+    paths: text(read.paths, "mesh.paths"),
+    proxies: integer(read.proxies, "mesh.proxies", 0, 1_000),
+    rootNamespace: text(read.rootNamespace, "mesh.rootNamespace"),
+    trustDomain: text(read.trustDomain, "mesh.trustDomain"),
   }
+  if (!["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"].includes(mesh.paths))
+    throw new Invalid("mesh.paths is not known")
+  // Another annotation would make a policy with it one in shadow mode.
+  if (!/^[a-z0-9.-]+\/dry-run$/.test(mesh.dryRun)) throw new Invalid("mesh.dryRun is no name of that annotation")
+  return mesh
 }
 
 function workloadOf(value: unknown): Workload {
@@ -101,277 +99,266 @@ function workloadOf(value: unknown): Workload {
     namespace: text(read.namespace, "namespace"),
     labels: new Map(pairs(read.labels, "labels")),
     services: texts(read.services, "services"),
-    ports: list(read.ports, "ports").map(port => String(Number(port))),
+    ports: list(read.ports, "ports").map(port => String(integer(port, "a port", 1, 65_535))),
   }
 }
 
 interface Round {
   readonly frame: Frame
+  readonly contexts: readonly Context[]
   readonly stages: readonly Stages[]
-  readonly context: ReturnType<typeof contextOf>
+}
+
+/** The fields of each kind, beside `kind`, `proofs` and `workloads`. */
+const KINDS: { readonly [kind: string]: readonly string[] } = {
+  compare: ["changes"],
+  invariant: ["broken", "holds", "invariant", "rule"],
+  reach: ["asked", "ways"],
+  shapes: ["policy", "shapes"],
+  suggested: ["changes", "policy"],
+  unused: ["rules"],
 }
 
 class Answer {
   readonly #answer: Fields
   readonly #proofs: Map<string, unknown>
-  readonly #mesh: Mesh
+  readonly #workloads: readonly Workload[]
   readonly #workload: Workload
-  readonly #sides: readonly Side[]
-  readonly #names: readonly string[]
+  #sides: readonly Side[] = []
 
   constructor(
     answer: unknown,
-    readonly sets: readonly (readonly Policy[])[],
-    mesh: Mesh,
+    readonly sets: Sets,
+    readonly mesh: Mesh,
   ) {
-    const known = ["broken", "changes", "holds", "invariant", "kind", "proofs", "rule", "workloads"]
-    this.#answer = fields(answer, "answer", known)
-    this.#mesh = mesh
-    const workloads = list(this.#answer.workloads, "workloads").map(workloadOf)
-    this.#names = workloads.map(({ namespace, name }) => `${namespace}/${name}`)
-    const sidesOf = (workload: Workload) => sets.map(set => sideOf(set, workload, mesh))
-    const [first] = workloads
+    const kind = String(fields(answer, "answer").kind)
+    if (!Object.hasOwn(KINDS, kind)) throw new Invalid("it is of a kind that is not known")
+    this.#answer = fields(answer, "answer", ["kind", "proofs", "workloads", ...(KINDS[kind] ?? [])])
+    this.#proofs = new Map(Object.entries(fields(this.#answer.proofs, "proofs")))
+    this.#workloads = list(this.#answer.workloads, "workloads").map(workloadOf)
+    const [first] = this.#workloads
     if (first === undefined) throw new Invalid("it is about no workload")
     this.#workload = first
-    this.#sides = sidesOf(first)
-    const keyOf = (of: Workload) =>
-      JSON.stringify([
-        [...of.ports].sort(),
-        sidesOf(of).map(({ policies, modes }) => [policies.map(({ digest }) => digest), [...modes]]),
-      ])
-    if (workloads.some(one => keyOf(one) !== keyOf(first)))
-      throw new Invalid("not every workload has the same policies")
-    const proofs = this.#answer.proofs
-    this.#proofs = new Map(Object.entries(fields(proofs, "proofs", Object.keys(proofs ?? {}))))
   }
 
   /** What it says, in words. */
   check(): string {
-    const { kind } = this.#answer
-    if (kind !== "compare" && kind !== "invariant") throw new Invalid("it is of a kind that is not known")
-    const said = kind === "compare" ? this.#compare() : this.#invariant()
+    const said = this.#said()
     for (const unused of this.#proofs.keys()) throw new Invalid(`the proof \`${unused}\` is of nothing that is claimed`)
-    return `${this.#names.join(", ")}: ${said}`
+    return `${this.#workloads.map(({ namespace, name }) => `${namespace}/${name}`).join(", ")}: ${said}`
   }
 
-  #only(...names: readonly string[]): void {
-    for (const [name, value] of Object.entries(this.#answer))
-      if (value !== undefined && !["kind", "proofs", "workloads", ...names].includes(name))
-        throw new Invalid(`\`${name}\` is of another kind`)
+  #said(): string {
+    const { kind } = this.#answer
+    if (kind === "compare") {
+      if (this.sets.length !== 2) throw new Invalid("a comparison is of two sets")
+      return this.#compared(this.sets, this.#answer.changes)
+    }
+    const [set = [], ...others] = this.sets
+    if (others.length > 0) throw new Invalid("it is about one set")
+    switch (kind) {
+      case "invariant":
+        return this.#invariant(set)
+      case "reach":
+        return this.#reach(set)
+      case "unused":
+        return this.#unused(set)
+      case "suggested": {
+        const others = set.filter(one => actionOf(one) !== "ALLOW")
+        const changed = [set, [...others, this.#suggested()]]
+        const said = this.#compared(changed, this.#answer.changes, "allow")
+        return `with ${this.#name()} instead of the present ALLOW policies, ${said}`
+      }
+      default: {
+        const tokens = set.filter(one => one.kind === "RequestAuthentication")
+        const shapes = this.#suggested({ rules: list(this.#answer.shapes, "shapes") })
+        this.#compared(
+          [
+            [...tokens, shapes],
+            [...tokens, this.#suggested()],
+          ],
+          [],
+        )
+        return `${this.#name()} allows exactly the shapes of calls in the certificate`
+      }
+    }
+  }
+
+  /** The suggested policy, as if it were enforced. */
+  #suggested(change: Fields = {}): Policy {
+    const policy = readPolicy(this.#answer.policy, "default")
+    if (policy === undefined || actionOf(policy) !== "ALLOW") throw new Invalid("it suggests no ALLOW policy")
+    const spec = { ...policy.spec, enforcement: "Enforce", ...change }
+    return { ...policy, spec, digest: `suggested ${canonical(spec)}` }
+  }
+
+  #name(): string {
+    const { namespace, name } = this.#suggested()
+    return `${namespace}/${name}`
+  }
+
+  /** What applies to the workloads, of which all must have the same. */
+  #ask(sets: Sets): readonly Side[] {
+    const sidesOf = (workload: Workload) => sets.map(set => sideOf(set, workload, this.mesh))
+    const keyOf = ({ ports }: Workload, sides: readonly Side[]) =>
+      JSON.stringify([
+        [...ports].sort(),
+        sides.map(({ policies, modes }) => [policies.map(one => one.digest), [...modes]]),
+      ])
+    const sides = sidesOf(this.#workload)
+    const key = keyOf(this.#workload, sides)
+    if (this.#workloads.some(one => keyOf(one, sidesOf(one)) !== key))
+      throw new Invalid("not every workload has the same policies")
+    this.#sides = sides
+    return sides
+  }
+
+  #rounds(): readonly Round[] {
+    return framesOf(this.#sides).map(frame => this.#round(frame))
   }
 
   #round(frame: Frame): Round {
-    const contexts = this.#sides.map(side => contextOf(side, frame, this.#mesh))
-    const stages = this.#sides.map((side, at) => stagesOf(side, at, contexts[at] as Round["context"])) // one for each side
-    return { frame, stages, context: contexts[0] as Round["context"] }
+    const contexts = this.#sides.map(side => contextOf(side, frame, this.mesh))
+    const stages = this.#sides.map((side, at) => stagesOf(side, at, contexts[at] as Context)) // one for each side
+    return { frame, contexts, stages }
   }
 
-  #refuted(name: string, problem: Problem, { stages }: Round): void {
-    const all = [
-      ...stages.flatMap(one => [one.transport, one.missing, one.good ?? [], one.deny, one.allow]),
-      ...problem.needs,
-    ]
-    const regions = new Map(all.flat().map(region => [region.label, region]))
+  #refuted(name: string, problem: Problem, { frame, stages }: Round): void {
+    const id = `${frame.http ? "http" : "tcp"} ${frame.identity ? "mtls" : "plaintext"} ${frame.token} ${name}`
+    const all = stages.flatMap(one => [one.transport, one.missing, one.good ?? [], one.deny, one.allow])
+    const whole = joined({ needs: givenNeeds(frame), bans: [] }, problem)
+    const regions = new Map([...all, ...whole.needs].flat().map(region => [region.label, region]))
     try {
-      checkRefuted(problem, this.#proofs.get(name), givenOf(this.#sides, this.#workload, this.#mesh), regions)
+      checkRefuted(whole, this.#proofs.get(id), givenOf(this.#sides, this.#workload, this.mesh), regions)
     } catch (error) {
-      throw error instanceof Invalid ? new Invalid(`${name}: ${error.message}`) : error
+      throw error instanceof Invalid ? new Invalid(`${id}: ${error.message}`) : error
     }
-    this.#proofs.delete(name)
+    this.#proofs.delete(id)
   }
 
-  /** Each change is real, and no request changes in a direction that no change has. */
-  #compare(): string {
-    this.#only("changes")
-    if (this.#sides.length !== 2) throw new Invalid("a comparison is of two sets")
-    const [old, young] = this.#sides.map(({ policies }) => policies.map(({ digest }) => digest).join())
-    if (old === young) {
-      if (list(this.#answer.changes, "changes").length > 0) throw new Invalid("equal policies have no change")
-      return "the same policies on both sides"
-    }
-    checkModelled(this.#sides, [], this.#mesh, true)
+  #shown(request: unknown): { readonly shown: Shown; readonly round: Round } {
+    const shown = new Shown(request, this.#sides, givenOf(this.#sides, this.#workload, this.mesh))
+    return { shown, round: this.#round(shown.frame) }
+  }
+
+  #comesTo(shown: Shown, { stages }: Round, at: number, outcome: unknown): void {
+    const known = OUTCOMES.find(one => one === outcome)
+    const problems = known === undefined ? [] : problemsOf(stages[at] as Stages, known) // one for each side
+    if (!problems.some(problem => shown.solves(problem)))
+      throw new Invalid(`the request does not come to \`${String(outcome)}\``)
+  }
+
+  /** Each change is real, and no request changes in a direction that no change has. `only`: of all outcomes after. */
+  #compared(sets: Sets, changes: unknown, only?: Outcome): string {
+    const [same, other] = this.#ask(sets).map(({ policies }) => policies.map(({ digest }) => digest).join())
+    const all = list(changes, "changes")
+    if (same === other && all.length === 0) return "no request is decided differently: the policies are the same"
+    checkModelled(this.#sides, [], this.mesh, true)
     const found = new Set<string>()
-    for (const change of list(this.#answer.changes, "changes")) {
+    for (const change of all) {
       const { from, request, to } = fields(change, "change", ["from", "request", "to"])
       if (from === to) throw new Invalid("a change is none")
-      for (const [at, outcome] of [from, to].entries()) this.#replay(request, at, outcome)
-      found.add(`${String(from)} ${String(to)}`)
+      const { shown, round } = this.#shown(request)
+      for (const [at, outcome] of [from, to].entries()) this.#comesTo(shown, round, at, outcome)
+      found.add(`${String(from)} to ${String(to)}`)
     }
-    for (const frame of framesOf(this.#sides)) {
-      const round = this.#round(frame)
+    for (const round of this.#rounds()) {
       const [before, after] = round.stages as [Stages, Stages] // two sides
       for (const from of OUTCOMES) {
         for (const to of OUTCOMES) {
-          if (from === to || found.has(`${from} ${to}`)) continue
+          if (from === to || found.has(`${from} to ${to}`) || to !== (only ?? to)) continue
           for (const [i, old] of problemsOf(before, from).entries())
             for (const [j, young] of problemsOf(after, to).entries())
-              this.#refuted(
-                `${nameOf(frame)} ${from} ${i} ${to} ${j}`,
-                joined({ needs: givenNeeds(frame), bans: [] }, old, young),
-                round,
-              )
+              this.#refuted(`${from} ${i} ${to} ${j}`, joined(old, young), round)
         }
       }
     }
-    const directions = [...found].map(one => `some requests change from ${one.replace(" ", " to ")}`)
-    return [...directions, found.size > 0 ? "no request changes otherwise" : "no request is decided differently"].join(
-      ", ",
-    )
+    const directions = [...found].map(one => `some requests change from ${one}`)
+    const none = only === undefined ? "no request is decided differently" : "no request is newly allowed"
+    return [...directions, found.size > 0 ? "no request changes otherwise" : none].join(", ")
   }
 
-  #invariant(): string {
-    const broken = this.#answer.broken
-    this.#only("broken", "holds", "invariant", "rule")
-    if (this.#sides.length !== 1) throw new Invalid("an invariant is about one set")
-    const { holds: how } = this.#answer
-    if (how !== "never" && how !== "always") throw new Invalid("`holds` is neither `never` nor `always`")
-    const invariant = this.sets[0]?.find(
-      one => one.kind === "PolicyInvariant" && `${one.namespace}/${one.name}` === this.#answer.invariant,
-    )
-    const all = list(invariant?.spec[how] ?? [], "invariant").map(one => ({ ...(one as Fields) })) // each has its name
-    const stated = all.find(one => one.name === this.#answer.rule)
-    if (invariant === undefined || stated === undefined) throw new Invalid("there is no such invariant")
-    if (scopeOf(invariant, this.#workload, this.#mesh) === undefined)
-      throw new Invalid("the invariant is not about the workload")
-    const { name: _, ...rule } = stated
-    checkModelled(this.#sides, [rule], this.#mesh, broken === undefined)
-    const regionIn = ({ context }: Round) => regionOf(rule, invariant, "question", "ALLOW", context)
-    const named = `${how} \`${String(stated.name)}\` of ${invariant.namespace}/${invariant.name}`
-    const wrong: readonly Outcome[] = how === "never" ? ["allow"] : ["deny", "unauthenticated", "transport"]
+  #invariant(set: readonly Policy[]): string {
+    const { broken, holds, invariant: id, rule: called } = this.#answer
+    if (holds !== "never" && holds !== "always") throw new Invalid("`holds` is neither `never` nor `always`")
+    const invariant = set.find(one => one.kind === "PolicyInvariant" && `${one.namespace}/${one.name}` === id)
+    const stated = list(invariant?.spec[holds] ?? [], "invariant").map(one => fields(one, "invariant"))
+    const found = stated.find(({ name }) => name === called)
+    if (invariant === undefined || found === undefined) throw new Invalid("there is no such invariant")
+    if (this.#workloads.some(one => scopeOf(invariant, one, this.mesh) === undefined))
+      throw new Invalid("the invariant is not about every workload")
+    const { name, ...rule } = found
+    checkModelled(this.#ask([set]), [rule], this.mesh, broken === undefined)
+    const wrong: readonly Outcome[] = holds === "never" ? ["allow"] : ["deny", "unauthenticated", "transport"]
+    const askedIn = ({ frame, contexts, stages }: Round): Problem | undefined => {
+      const region = regionOf(rule, invariant, "question", "ALLOW", contexts[0] as Context) // one side
+      const good = holds === "always" && hasToken(frame) ? [stages[0]?.good ?? []] : []
+      return region && { needs: [[region], ...good], bans: [] }
+    }
+    const said = `${holds} \`${String(name)}\` of ${invariant.namespace}/${invariant.name}`
     if (broken !== undefined) {
       const { outcome, request } = fields(broken, "broken", ["outcome", "request"])
-      if (!wrong.some(one => one === outcome)) throw new Invalid("such a request does not break it")
-      this.#replay(request, 0, outcome, round => {
-        const good = how === "always" && hasToken(round.frame) ? [round.stages[0]?.good ?? []] : []
-        return [[regionIn(round)].flatMap(one => one ?? []), ...good]
-      })
-      return `${named} is broken`
+      const { shown, round } = this.#shown(request)
+      const asked = askedIn(round)
+      if (!wrong.some(one => one === outcome) || asked === undefined || !shown.solves(asked))
+        throw new Invalid("such a request does not break it")
+      this.#comesTo(shown, round, 0, outcome)
+      return `${said} is broken`
     }
-    for (const frame of framesOf(this.#sides)) {
-      const round = this.#round(frame)
-      const stages = round.stages[0] as Stages // one side
-      const asked = regionIn(round)
-      const good = how === "always" && stages.good !== undefined ? [stages.good] : []
+    for (const round of this.#rounds()) {
+      const asked = askedIn(round)
       for (const outcome of asked === undefined ? [] : wrong)
-        for (const [i, problem] of problemsOf(stages, outcome).entries())
-          this.#refuted(
-            `${nameOf(frame)} ${outcome} ${i}`,
-            joined({ needs: [...givenNeeds(frame), [asked as Region], ...good], bans: [] }, problem),
-            round,
-          )
+        for (const [i, problem] of problemsOf(round.stages[0] as Stages, outcome).entries()) // one side
+          this.#refuted(`${outcome} ${i}`, joined(asked as Problem, problem), round)
     }
-    return `${named} holds`
+    return `${said} holds`
   }
 
-  /** Judges the request by the policies of one side. */
-  #replay(request: unknown, at: number, outcome: unknown, needed: (round: Round) => Problem["needs"] = () => []): void {
-    const { frame, assigned } = requestOf(request, this.#sides, givenOf(this.#sides, this.#workload, this.#mesh))
-    const round = this.#round(frame)
-    const lies = (region: Region) => isCertain(region, assigned(region))
-    const cannot = (region: Region) =>
-      narrowed(region, part =>
-        part.conditions.every(one =>
-          isCertain({ label: "", key: "", groups: [[{ conditions: [one], opaque: "" }]] }, assigned(region)),
-        ),
-      ) === undefined
-    const problems = problemsOf(round.stages[at] as Stages, outcome as Outcome)
-    const isSolved = problems.some(({ needs, bans }) => needs.every(need => need.some(lies)) && bans.every(cannot))
-    if (!isSolved || !needed(round).every(need => need.some(lies)))
-      throw new Invalid(`the request does not come to \`${String(outcome)}\``)
+  /** What is asked about and allowed matches the rule of one of the ways; each way has a request that shows it. */
+  #reach(set: readonly Policy[]): string {
+    const { asked, ways } = this.#answer
+    checkModelled(this.#ask([set]), [asked], this.mesh, true)
+    const asker = { namespace: this.#workload.namespace, name: "question" }
+    if (this.#workloads.some(one => one.namespace !== asker.namespace))
+      throw new Invalid("the namespaces are different")
+    const regionIn = ({ contexts }: Round): Region | undefined =>
+      regionOf(asked, asker, "question", "ALLOW", contexts[0] as Context) // one side
+    const named = new Set<string>()
+    for (const way of list(ways, "ways")) {
+      const { request, rule } = fields(way, "way", ["request", "rule"])
+      const { shown, round } = this.#shown(request)
+      const stages = round.stages[0] as Stages // one side
+      const through = stages.allow.find(({ label }) => label === `0 ${String(rule)}`)
+      const region = regionIn(round)
+      const isThrough = stages.closed ? through && shown.lies(through) : rule === null
+      if (!isThrough || region === undefined || !shown.lies(region)) throw new Invalid("such a request is no way")
+      this.#comesTo(shown, round, 0, "allow")
+      named.add(`0 ${String(rule)}`)
+    }
+    for (const round of this.#rounds()) {
+      const region = regionIn(round)
+      const stages = round.stages[0] as Stages // one side
+      if (region === undefined || (!stages.closed && named.size > 0)) continue
+      const allow = stages.allow.filter(({ label }) => !named.has(label))
+      for (const problem of problemsOf({ ...stages, allow }, "allow"))
+        this.#refuted("allow 0", joined({ needs: [[region]], bans: [] }, problem), round)
+    }
+    const rules = [...named].map(label => (label === "0 null" ? "no rule, as no ALLOW policy applies" : label.slice(2)))
+    const by = rules.length === 0 ? "by nothing" : `only by ${rules.join(", ")}`
+    return `requests of ${canonical(asked)} are allowed ${by}`
+  }
+
+  /** Without the rules nothing is decided differently. */
+  #unused(set: readonly Policy[]): string {
+    const rules = texts(this.#answer.rules, "rules")
+    const gone = new Set(rules)
+    const left = set.map(policy => {
+      const { kind, namespace, name, spec } = policy
+      if (kind !== "AuthorizationPolicy") return policy
+      const kept = list(spec.rules ?? [], name).filter((_, at) => !gone.delete(`${namespace}/${name}[${at}]`))
+      return { ...policy, spec: { ...spec, rules: kept }, digest: `${policy.digest} with ${kept.length} rules` }
+    })
+    if (rules.length === 0 || gone.size > 0) throw new Invalid(`there is no rule ${[...gone].join(", ")}`)
+    return `without ${rules.join(", ")}, ${this.#compared([set, left], [])}`
   }
 }
-
-const joined = (...all: readonly Problem[]): Problem => ({
-  needs: all.flatMap(one => one.needs),
-  bans: all.flatMap(one => one.bans),
-})
-const nameOf = ({ identity, http, token }: Frame): string =>
-  `${http ? "http" : "tcp"} ${identity ? "mtls" : "plaintext"} ${token}`
-
-const OF_REQUEST = [
-  "destinationIp",
-  "headers",
-  "host",
-  "method",
-  "path",
-  "port",
-  "principal",
-  "protocol",
-  "remoteIp",
-  "scheme",
-  "sni",
-  "sourceIp",
-  "token",
-]
-
-/** The kind of a request, and its value for every attribute that conditions of a region are about. */
-function requestOf(value: unknown, sides: readonly Side[], given: ReturnType<typeof givenOf>) {
-  const read = fields(value, "request", OF_REQUEST)
-  const { protocol, principal, token } = read
-  const http = protocol === "http"
-  if (!http && protocol !== "tcp") throw new Invalid("the request has no protocol that is known")
-  const lines = new Map(Object.entries((read.headers ?? {}) as Fields).map(([name, some]) => [name, texts(some, name)]))
-  for (const [name, some] of lines) if (some.length === 0) throw new Invalid(`the header \`${name}\` has no line`)
-  const of = token === undefined ? undefined : fields(token, "token", ["claims", "expires", "key", "place"])
-  const looks = sides.some(({ tokens }) => tokens.length > 0)
-  const preflight =
-    looks && read.method === "OPTIONS" && lines.has("origin") && lines.has("access-control-request-method")
-  if (preflight && of !== undefined) throw new Invalid("a preflight with a token is not modelled")
-  // Any other place would be a kind of requests that have no token.
-  if (of !== undefined && !(http && sides.some(({ tokens }) => tokens.some(rule => looksAt(rule, String(of.place))))))
-    throw new Invalid("no rule looks for a token at its place")
-  const frame = {
-    identity: principal !== undefined,
-    http,
-    token: of === undefined ? (preflight ? "preflight" : "none") : text(of.place, "place"),
-  }
-  const claims = (of?.claims ?? {}) as Fields
-  const one = (name: string) => (read[name] === undefined ? null : text(read[name], name))
-  const values: { readonly [attribute: string]: Value } = {
-    method: one("method"),
-    scheme: one("scheme"),
-    host: (one("host") ?? "").replace(/^([^:]+)\.(:\d*)?$/, "$1$2") || null,
-    path: one("path"),
-    sni: one("sni"),
-    peer: one("principal"),
-    port: String(Number(read.port)),
-    "source ip": one("sourceIp"),
-    "remote ip": one("remoteIp") ?? one("sourceIp"),
-    "destination ip": one("destinationIp"),
-    "token key": of?.key === undefined ? NO_KEY : text(of.key, "key"),
-    expiry: of?.expires === true ? "set" : "none",
-    subject: { issuer: claimText(claims.iss), subject: claimText(claims.sub) } satisfies Subject,
-  }
-  for (const attribute of ["path", "peer", "method", "scheme"]) {
-    const said = values[attribute]
-    if (typeof said === "string" && !isText(attribute, said, given))
-      throw new Invalid(`the request has no \`${attribute}\` that there can be`)
-  }
-  const all = ["source ip", "destination ip", ...(http ? ["path", "method", "scheme"] : [])]
-  if (all.some(attribute => values[attribute] === null)) throw new Invalid("the request is not complete")
-  if (!(Number(read.port) >= 1 && Number(read.port) <= 65_535)) throw new Invalid("the request has no port")
-  if (given.ports.length > 0 && !given.ports.includes(String(read.port)))
-    throw new Invalid("the workload has no such port")
-  const valueFor = (attribute: string): Value => {
-    if (Object.hasOwn(values, attribute)) return values[attribute] ?? null
-    if (attribute.startsWith("header ")) return lines.get(attribute.slice("header ".length)) ?? []
-    const path: unknown = JSON.parse(attribute.slice("claim ".length))
-    let claim: unknown = claims
-    for (const name of texts(path, attribute))
-      claim =
-        typeof claim === "object" && claim !== null && !Array.isArray(claim) && Object.hasOwn(claim, name)
-          ? (claim as Fields)[name]
-          : undefined
-    const all = typeof claim === "string" ? [claim] : Array.isArray(claim) ? texts(claim, attribute) : []
-    if (typeof claim === "string" && claim.includes(" "))
-      throw new Invalid("a claim that may be split at blanks is not modelled")
-    return isSeveral(attribute) ? all : (all[0] ?? null)
-  }
-  const assigned = ({ groups }: Region) =>
-    new Map(
-      groups.flat().flatMap(part => part.conditions.map(({ attribute }) => [attribute, valueFor(attribute)] as const)),
-    )
-  return { frame, assigned }
-}
-
-const claimText = (claim: unknown): string | null => (typeof claim === "string" ? claim : null)

@@ -3,7 +3,7 @@
 // (docs/semantics.md, "Peer modes") and its token rules (docs/semantics.md, "Finding tokens").
 
 import { createHash } from "node:crypto"
-import { canonical, type Fields, fields, Invalid, list, pairs, text, texts } from "./read.js"
+import { canonical, type Fields, fields, Invalid, list, pairs, port, text, texts } from "./read.js"
 
 export interface Mesh {
   readonly rootNamespace: string
@@ -11,6 +11,7 @@ export interface Mesh {
   readonly aliases: readonly string[]
   readonly paths: string
   readonly proxies: number
+  /** The annotation of shadow mode. */
   readonly dryRun: string
 }
 
@@ -27,6 +28,7 @@ export interface Policy {
   readonly namespace: string
   readonly name: string
   readonly created: number
+  readonly annotations: unknown
   readonly spec: Fields
   readonly digest: string
 }
@@ -54,93 +56,86 @@ const SPECS: { readonly [kind: string]: readonly string[] } = {
 }
 
 /** A document of a security kind; undefined of any other kind. */
-export function readPolicy(document: unknown, namespace: string): Policy | undefined {
+export function readPolicy(document: unknown, ownNamespace: string): Policy | undefined {
   const { kind, metadata, spec = {} } = (document ?? {}) as Fields // a name that is missing is no security kind
   if (typeof kind !== "string" || !Object.hasOwn(SPECS, kind)) return undefined
-  const meta = (metadata ?? {}) as Fields // its other names do not concern us
-  const id = { namespace: text(meta.namespace ?? namespace, kind), name: text(meta.name, kind) }
-  const { creationTimestamp: created, annotations } = meta
-  const age = typeof created === "string" ? Date.parse(created) : Number.NaN
+  const meta = fields(metadata ?? {}, kind)
+  const { creationTimestamp = null, annotations = {} } = meta
+  const id = { namespace: text(meta.namespace ?? ownNamespace, kind), name: text(meta.name, kind) }
   const digest = createHash("sha256")
-    .update(canonical([kind, id, created ?? null, annotations ?? {}, spec]))
+    .update(canonical([kind, id, creationTimestamp, annotations, spec]))
     .digest("hex")
-  const read = fields(spec, `${kind} ${id.name}`, SPECS[kind] ?? [])
-  const shadow = read.enforcement === "Shadow" ? read : { ...read, annotations }
-  return { kind, ...id, created: Number.isNaN(age) ? Number.MAX_SAFE_INTEGER : age, spec: shadow, digest }
+  const age = typeof creationTimestamp === "string" ? Date.parse(creationTimestamp) : Number.NaN
+  const created = Number.isNaN(age) ? Number.MAX_SAFE_INTEGER : age
+  return { kind, ...id, created, annotations, spec: fields(spec, `${kind} ${id.name}`, SPECS[kind]), digest }
 }
 
-export function isShadow({ kind, spec }: Policy, { dryRun }: Mesh): boolean {
-  if (spec.enforcement === "Shadow") return true
-  const said = pairs(spec.annotations, "annotations").find(([name]) => name === dryRun)?.[1] ?? ""
-  return kind === "AuthorizationPolicy" && ["1", "t", "T", "TRUE", "true", "True"].includes(said)
+export const actionOf = ({ kind, spec }: Policy): unknown =>
+  kind === "AuthorizationPolicy" ? (spec.action ?? "ALLOW") : undefined
+
+function isShadow({ kind, annotations, spec }: Policy, { dryRun }: Mesh): boolean {
+  const said = pairs(annotations, "annotations").find(([name]) => name === dryRun)?.[1] ?? ""
+  const isDry = kind === "AuthorizationPolicy" && ["1", "t", "T", "TRUE", "true", "True"].includes(said)
+  return spec.enforcement === "Shadow" || isDry
 }
 
-type Scope = "mesh" | "namespace" | "workload"
-
-const TARGET = ["group", "kind", "name"]
-const GATEWAY_LABELS: { readonly [kind: string]: string } = {
-  Gateway: "gateway",
-  HTTPRoute: "http-route",
-  GRPCRoute: "grpc-route",
-}
+const LABELS = new Map([
+  ["Gateway", "gateway"],
+  ["HTTPRoute", "http-route"],
+  ["GRPCRoute", "grpc-route"],
+] as const)
 
 /** A Service has its workloads, a Gateway or a route the authorizers whose label names it. */
-function isBehind({ group = "", kind, name }: Fields, { services, labels }: Workload, { dryRun }: Mesh): boolean {
+function isBehind(ref: unknown, { services, labels }: Workload, { dryRun }: Mesh): boolean {
+  const { group = "", kind, name } = fields(ref, "targetRefs", ["group", "kind", "name"])
   const target = text(name, "targetRefs")
   if (kind === "Service" && (group === "" || group === "core")) return services.includes(target)
-  const of = text(kind, "targetRefs")
-  if (group !== "gateway.networking.k8s.io" || !Object.hasOwn(GATEWAY_LABELS, of))
-    throw new Invalid(`\`${of}\` is no target that is known`)
+  const label = new Map<unknown, string>(LABELS).get(kind)
+  if (group !== "gateway.networking.k8s.io" || label === undefined)
+    throw new Invalid(`\`${String(kind)}\` is no target that is known`)
   // Both names start with the domain of the mesh.
-  return target !== "" && labels.get(dryRun.replace(/[^/]*$/, GATEWAY_LABELS[of] ?? "")) === target
+  return target !== "" && labels.get(dryRun.replace(/[^/]*$/, label)) === target
 }
 
 /** Undefined where it says nothing about the workload. */
-export function scopeOf({ kind, namespace, name, spec }: Policy, workload: Workload, mesh: Mesh): Scope | undefined {
+export function scopeOf({ kind, namespace, name, spec }: Policy, workload: Workload, mesh: Mesh): string | undefined {
   const isLocal = namespace === workload.namespace
   if (spec.targetRefs !== undefined) {
-    const targets = list(spec.targetRefs, name).filter(ref => isBehind(fields(ref, name, TARGET), workload, mesh))
+    const targets = list(spec.targetRefs, name).filter(ref => isBehind(ref, workload, mesh))
     return isLocal && targets.length > 0 ? "workload" : undefined
   }
-  const { matchLabels } = fields(spec.selector ?? {}, `${name}.selector`, ["matchLabels"])
-  const labels = pairs(matchLabels, `${name}.selector`)
-  const selects = labels.every(([label, value]) => workload.labels.get(label) === value)
+  const labels = pairs(fields(spec.selector ?? {}, `${name}.selector`, ["matchLabels"]).matchLabels, name)
   const isRoot = namespace === mesh.rootNamespace
-  if (!selects || !(isLocal || isRoot)) return undefined
+  if (!(isLocal || isRoot) || labels.some(([label, value]) => workload.labels.get(label) !== value)) return undefined
   // A PeerAuthentication of the root namespace is without a selector, or ignored.
   if (kind === "PeerAuthentication" && isRoot) return labels.length > 0 ? undefined : "mesh"
   return labels.length > 0 ? "workload" : "namespace"
 }
 
 const byText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
-const byAge = (a: Policy, b: Policy): number =>
-  a.created - b.created || byText(a.name, b.name) || byText(a.namespace, b.namespace)
 
 /** What is enforced on the workload, the oldest first. */
 export const applying = (policies: readonly Policy[], workload: Workload, mesh: Mesh): readonly Policy[] =>
   policies
     .filter(one => one.kind !== "PolicyInvariant" && !isShadow(one, mesh) && scopeOf(one, workload, mesh) !== undefined)
-    .sort(byAge)
+    .sort((a, b) => a.created - b.created || byText(a.name, b.name) || byText(a.namespace, b.namespace))
 
 /** The mode of each port that has one of its own, and of all others under "". */
 export function modesOf(policies: readonly Policy[], workload: Workload, mesh: Mesh): ReadonlyMap<string, string> {
   const peers = policies.filter(({ kind }) => kind === "PeerAuthentication")
   const modes = new Map([["", "PERMISSIVE"]])
-  const modeOf = (value: unknown, name: string): string => {
-    const mode = text(fields(value ?? {}, name, ["mode"]).mode ?? "UNSET", name)
-    if (!["UNSET", "STRICT", "PERMISSIVE", "DISABLE"].includes(mode)) throw new Invalid(`\`${mode}\` is no mode`)
-    return mode
-  }
-  for (const scope of ["mesh", "namespace", "workload"] as const) {
+  for (const scope of ["mesh", "namespace", "workload"]) {
     const oldest = peers.find(one => scopeOf(one, workload, mesh) === scope)
     if (oldest === undefined) continue
-    const mode = modeOf(oldest.spec.mtls, oldest.name)
-    if (mode !== "UNSET") modes.set("", mode)
-    const ports = (oldest.spec.portLevelMtls ?? {}) as Fields // of ports; each is read strictly
-    for (const [port, value] of Object.entries(ports)) {
-      const own = modeOf(value, oldest.name)
-      if (scope === "workload" && own !== "UNSET") modes.set(String(Number(port)), own)
+    const { name, spec } = oldest
+    const set = (at: string, value: unknown): void => {
+      const mode = text(fields(value ?? {}, name, ["mode"]).mode ?? "UNSET", name)
+      if (!["UNSET", "STRICT", "PERMISSIVE", "DISABLE"].includes(mode)) throw new Invalid(`\`${mode}\` is no mode`)
+      if (mode !== "UNSET") modes.set(at, mode)
     }
+    set("", spec.mtls)
+    if (scope !== "workload") continue
+    for (const [at, value] of Object.entries(fields(spec.portLevelMtls ?? {}, name))) set(port(at, name), value)
   }
   return modes
 }
@@ -152,56 +147,51 @@ const OF_RULE = [
 ]
 
 export function tokenRules(policies: readonly Policy[]): readonly TokenRule[] {
-  return policies.flatMap(({ kind, namespace, name, spec }) =>
-    list((kind === "RequestAuthentication" && spec.jwtRules) || [], name).map((rule, at): TokenRule => {
-      const read = fields(rule, name, OF_RULE)
-      const issuer = read.issuer === undefined ? undefined : text(read.issuer, name)
-      const scrub = (audience: string) => audience.replace(/^https?:\/\//, "").replace(/\/$/, "")
-      const accepted = [...new Set(texts(read.audiences, name).map(scrub))].filter(one => one !== "")
-      const spelled = accepted.flatMap(one => ["", "https://", "http://"].flatMap(as => [as + one, `${as}${one}/`]))
-      const outputs = list(read.outputClaimToHeaders ?? [], name).map(
-        one => fields(one, name, ["header", "claim"]).header,
-      )
-      const locations = locationsOf(read, name)
-      return {
-        label: `token ${namespace}/${name}[${at}]`,
-        issuer,
-        audiences: read.audiences === undefined ? undefined : spelled.filter(one => accepted.includes(scrub(one))),
-        requireExpiration: read.requireExpiration === true,
-        keys: keysOf(read, issuer, name),
-        locations: locations.map(location => JSON.stringify(location)),
-        required: read.presence === "REQUIRED",
-        delimited: [...new Set(["scope", "permission", ...texts(read.spaceDelimitedClaims, name)])].sort(),
-        headers: [
-          ...locations.map(([of, called]) => (of === "header" ? called : of)),
-          ...[read.outputPayloadToHeader, ...outputs].flatMap(one =>
-            one === undefined ? [] : text(one, name).toLowerCase(),
-          ),
-        ],
-      }
-    }),
+  return policies.flatMap(({ namespace, name, spec }) =>
+    list(spec.jwtRules ?? [], name).map((rule, at) =>
+      tokenRule(fields(rule, name, OF_RULE), `${namespace}/${name}[${at}]`),
+    ),
   )
 }
 
-function locationsOf(
-  { fromHeaders, fromParams, fromCookies }: Fields,
-  name: string,
-): readonly (readonly [string, string, string])[] {
-  const headers = list(fromHeaders ?? [], name).map(one => {
+function tokenRule(rule: Fields, name: string): TokenRule {
+  const issuer = rule.issuer === undefined ? undefined : text(rule.issuer, name)
+  const scrub = (audience: string) => audience.replace(/^https?:\/\//, "").replace(/\/$/, "")
+  const accepted = [...new Set(texts(rule.audiences, name).map(scrub))].filter(one => one !== "")
+  const spelled = accepted.flatMap(one => ["", "https://", "http://"].flatMap(as => [as + one, `${as}${one}/`]))
+  const locations = locationsOf(rule, name)
+  const outputs = list(rule.outputClaimToHeaders ?? [], name).map(one => fields(one, name, ["header", "claim"]).header)
+  const written = [rule.outputPayloadToHeader, ...outputs].filter(one => one !== undefined)
+  return {
+    label: `token ${name}`,
+    issuer,
+    audiences: rule.audiences === undefined ? undefined : spelled.filter(one => accepted.includes(scrub(one))),
+    requireExpiration: rule.requireExpiration === true,
+    keys: keysOf(rule, issuer, name),
+    locations: locations.map(location => JSON.stringify(location)),
+    required: rule.presence === "REQUIRED",
+    delimited: [...new Set(["scope", "permission", ...texts(rule.spaceDelimitedClaims, name)])].sort(),
+    headers: [
+      ...locations.map(([kind = "", called = ""]) => (kind === "header" ? called : kind)),
+      ...written.map(one => text(one, name).toLowerCase()),
+    ],
+  }
+}
+
+function locationsOf(rule: Fields, name: string): readonly (readonly string[])[] {
+  const headers = list(rule.fromHeaders ?? [], name).map(one => {
     const { name: header, prefix = "" } = fields(one, name, ["name", "prefix"])
-    return ["header", text(header, name).toLowerCase(), text(prefix, name)] as const
+    return ["header", text(header, name).toLowerCase(), text(prefix, name)]
   })
-  const [params, cookies] = [texts(fromParams, name), texts(fromCookies, name)]
-  if (headers.length + params.length + cookies.length === 0)
-    return [
-      ["header", "authorization", "Bearer "],
-      ["param", "access_token", ""],
-    ]
-  return [
-    ...headers,
-    ...params.map(one => ["param", one, ""] as const),
-    ...cookies.map(one => ["cookie", one, ""] as const),
-  ]
+  const params = texts(rule.fromParams, name).map(one => ["param", one, ""])
+  const cookies = texts(rule.fromCookies, name).map(one => ["cookie", one, ""])
+  const all = [...headers, ...params, ...cookies]
+  return all.length > 0
+    ? all
+    : [
+        ["header", "authorization", "Bearer "],
+        ["param", "access_token", ""],
+      ]
 }
 
 /** A fetched key set counts as one key; each inline key counts by its contents. */
@@ -211,10 +201,9 @@ function keysOf({ jwks, jwksUri, caBundle }: Fields, issuer: string | undefined,
     const authorities = caBundle === undefined ? [] : [digest(text(caBundle, name)).digest("base64url")]
     return [`fetched ${JSON.stringify([issuer ?? "", jwksUri ?? "", ...authorities])}`]
   }
-  const { keys } = JSON.parse(text(jwks, name)) as Fields // read strictly below
-  return list(keys, `${name}.jwks`).map(key => {
+  return list(fields(JSON.parse(text(jwks, name)), name).keys, `${name}.jwks`).map(key => {
     // Of a set without any usable key no token is good, which is not followed here: each must look like a usable one.
-    const { kty, n, e, crv, x } = key as Fields
+    const { kty, n, e, crv, x } = fields(key, name)
     const usable = kty === "RSA" ? n && e : (kty === "EC" || kty === "OKP") && crv && x
     if (!usable) throw new Invalid(`${name} has a key that is not read here`)
     return `inline ${digest(JSON.stringify(key)).digest("hex").slice(0, 16)}`

@@ -2,17 +2,27 @@
 // The stages of a request (docs/semantics.md, "Stages and status codes") as problems: a request has an outcome exactly if
 // it solves one of its problems, which is to lie in a region of each need and in no ban.
 
-import { applying, type Mesh, modesOf, type Policy, type TokenRule, tokenRules, type Workload } from "./policies.js"
+import {
+  actionOf,
+  applying,
+  type Mesh,
+  modesOf,
+  type Policy,
+  type TokenRule,
+  tokenRules,
+  type Workload,
+} from "./policies.js"
 import { Invalid, list } from "./read.js"
-import { always, type Context, type Frame, hasToken, keyed, only, type Region, regionOf } from "./rules.js"
+import { CLIENT_CERT, type Context, type Frame, hasToken, keyed, type Region, region, regionOf } from "./rules.js"
 import { literal } from "./text.js"
-import { choiceMark, condition, type Given, subjectMark, textMark } from "./values.js"
+import { condition, exactly, type Given, subjectPattern } from "./values.js"
 
 export interface Problem {
   readonly needs: readonly (readonly Region[])[]
   readonly bans: readonly Region[]
 }
 
+/** What applies to one workload, of one set of policies. */
 export interface Side {
   readonly policies: readonly Policy[]
   readonly modes: ReadonlyMap<string, string>
@@ -22,9 +32,11 @@ export interface Side {
 export interface Stages {
   readonly transport: readonly Region[]
   readonly missing: readonly Region[]
+  /** Of each token rule that may accept the token; undefined without one. */
   readonly good: readonly Region[] | undefined
   readonly deny: readonly Region[]
   readonly allow: readonly Region[]
+  /** Whether some ALLOW policy applies. */
   readonly closed: boolean
 }
 
@@ -42,7 +54,7 @@ export const givenOf = (sides: readonly Side[], { ports }: Workload, { paths }: 
   keys: [...new Set(sides.flatMap(({ tokens }) => tokens.flatMap(({ keys }) => keys)))].sort(),
 })
 
-export const looksAt = ({ locations }: TokenRule, token: string): boolean => locations.includes(token)
+const looksAt = ({ locations }: TokenRule, token: string): boolean => locations.includes(token)
 
 /** A location stands for all at which the same rules look, by the name that is first. */
 export function framesOf(sides: readonly Side[]): readonly Frame[] {
@@ -53,128 +65,107 @@ export function framesOf(sides: readonly Side[]): readonly Frame[] {
     if (!places.has(lookers)) places.set(lookers, place)
   }
   const tokens = ["none", ...places.values(), ...(places.size > 0 ? ["preflight"] : [])]
-  const http = tokens.flatMap(token => [true, false].map(identity => ({ identity, http: true, token })))
-  return [...http, ...[true, false].map(identity => ({ identity, http: false, token: "none" }))]
+  const kinds = [...tokens.map(token => ({ http: true, token })), { http: false, token: "none" }]
+  return kinds.flatMap(kind => [true, false].map(identity => ({ identity, ...kind })))
 }
 
-export function contextOf(side: Side, frame: Frame, mesh: Mesh): Context {
-  const isSeen = !hasToken(frame) || side.tokens.some(rule => looksAt(rule, frame.token))
+export function contextOf({ tokens }: Side, frame: Frame, mesh: Mesh): Context {
+  const isSeen = !hasToken(frame) || tokens.some(rule => looksAt(rule, frame.token))
   return {
     frame: isSeen ? frame : { ...frame, token: "none" },
     mesh,
-    issuers: side.tokens.flatMap(({ issuer }) => issuer ?? []),
+    issuers: tokens.flatMap(({ issuer }) => issuer ?? []),
   }
 }
 
-export function stagesOf(side: Side, at: number, context: Context): Stages {
+export function stagesOf({ policies, modes, tokens }: Side, at: number, context: Context): Stages {
   const { frame } = context
   const rules = (wanted: string): readonly Region[] =>
-    side.policies.flatMap(policy => {
-      const { kind, namespace, name, spec } = policy
-      if (kind !== "AuthorizationPolicy" || (spec.action ?? "ALLOW") !== wanted) return []
-      return list(spec.rules ?? [], name).flatMap(
-        (rule, index) => regionOf(rule, policy, `${at} ${namespace}/${name}[${index}]`, wanted, context) ?? [],
+    policies.flatMap(policy => {
+      const label = `${at} ${policy.namespace}/${policy.name}`
+      return list((actionOf(policy) === wanted && policy.spec.rules) || [], policy.name).flatMap(
+        (rule, index) => regionOf(rule, policy, `${label}[${index}]`, wanted, context) ?? [],
       )
     })
   const refused = frame.identity ? "DISABLE" : "STRICT"
-  const usual = side.modes.get("") === refused
-  const other = [...side.modes].filter(([port, mode]) => port !== "" && (mode === refused) !== usual)
-  const ports = condition(
-    "port",
-    usual,
-    other.map(([port]) => choiceMark(port)),
-  )
-  const looking = side.tokens.filter(rule => looksAt(rule, frame.token))
-  const required = side.tokens.filter(rule => rule.required)
-  const isMissing = frame.http && frame.token !== "preflight" && required.some(rule => !looking.includes(rule))
+  const isUsual = modes.get("") === refused
+  const ports = [...modes.keys()].filter(port => port !== "" && (modes.get(port) === refused) !== isUsual)
+  const mode = region(`${at} mode`, ...(ports.length > 0 ? [[[condition("port", isUsual, exactly(...ports))]]] : []))
+  const looking = tokens.filter(rule => looksAt(rule, frame.token))
+  const isMissing =
+    frame.http && frame.token !== "preflight" && tokens.some(one => one.required && !looking.includes(one))
   return {
-    transport: other.length > 0 ? [only(`${at} mode`, ports)] : usual ? [always(`${at} mode`)] : [],
-    missing: isMissing ? [always(`${at} missing`)] : [],
+    transport: isUsual || ports.length > 0 ? [mode] : [],
+    missing: isMissing ? [region(`${at} missing`)] : [],
     good: hasToken(frame) ? looking.map(rule => accepted(rule, at)) : undefined,
     deny: rules("DENY"),
     allow: rules("ALLOW"),
-    closed: side.policies.some(
-      ({ kind, spec }) => kind === "AuthorizationPolicy" && (spec.action ?? "ALLOW") === "ALLOW",
-    ),
+    closed: policies.some(policy => actionOf(policy) === "ALLOW"),
   }
 }
 
 function accepted({ label, keys, issuer, audiences, requireExpiration }: TokenRule, at: number): Region {
-  return only(
-    `${at} ${label}`,
-    condition("token key", false, keys.map(choiceMark)),
-    ...(issuer === undefined ? [] : [condition("subject", false, [subjectMark(literal(issuer), undefined)])]),
-    ...(audiences
-      ? [
-          condition(
-            'claim ["aud"]',
-            false,
-            audiences.map(one => textMark(literal(one))),
-          ),
-        ]
-      : []),
-    ...(requireExpiration ? [condition("expiry", false, [choiceMark("set")])] : []),
-  )
+  const ofIssuer =
+    issuer === undefined ? [] : [condition("subject", false, [subjectPattern(literal(issuer), undefined)])]
+  const ofAudience = audiences === undefined ? [] : [condition('claim ["aud"]', false, exactly(...audiences))]
+  const expiring = requireExpiration ? [condition("expiry", false, exactly("set"))] : []
+  const signed = condition("token key", false, exactly(...keys))
+  return region(`${at} ${label}`, [[signed, ...ofIssuer, ...ofAudience, ...expiring]])
 }
 
-export function problemsOf(
-  { transport, missing, good, deny, allow, closed }: Stages,
-  outcome: Outcome,
-): readonly Problem[] {
+export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[] {
+  const { transport, missing, good, deny, allow, closed } = stages
   const authenticated = good === undefined ? [] : [good]
   const reached = [...transport, ...missing]
   switch (outcome) {
     case "transport":
       return [{ needs: [transport], bans: [] }]
     case "unauthenticated": {
-      const without = { needs: [missing], bans: transport }
-      return good === undefined ? [without] : [without, { needs: [], bans: [...transport, ...good] }]
+      const rejected = good === undefined ? [] : [{ needs: [], bans: [...transport, ...good] }]
+      return [{ needs: [missing], bans: transport }, ...rejected]
     }
     case "deny": {
-      const denied = { needs: [...authenticated, deny], bans: reached }
-      return closed ? [denied, { needs: authenticated, bans: [...reached, ...allow] }] : [denied]
+      const unmatched = closed ? [{ needs: authenticated, bans: [...reached, ...allow] }] : []
+      return [{ needs: [...authenticated, deny], bans: reached }, ...unmatched]
     }
     case "allow":
       return [{ needs: closed ? [...authenticated, allow] : authenticated, bans: [...reached, ...deny] }]
   }
 }
 
+export const joined = (...all: readonly Problem[]): Problem => ({
+  needs: all.flatMap(one => one.needs),
+  bans: all.flatMap(one => one.bans),
+})
+
 /** What every request of the frame is. */
 export const givenNeeds = ({ token }: Frame): Problem["needs"] =>
-  token === "preflight" ? [[only("given", condition("method", false, [textMark(literal("OPTIONS"))]))]] : []
+  token === "preflight" ? [[region("given", [[condition("method", false, exactly("OPTIONS"))]])]] : []
 
 /**
  * The model has one token in a request, and headers that callers choose. INVARIANT: it holds every request, as far as rules
- * see it, of policies that pass here.
+ * see it, of policies that pass here. `ofAll`: also requests with two tokens.
  */
-export function checkModelled(
-  sides: readonly Side[],
-  asked: readonly unknown[],
-  { rootNamespace, proxies }: Mesh,
-  ofAll: boolean,
-): void {
+export function checkModelled(sides: readonly Side[], asked: readonly unknown[], mesh: Mesh, ofAll: boolean): void {
   const rules = sides.flatMap(({ tokens }) => tokens)
-  const names = JSON.stringify([sides.map(({ policies }) => policies.map(({ spec }) => spec)), asked])
-  const read = [...names.matchAll(/"key":("(?:[^"\\]|\\.)*")/g)].flatMap(
-    ([, key = '""']) => keyed(JSON.parse(key)) ?? [],
-  )
+  const policies = sides.flatMap(side => side.policies)
+  const names = JSON.stringify([policies.map(({ spec }) => spec), asked])
   const fold = (name: string) => name.replace(/[^a-z0-9-]/g, "-")
   const touched = new Set(rules.flatMap(({ headers }) => headers.map(fold)))
   if (rules.length > 0) for (const name of ["origin", "access-control-request-method", "cookie"]) touched.add(name)
-  if (proxies > 0) touched.add("x-forwarded-for")
+  if (mesh.proxies > 0) touched.add("x-forwarded-for")
   // What the proxy says itself no token changes.
-  for (const name of ["x-forwarded-proto", "x-forwarded-client-cert"]) touched.delete(name)
-  const own = `x-${rootNamespace.replace(/-system$/, "")}-`
-  for (const one of read) {
-    if (!("header" in one) || one.header.startsWith(":")) continue
-    const header = one.header
+  for (const name of ["x-forwarded-proto", CLIENT_CERT]) touched.delete(name)
+  const own = `x-${mesh.rootNamespace.replace(/-system$/, "")}-`
+  for (const [, key = '""'] of names.matchAll(/"key":("(?:[^"\\]|\\.)*")/g)) {
+    const of = keyed(JSON.parse(key))
+    if (of === undefined || !("header" in of) || of.header.startsWith(":")) continue
+    const { header } = of
     if (header !== fold(header) || touched.has(header) || header.startsWith(own) || header.startsWith("proxy-"))
       throw new Invalid(`a rule reads the header \`${header}\`, which is not modelled`)
   }
-  for (const { spec, kind, name } of sides.flatMap(({ policies }) => policies))
-    if (kind === "AuthorizationPolicy" && spec.action === "CUSTOM")
-      throw new Invalid(`${name} asks a provider, which is not modelled`)
-  // One request that is shown has one token.
+  const custom = policies.find(policy => actionOf(policy) === "CUSTOM")
+  if (custom !== undefined) throw new Invalid(`${custom.name} asks a provider, which is not modelled`)
   if (!ofAll) return
   const places = [...new Set(rules.flatMap(({ locations }) => locations))]
   const distinct = new Set(places.map(place => JSON.stringify(JSON.parse(place).slice(0, 2))))
@@ -191,9 +182,9 @@ export function checkModelled(
     [...tokens]
       .sort((a, b) => Buffer.compare(Buffer.from(a.issuer ?? ""), Buffer.from(b.issuer ?? "")))
       .map(rule => JSON.stringify({ ...rule, label: "", headers: [], locations: [...rule.locations].sort() }))
-  const same = new Set(sides.map(side => JSON.stringify([...new Set(acceptance(side))])))
+  const different = new Set(sides.map(side => JSON.stringify([...new Set(acceptance(side))])))
   const readsTokens = /"(notR|r)equestPrincipals"|"key":"request\.auth\./.test(names)
   // Two tokens may meet what is required on both sides, of which one meets only one.
-  const isRequired = rules.some(({ required }) => required)
-  if (same.size > 1 && (readsTokens || isRequired)) throw new Invalid("requests that carry two tokens are not modelled")
+  if (different.size > 1 && (readsTokens || rules.some(({ required }) => required)))
+    throw new Invalid("requests that carry two tokens are not modelled")
 }

@@ -9,11 +9,24 @@ export class Invalid extends Error {
 
 export type Fields = { readonly [name: string]: unknown }
 
-export function fields(value: unknown, where: string, known: readonly string[]): Fields {
+const MAX_STEPS = 200_000_000
+let steps = 0
+
+/** Counts work. A certificate is hostile input, and must not keep its reader busy for hours. */
+export function spend(work: number): void {
+  steps += work
+  if (steps > MAX_STEPS) throw new Invalid("checking it takes too many steps; certify fewer workloads at once")
+}
+
+export function startSpending(): void {
+  steps = 0
+}
+
+export function fields(value: unknown, where: string, known?: readonly string[]): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Invalid(`${where} is no object`)
-  for (const name of Object.keys(value))
-    if (!known.includes(name)) throw new Invalid(`${where} has \`${name}\`, which is not known`)
-  return { ...Object.fromEntries(known.map(name => [name, undefined])), ...value }
+  const unknown = Object.keys(value).find(name => known?.includes(name) === false)
+  if (unknown !== undefined) throw new Invalid(`${where} has \`${unknown}\`, which is not known`)
+  return value as Fields // as just tested
 }
 
 export function list(value: unknown, where: string): readonly unknown[] {
@@ -31,9 +44,21 @@ export const texts = (value: unknown, where: string): readonly string[] =>
 
 /** A map of texts, as labels. */
 export const pairs = (value: unknown, where: string): readonly (readonly [string, string])[] =>
-  Object.entries(fields(value ?? {}, where, Object.keys(value ?? {}))).map(([name, one]) => [name, text(one, where)])
+  Object.entries(fields(value ?? {}, where)).map(([name, one]) => [name, text(one, where)])
 
-/** As YAML 1.2, whatever the text says: a `%YAML 1.1` line would change what values mean, and so would a tag that is not known. */
+export function integer(value: unknown, where: string, least: number, most: number): number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
+    throw new Invalid(`${where} is no whole number from ${least} to ${most}`)
+  return value
+}
+
+/** A port as a policy names it. */
+export function port(value: string, where: string): string {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new Invalid(`${where}: \`${value}\` is no port`)
+  return String(Number(value))
+}
+
+/** As YAML 1.2, whatever the text says: `%YAML 1.1` would change what values mean, and so would a tag that is not known. */
 export function documentsIn(yaml: string, where: string): readonly unknown[] {
   const documents = parseAllDocuments(yaml, { schema: "core", version: "1.2", merge: false })
   return ("empty" in documents ? [] : documents).map(document => {

@@ -3,114 +3,95 @@
 // need that cannot be met any more, or a ban that holds. That the cases cover every value is computed here, not read.
 
 import type { Problem } from "./problems.js"
-import { fields, Invalid, list, text, texts } from "./read.js"
+import { fields, Invalid, integer, list, spend, text, texts } from "./read.js"
 import type { Part, Region } from "./rules.js"
-import { type Condition, classes, type Given, holds, isSeveral, marksMeet, type Value } from "./values.js"
+import type { Pattern } from "./text.js"
+import { type Condition, classes, doMeet, type Given, holds, isSeveral, readValue, type Value } from "./values.js"
 
+type Needs = Problem["needs"]
 type Assigned = ReadonlyMap<string, Value>
 
-const MAX_VISITS = 5_000_000
-
-/** True or false where the attribute has a value; else not known. */
-function decided(condition: Condition, assigned: Assigned): boolean | undefined {
-  const value = assigned.get(condition.attribute)
-  return value === undefined ? undefined : holds(condition, value)
+/** Of a condition whose attribute has no value, nothing is known. */
+const is = (wanted: boolean, one: Condition, assigned: Assigned): boolean => {
+  const value = assigned.get(one.attribute)
+  return value !== undefined && holds(one, value) === wanted
 }
-
-const canHold = (part: Part, assigned: Assigned): boolean =>
-  part.conditions.every(one => decided(one, assigned) !== false)
-const mustHold = (part: Part, assigned: Assigned): boolean =>
-  part.opaque === "" && part.conditions.every(one => decided(one, assigned) === true)
+const canHold = ({ conditions }: Part, assigned: Assigned) => !conditions.some(one => is(false, one, assigned))
 export const isCertain = ({ groups }: Region, assigned: Assigned): boolean =>
-  groups.every(parts => parts.some(part => mustHold(part, assigned)))
+  groups.every(parts => parts.some(({ conditions }) => conditions.every(one => is(true, one, assigned))))
 
-/** The region without parts that cannot hold; undefined where a group has none left. */
-export function narrowed(region: Region, keep: (part: Part) => boolean): Region | undefined {
-  const groups = region.groups.map(parts => parts.filter(keep))
-  return groups.some(parts => parts.length === 0) ? undefined : { ...region, groups }
+/** Without parts that do not count, and without regions of which a group has none left. */
+function narrowed(needs: Needs, counts: (part: Part) => boolean): Needs {
+  const narrow = (region: Region): readonly Region[] => {
+    spend(1 + region.groups.length)
+    if (region.groups.every(parts => parts.every(counts))) return [region]
+    const groups = region.groups.map(parts => parts.filter(counts))
+    return groups.some(parts => parts.length === 0) ? [] : [{ ...region, groups }]
+  }
+  return needs.map(need => need.flatMap(narrow))
 }
 
-const marksOf = (conditions: readonly Condition[]) => conditions.flatMap(({ marks }) => marks)
-const conditionsOf = (
-  regions: readonly Region[],
-  attribute: string,
-  counts: (part: Part) => boolean = () => true,
-): readonly Condition[] =>
+const conditionsOf = (regions: readonly Region[], attribute: string): readonly Condition[] =>
   regions.flatMap(({ groups }) =>
-    groups.flat().flatMap(part => (counts(part) ? part.conditions.filter(one => one.attribute === attribute) : [])),
+    groups.flat().flatMap(({ conditions }) => conditions.filter(one => one.attribute === attribute)),
   )
 
-/** `proof`: `{ covered, nodes }`, or `{ cases, need }`, which proves it for each region of one need. `regions`: by label. */
-export function checkRefuted(
-  problem: Problem,
-  proof: unknown,
-  given: Given,
-  regions: ReadonlyMap<string, Region>,
-): void {
-  const banned = new Set(problem.bans.map(({ key }) => key))
-  const needs = problem.needs.map(need => need.filter(({ key }) => !banned.has(key)))
-  if (needs.some(need => need.length === 0)) return
-  const check = (own: Problem["needs"], written: unknown): void => {
-    const { covered, nodes } = fields(written, "a proof", ["covered", "nodes"])
-    new Refutation({ needs: own, bans: problem.bans }, given, regions).check(
-      list(covered, "covered"),
-      list(nodes, "nodes"),
-    )
+/** The needs, each instead of one of its regions; what contradicts it at once is left out. */
+const instead = (needs: Needs, need: readonly Region[], region: Region): Needs =>
+  needs.map(own => (own === need ? [region] : own))
+
+/** Without what contradicts a need that leaves no choice: one of its values every solution has. */
+function possible(needs: Needs): Needs {
+  const musts = new Map<string, (readonly Pattern[])[]>()
+  for (const parts of needs.flatMap(need => (need.length === 1 ? (need[0]?.groups ?? []) : []))) {
+    for (const { attribute } of parts[0]?.conditions ?? []) {
+      const own = parts.map(part => part.conditions.find(one => one.attribute === attribute && !one.negated))
+      if (own.includes(undefined) || isSeveral(attribute)) continue
+      musts.set(attribute, [...(musts.get(attribute) ?? []), own.flatMap(one => one?.patterns ?? [])])
+    }
   }
-  if (proof === undefined) {
-    if (!isPlain(needs)) throw new Invalid("the proof is missing")
-    return
-  }
-  if (!Object.hasOwn(Object(proof), "cases")) {
-    check(needs, proof)
-    return
-  }
-  const { cases, need: at } = fields(proof, "a proof", ["cases", "need"])
-  const byKey = new Map(Object.entries(Object(cases)).map(([label, one]) => [regions.get(label)?.key, one]))
-  const need = needs[Number(at)]
-  if (need === undefined) throw new Invalid("the cases are of no need")
-  for (const region of need) {
-    check(
-      needs.map(own => (own === need ? [region] : own)),
-      byKey.get(region.key),
-    )
-  }
+  const agrees = ({ negated, attribute, patterns }: Condition) =>
+    negated || (musts.get(attribute) ?? []).every(must => doMeet(must, patterns))
+  return narrowed(needs, part => part.conditions.every(agrees))
 }
 
 const MAX_CASES = 64
 
-/** Whether needs contradict each other at first sight, for each region of one of them. */
-function isPlain(needs: Problem["needs"]): boolean {
-  const isDead = (all: Problem["needs"]) => possible(all).some(need => need.length === 0)
-  return needs.some(
-    need => need.length <= MAX_CASES && need.every(region => isDead(needs.map(own => (own === need ? [region] : own)))),
-  )
-}
-
-/** Without what contradicts a need that leaves no choice: one of its values every solution has. */
-function possible(needs: readonly (readonly Region[])[]): readonly (readonly Region[])[] {
-  const musts: Condition[] = []
-  for (const need of needs) {
-    for (const parts of need.length === 1 ? (need[0]?.groups ?? []) : []) {
-      for (const { attribute } of parts[0]?.conditions ?? []) {
-        const own = parts.map(part => part.conditions.find(one => one.attribute === attribute && !one.negated))
-        const some = own.flatMap(one => one ?? [])
-        if (some.length < parts.length || isSeveral(attribute)) continue
-        musts.push({ key: "", attribute, negated: false, marks: marksOf(some) })
-      }
-    }
+/**
+ * `proof`: `{ covered, nodes }`, or `{ cases, need }`, which proves it for each region of one need. None is needed where needs
+ * contradict each other at first sight, for each region of one of them. `regions`: by label.
+ */
+export function checkRefuted(
+  { needs: all, bans }: Problem,
+  proof: unknown,
+  given: Given,
+  regions: ReadonlyMap<string, Region>,
+): void {
+  const banned = new Set(bans.map(({ key }) => key))
+  const needs = all.map(need => need.filter(({ key }) => !banned.has(key)))
+  const isUnmet = (some: Needs) => some.some(need => need.length === 0)
+  if (isUnmet(needs)) return
+  if (proof === undefined) {
+    const isDead = (need: readonly Region[]) => need.every(region => isUnmet(possible(instead(needs, need, region))))
+    if (!needs.some(need => need.length <= MAX_CASES && isDead(need))) throw new Invalid("the proof is missing")
+    return
   }
-  const agrees = (one: Condition) =>
-    one.negated ||
-    musts.every(must => must.attribute !== one.attribute || must.marks.some(a => one.marks.some(b => marksMeet(a, b))))
-  return needs.map(need => need.flatMap(region => narrowed(region, part => part.conditions.every(agrees)) ?? []))
+  const check = (own: Needs, written: unknown): void =>
+    new Refutation({ needs: own, bans }, given, regions).check(written)
+  const { cases, need: at, ...whole } = fields(proof, "a proof", ["cases", "need", "covered", "nodes"])
+  if (cases === undefined) {
+    check(needs, whole)
+    return
+  }
+  const byKey = new Map(Object.entries(fields(cases, "cases")).map(([label, one]) => [regions.get(label)?.key, one]))
+  const need = needs[integer(at, "need", 0, needs.length - 1)] ?? []
+  for (const region of need) check(instead(needs, need, region), byKey.get(region.key))
 }
 
 class Refutation {
   readonly #banned: ReadonlySet<string>
   #nodes: readonly unknown[] = []
-  #visits = 0
-  readonly #done = new Map<string, readonly { readonly used: ReadonlySet<Region>; readonly bans: string }[]>()
+  readonly #done = new Map<string, { readonly used: ReadonlySet<Region>; readonly open: string }[]>()
 
   constructor(
     readonly problem: Problem,
@@ -120,22 +101,22 @@ class Refutation {
     this.#banned = new Set(problem.bans.map(({ key }) => key))
   }
 
-  check(covered: readonly unknown[], nodes: readonly unknown[]): void {
+  check(written: unknown): void {
+    const { covered, nodes } = fields(written, "a proof", ["covered", "nodes"])
     const without = new Set<string>()
-    for (const pair of covered) {
-      const [label = "", ban = ""] = texts(pair, "covered")
+    for (const pair of list(covered, "covered")) {
+      const [label = "", ban] = texts(pair, "covered")
       const region = this.regions.get(label)
-      if (region === undefined || !this.#covers(this.#ban(ban), region))
-        throw new Invalid(`${ban} does not cover ${label}`)
+      if (region === undefined || !this.#covers(this.#ban(ban), region)) throw new Invalid(`nothing covers ${label}`)
       without.add(region.key)
     }
-    const left = this.problem.needs.map(need => {
+    const needs = this.problem.needs.map(need => {
       const open = need.filter(({ key }) => !without.has(key))
       const always = open.find(({ groups }) => groups.length === 0)
       return always === undefined ? open : [always]
     })
-    this.#nodes = nodes
-    this.#visit(nodes.length - 1, possible(left), new Map())
+    this.#nodes = list(nodes, "nodes")
+    this.#visit(this.#nodes.length - 1, possible(needs), new Map())
   }
 
   #ban(label: unknown): Region {
@@ -147,47 +128,43 @@ class Refutation {
   /** Each group of the ban has a part of which every condition is one of the region, or holds of every value. */
   #covers(ban: Region, { groups }: Region): boolean {
     const own = new Set(
-      groups.flatMap(parts => (parts.length === 1 ? (parts[0]?.conditions ?? []) : [])).map(({ key }) => key),
+      groups.flatMap(([part, ...others]) => (others.length > 0 ? [] : (part?.conditions ?? []))).map(({ key }) => key),
     )
-    const follows = (one: Condition) =>
-      own.has(one.key) ||
-      (!one.negated &&
-        !isSeveral(one.attribute) &&
-        classes(one.attribute, one.marks, this.given).every(value => holds(one, value)))
-    return ban.groups.every(parts => parts.some(part => part.opaque === "" && part.conditions.every(follows)))
+    const isTotal = (one: Condition) =>
+      !(one.negated || isSeveral(one.attribute)) &&
+      classes(one.attribute, one.patterns, this.given).every(value => holds(one, value))
+    return ban.groups.every(parts =>
+      parts.some(({ conditions }) => conditions.every(one => own.has(one.key) || isTotal(one))),
+    )
   }
 
   /** The bans on which it rests. INVARIANT: no request solves the needs and avoids those bans with these values. */
-  #visit(at: number, before: readonly (readonly Region[])[], assigned: Assigned): ReadonlySet<Region> {
-    if (++this.#visits > MAX_VISITS) throw new Invalid("the proof takes too many steps to check")
-    const needs = before.map(need => need.flatMap(region => narrowed(region, part => canHold(part, assigned)) ?? []))
+  #visit(at: number, before: Needs, assigned: Assigned): ReadonlySet<Region> {
+    const needs = narrowed(before, part => canHold(part, assigned))
     const [kind, what, cases, others, ...more] = list(this.#nodes[at], `node ${at}`)
     if (kind === "need" && cases === undefined) {
-      if (needs[Number(what)]?.length === 0) return new Set()
+      if (needs[integer(what, "a need", 0, needs.length - 1)]?.length === 0) return new Set()
       throw new Invalid(`node ${at}: need ${String(what)} can be met`)
     }
     if (kind === "ban" && cases === undefined) {
       const ban = this.#ban(what)
-      if (!isCertain(ban, assigned))
-        throw new Invalid(`node ${at}: ${ban.label} does not hold of every request of the case`)
+      if (!isCertain(ban, assigned)) throw new Invalid(`node ${at}: not every request of the case lies in ${ban.label}`)
       return new Set([ban])
     }
     if (kind !== "split" || more.length > 0) throw new Invalid(`node ${at} is of a kind that is not known`)
     if (needs.some(need => need.length === 0)) return new Set()
     // Where the same is open as at an earlier visit, the same follows.
-    const open = (regions: readonly Region[]) =>
-      regions.map(({ groups }) =>
-        groups.map(parts =>
-          parts.map(part =>
-            canHold(part, assigned) ? part.conditions.flatMap(one => (assigned.has(one.attribute) ? [] : one.key)) : 0,
-          ),
-        ),
-      )
-    const key = JSON.stringify([at, needs.map(open)])
+    const open = (regions: readonly Region[]): string => {
+      const partsOf = ({ groups }: Region) => groups.flat().filter(part => canHold(part, assigned))
+      const asks = ({ conditions }: Part) => conditions.map(one => (assigned.has(one.attribute) ? "" : "?"))
+      return regions.map(region => partsOf(region).map(part => part.id + asks(part).join())).join(";")
+    }
+    const key = `${at} ${needs.map(open).join(" ")}`
     const earlier = this.#done.get(key) ?? []
-    for (const { used, bans } of earlier) if (JSON.stringify(open([...used])) === bans) return used
+    const same = earlier.find(one => open([...one.used]) === one.open)
+    if (same !== undefined) return same.used
     const used = this.#split(at, text(what, "attribute"), list(cases, "cases"), list(others, "bans"), needs, assigned)
-    this.#done.set(key, [...earlier, { used, bans: JSON.stringify(open([...used])) }])
+    this.#done.set(key, [...earlier, { used, open: open([...used]) }])
     return used
   }
 
@@ -196,7 +173,7 @@ class Refutation {
     attribute: string,
     cases: readonly unknown[],
     others: readonly unknown[],
-    needs: readonly (readonly Region[])[],
+    needs: Needs,
     assigned: Assigned,
   ): ReadonlySet<Region> {
     if (assigned.has(attribute)) throw new Invalid(`node ${at}: \`${attribute}\` has a value already`)
@@ -205,22 +182,29 @@ class Refutation {
     const wanting = conditionsOf(needs.flat(), attribute)
     const proved = cases.map(one => {
       const [value, node, ...more] = list(one, "a case")
-      if (typeof node !== "number" || !(node < at) || more.length > 0)
-        throw new Invalid(`node ${at} has a case that is not proved before it`)
+      if (more.length > 0) throw new Invalid("a case has more than a value and a node")
       const as = readValue(value, attribute)
-      const rests = this.#visit(node, needs, new Map(assigned).set(attribute, as))
+      const rests = this.#visit(
+        integer(node, "the node of a case", 0, at - 1),
+        needs,
+        new Map(assigned).set(attribute, as),
+      )
       for (const ban of rests) used.add(ban)
-      return { as, forbidding: conditionsOf([...rests], attribute, part => canHold(part, assigned)) }
+      const alive = narrowed([[...rests]], part => canHold(part, assigned)).flat()
+      return { as, forbidding: conditionsOf(alive, attribute) }
     })
-    for (const value of this.#values(attribute, wanting, conditionsOf([...used], attribute), fatal, assigned)) {
+    const isFatal = (value: Value) => fatal.some(ban => isCertain(ban, new Map(assigned).set(attribute, value)))
+    // So is then every larger set of values.
+    const lasting = fatal.filter(ban => conditionsOf([ban], attribute).every(one => !one.negated))
+    const isDoomed = (value: Value) => lasting.some(ban => isCertain(ban, new Map(assigned).set(attribute, value)))
+    for (const value of this.#values(attribute, wanting, conditionsOf([...used], attribute), isDoomed)) {
       // A solution with this value would be one with the case's, which solves no less and is forbidden no more.
       const isCovered = proved.some(
         ({ as, forbidding }) =>
           wanting.every(one => holds(one, as) || !holds(one, value)) &&
           forbidding.every(one => holds(one, value) || !holds(one, as)),
       )
-      const isFatal = () => fatal.some(ban => isCertain(ban, new Map(assigned).set(attribute, value)))
-      if (!isCovered && !isFatal())
+      if (!isCovered && !isFatal(value))
         throw new Invalid(`node ${at}: no case covers \`${attribute}\` ${JSON.stringify(value)}`)
     }
     return used
@@ -231,38 +215,29 @@ class Refutation {
     attribute: string,
     wanting: readonly Condition[],
     forbidding: readonly Condition[],
-    fatal: readonly Region[],
-    assigned: Assigned,
+    isDoomed: (value: Value) => boolean,
   ): readonly Value[] {
-    const asked = [...wanting, ...forbidding]
-    const all = classes(attribute, marksOf(asked), this.given)
+    const asked = [...new Map([...wanting, ...forbidding].map(one => [one.key, one])).values()]
+    const all = classes(
+      attribute,
+      asked.flatMap(({ patterns }) => patterns),
+      this.given,
+    )
     if (!isSeveral(attribute)) return all
     // Of several values only those count that help: any other meets no need, and avoids no ban.
     const helpful = [...wanting.filter(one => !one.negated), ...forbidding.filter(one => one.negated)]
     const sets: (readonly string[])[] = [[]]
     const seen = new Set<string>()
     for (const value of all) {
-      if (typeof value !== "string" || !helpful.some(one => holds({ ...one, negated: false }, [value]))) continue
-      const isFatal = (ban: Region) =>
-        conditionsOf([ban], attribute).every(one => !one.negated) &&
-        isCertain(ban, new Map(assigned).set(attribute, [value]))
-      if (fatal.some(isFatal)) continue
+      if (typeof value !== "string" || !helpful.some(one => holds(one, [value]) !== one.negated)) continue
       for (const set of [...sets]) {
-        const key = asked.map(one => holds(one, [...set, value])).join()
-        if (seen.has(key)) continue
+        const together = [...set, value]
+        const key = asked.map(one => holds(one, together)).join()
+        if (seen.has(key) || isDoomed(together)) continue
         if (seen.add(key).size > 1 << 14) throw new Invalid("there are too many combinations of values")
-        sets.push([...set, value])
+        sets.push(together)
       }
     }
     return sets
   }
-}
-
-export function readValue(value: unknown, attribute: string): Value {
-  if (value === null || typeof value === "string") return value
-  if (Array.isArray(value)) return texts(value, attribute)
-  const { issuer, subject, ...more } = value as { readonly [name: string]: unknown }
-  const half = (one: unknown) => (one === null ? null : text(one, attribute))
-  if (Object.keys(more).length > 0) throw new Invalid(`${attribute} has a value that is not known`)
-  return { issuer: half(issuer), subject: half(subject) }
 }

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules as regions: the requests of one kind that a rule matches (docs/semantics.md, "AuthorizationPolicy" and "How values
-// match"). What is not modelled is opaque: a request of the region may or may not match.
+// match").
 
-import type { Mesh, Policy } from "./policies.js"
-import { type Fields, fields, Invalid, list, text, texts } from "./read.js"
-import {
-  accountPattern,
-  literal,
-  namespacePattern,
-  pathPattern,
-  type Steps,
-  trustDomainPattern,
-  wildcard,
-} from "./text.js"
-import { blockMark, type Condition, choiceMark, condition, type Mark, subjectMark, textMark } from "./values.js"
+import type { Mesh } from "./policies.js"
+import { fields, Invalid, list, port, text, texts } from "./read.js"
+import { literal, other, others, type Pattern, pathPattern, pattern, REST, wildcard } from "./text.js"
+import { blockPattern, type Condition, condition, subjectPattern } from "./values.js"
 
 /** A kind of requests: within one, attributes are independent. `token`: where it is, else "none" or "preflight". */
 export interface Frame {
@@ -22,10 +14,10 @@ export interface Frame {
   readonly token: string
 }
 
-/** Conditions that must all hold; opaque where something more is asked. */
+/** Conditions that must all hold. */
 export interface Part {
+  readonly id: number
   readonly conditions: readonly Condition[]
-  readonly opaque: string
 }
 
 /** Matches where every group has a part that holds. Regions of equal key match the same requests. */
@@ -38,29 +30,23 @@ export interface Region {
 export interface Context {
   readonly frame: Frame
   readonly mesh: Mesh
+  /** That the side's token rules name. */
   readonly issuers: readonly string[]
 }
 
 export const hasToken = ({ token }: Frame): boolean => token !== "none" && token !== "preflight"
 
-export function region(label: string, groups: readonly (readonly Part[])[]): Region {
-  const single = groups.filter(parts => parts.length === 1).flat()
-  const merged = {
-    conditions: single.flatMap(part => part.conditions),
-    opaque: single.map(part => part.opaque).join(""),
-  }
-  const several = groups.filter(parts => parts.length !== 1)
-  const all = single.length === 0 ? several : [[merged], ...several]
-  const keyOf = (part: Part) => [[...new Set(part.conditions.map(({ key }) => key))].sort(), part.opaque]
-  const key = all.map(parts => [...new Set(parts.map(part => JSON.stringify(keyOf(part))))].sort())
-  return { label, key: JSON.stringify(key), groups: all }
+let parts = 0
+
+export function region(label: string, ...groups: readonly (readonly (readonly Condition[])[])[]): Region {
+  const single = groups.filter(group => group.length === 1).flat(2)
+  const all = [...(single.length > 0 ? [[single]] : []), ...groups.filter(group => group.length !== 1)]
+  const keyOf = (part: readonly Condition[]) => JSON.stringify([...new Set(part.map(({ key }) => key))].sort())
+  const key = JSON.stringify(all.map(group => [...new Set(group.map(keyOf))].sort()))
+  return { label, key, groups: all.map(group => group.map(conditions => ({ id: parts++, conditions }))) }
 }
 
-export const always = (label: string): Region => region(label, [])
-export const only = (label: string, ...conditions: readonly Condition[]): Region =>
-  region(label, [[{ conditions, opaque: "" }]])
-
-const SOURCE: Fields = {
+const SOURCE = {
   principals: "source.principal",
   requestPrincipals: "request.auth.principal",
   namespaces: "source.namespace",
@@ -69,10 +55,11 @@ const SOURCE: Fields = {
   ipBlocks: "source.ip",
   remoteIpBlocks: "remote.ip",
 }
-const OPERATION: Fields = { hosts: "host", ports: "destination.port", methods: "method", paths: "path" }
+const OPERATION = { hosts: "host", ports: "destination.port", methods: "method", paths: "path" }
 const HTTP_ONLY = /^(host|method|path|request\..*)$/
 
-const notOf = (field: string): string => `not${field.charAt(0).toUpperCase()}${field.slice(1)}`
+/** Where a rule stands. */
+type Source = { readonly namespace: string; readonly name: string }
 
 /** One field of a rule. */
 interface Written {
@@ -81,66 +68,46 @@ interface Written {
   readonly values: readonly string[]
 }
 
-/** `action`: on TCP an ALLOW rule that asks for HTTP matches nothing, and others match whatever they ask of it. */
+/** Undefined where it matches nothing. On TCP an ALLOW rule that asks for HTTP does not, and others match whatever they ask of it. */
 export function regionOf(
   rule: unknown,
-  policy: Policy,
+  policy: Source,
   at: string,
   action: string,
   context: Context,
 ): Region | undefined {
   const read = fields(rule, at, ["from", "to", "when"])
-  const clausesOf = (name: "from" | "to", inner: string, known: Fields) =>
-    list(read[name] ?? [], at).map(one => {
-      const written = fields(
-        fields(one, at, [inner])[inner] ?? {},
-        at,
-        Object.keys(known).flatMap(field => [field, notOf(field)]),
-      )
-      return Object.entries(known).flatMap(([field, attribute]) =>
-        [field, notOf(field)].map(spelled => ({
-          name: text(attribute, at),
-          negated: spelled !== field,
-          values: texts(written[spelled], at),
-        })),
-      )
+  const clauses = (part: "from" | "to", inner: string, attributes: { readonly [field: string]: string }) =>
+    list(read[part] ?? [], at).map(clause => {
+      const nots = Object.keys(attributes).map(field => `not${field.charAt(0).toUpperCase()}${field.slice(1)}`)
+      const written = fields(fields(clause, at, [inner])[inner] ?? {}, at, [...Object.keys(attributes), ...nots])
+      return Object.entries(attributes).flatMap(([field, name], index): readonly Written[] => [
+        { name, negated: false, values: texts(written[field], at) },
+        { name, negated: true, values: texts(written[nots[index] ?? ""], at) },
+      ])
     })
-  const when = list(read.when ?? [], at).flatMap(one => {
+  const when = list(read.when ?? [], at).flatMap((one): readonly Written[] => {
     const { key, values, notValues } = fields(one, at, ["key", "values", "notValues"])
-    return [values, notValues].map((some, index) => ({
-      name: text(key, at),
-      negated: index === 1,
-      values: texts(some, at),
-    }))
+    const name = text(key, at)
+    return [
+      { name, negated: false, values: texts(values, at) },
+      { name, negated: true, values: texts(notValues, at) },
+    ]
   })
-  const lists: (readonly (readonly Written[])[])[] = [
-    clausesOf("from", "source", SOURCE),
-    clausesOf("to", "operation", OPERATION),
-    [when],
-  ]
-  const asked = lists.map(clauses => clauses.map(clause => clause.filter(({ values }) => values.length > 0)))
-  if (!context.frame.http && action === "ALLOW" && asked.flat(2).some(({ name }) => HTTP_ONLY.test(name)))
-    return undefined
-  const groups: (readonly Part[])[] = []
-  for (const clauses of asked.filter(some => some.length > 0)) {
-    const parts = clauses.flatMap(clause => partOf(clause, policy, context) ?? [])
-    if (parts.length === 0) return undefined
-    if (!parts.some(part => part.conditions.length === 0 && part.opaque === "")) groups.push(parts)
-  }
-  return region(at, groups)
-}
-
-function partOf(clause: readonly Written[], policy: Policy, context: Context): Part | undefined {
-  const conditions: Condition[] = []
-  let opaque = ""
-  for (const written of clause) {
-    if (!context.frame.http && HTTP_ONLY.test(written.name)) continue
-    const read = conditionOf(written, policy, context)
-    if (read === false) return undefined
-    if (read === "opaque") opaque += JSON.stringify([written.name, written.negated, written.values])
-    else if (read !== true) conditions.push(read)
-  }
-  return { conditions, opaque }
+  const asked = [clauses("from", "source", SOURCE), clauses("to", "operation", OPERATION), [when]].map(some =>
+    some.map(clause => clause.filter(({ values }) => values.length > 0)),
+  )
+  const isHttp = ({ name }: Written) => HTTP_ONLY.test(name)
+  if (!context.frame.http && action === "ALLOW" && asked.flat(2).some(isHttp)) return undefined
+  const groups = asked.map(clauses =>
+    clauses.flatMap(clause => {
+      const counting = clause.filter(written => context.frame.http || !isHttp(written))
+      const read = counting.map(written => conditionOf(written, policy, context))
+      return read.includes(false) ? [] : [read.filter(one => typeof one === "object")]
+    }),
+  )
+  if (groups.some((group, index) => group.length === 0 && (asked[index]?.length ?? 0) > 0)) return undefined
+  return region(at, ...groups.filter(group => group.length > 0 && !group.some(part => part.length === 0)))
 }
 
 /** The header or the claim, by its members, that a condition is about. */
@@ -153,91 +120,80 @@ export function keyed(name: string): { readonly header: string } | { readonly cl
   return { claim: /^[^[\]]+(\]\[[^[\]]+)*$/.test(inner) ? inner.split("][") : [inner] }
 }
 
+/** Claims within which nothing lies. */
 const FLAT = ["iss", "sub", "aud", "jti", "exp", "nbf", "iat"]
+export const CLIENT_CERT = "x-forwarded-client-cert"
 
-function conditionOf(
-  { name, negated, values }: Written,
-  policy: Policy,
-  context: Context,
-): Condition | boolean | "opaque" {
+/** Or a plain yes or no, where the kind of requests decides it. What a request lacks holds of no value. */
+function conditionOf({ name, negated, values }: Written, policy: Source, context: Context): Condition | boolean {
   const { frame, mesh, issuers } = context
   const domains = [mesh.trustDomain, ...mesh.aliases]
-  const on = (attribute: string, mark: (value: string) => Mark, some = values) =>
-    condition(attribute, negated, some.map(mark))
-  const ofText = (pattern: (value: string) => Steps) => (value: string) => textMark(pattern(value))
-  const ofPeer = (pattern: (value: string) => Steps, some = values) =>
-    frame.identity ? on("peer", ofText(pattern), some) : negated
-  const header = (value: string) => wildcard(value, { empty: true })
-  const host = (anyCase: boolean) => (value: string) =>
-    wildcard((anyCase ? value.toLowerCase() : value).replace(/^(\*?[^*:][^:]*)\.(:\d*\*?)?$/, "$1$2"), {
-      empty: true,
-      anyCase,
-    })
+  const on = (attribute: string, patternOf: (value: string) => Pattern, all = values) =>
+    condition(attribute, negated, all.map(patternOf))
+  const ofPeer = (patternOf: (value: string) => Pattern, all = values) =>
+    frame.identity ? on("peer", patternOf, all) : negated
+  const word = (value: string) => pattern(...wildcard(value))
+  const line = (value: string) => pattern(...wildcard(value, { empty: true }))
+  const host = (ignoreCase: boolean) => (value: string) =>
+    pattern(...wildcard(value.replace(/^(\*?[^*:][^:]*)\.(:\d*\*?)?$/, "$1$2"), { empty: true, ignoreCase }))
+  const segment = [other("/"), others("/")]
   switch (name) {
     case "source.principal":
       return ofPeer(
-        value => wildcard(value),
+        word,
         values.flatMap(value => principals(value, domains)),
       )
     case "source.namespace":
-      return ofPeer(namespacePattern)
+      return ofPeer(value => {
+        const pieces = value.split("*").map(literal)
+        const isAny = pieces.every(piece => piece.length === 0)
+        const within = isAny ? segment : pieces.flatMap((piece, at) => (at > 0 ? [others("/"), ...piece] : piece))
+        return pattern(...segment, ...literal("/ns/"), ...within, ...literal("/sa/"), REST)
+      })
     case "source.trustDomain":
       return ofPeer(
-        trustDomainPattern,
+        value => pattern(...wildcard(value, { but: "/" }), ...literal("/ns/"), REST),
         values.flatMap(value => (domains.includes(value) ? domains : [value])),
       )
     case "source.serviceAccount":
-      return ofPeer(
-        accountPattern,
-        values.map(value => (value.includes("/") ? value : `${policy.namespace}/${value}`)),
-      )
+      return ofPeer(value => {
+        const whole = value.includes("/") ? value : `${policy.namespace}/${value}`
+        return pattern(...segment, ...literal(`/ns/${whole.replace("/", "/sa/")}`))
+      })
     case "source.ip":
-      return on("source ip", blockMark)
+      return on("source ip", blockPattern)
     case "remote.ip":
-      return on(frame.http && mesh.proxies > 0 ? "remote ip" : "source ip", blockMark)
+      return on(frame.http && mesh.proxies > 0 ? "remote ip" : "source ip", blockPattern)
     case "destination.ip":
-      return on("destination ip", blockMark)
+      return on("destination ip", blockPattern)
     case "destination.port":
-      return on("port", value => choiceMark(String(Number(value))))
+      return on("port", value => pattern(...literal(port(value, policy.name))))
     case "connection.sni":
-      return !frame.identity && frame.http
-        ? negated
-        : on(
-            "sni",
-            ofText(value => wildcard(value)),
-          )
+      return !frame.identity && frame.http ? negated : on("sni", word)
     case "host":
-      return on("host", ofText(host(true)))
+      return on("host", host(true))
     case "method":
-      return on("method", ofText(header))
+      return on("method", line)
     case "path":
-      return on("path", ofText(pathPattern))
+      return on("path", pathPattern)
     case "request.auth.principal":
-      return hasToken(frame) ? on("subject", value => subjectMark(...requestPrincipal(value, issuers))) : negated
+      return hasToken(frame) ? on("subject", value => requestPrincipal(value, issuers)) : negated
   }
   const of = keyed(name)
   if (of === undefined) throw new Invalid(`\`${name}\` is not known`)
   if ("claim" in of) {
     const [first = "", ...inner] = of.claim
     if (!hasToken(frame) || (inner.length > 0 && FLAT.includes(first))) return negated
-    if (["exp", "nbf", "iat"].includes(first)) return "opaque"
-    if (first === "iss") return on("subject", value => subjectMark(wildcard(value), undefined))
-    if (first === "sub") return on("subject", value => subjectMark(undefined, wildcard(value)))
-    return on(
-      `claim ${JSON.stringify(of.claim)}`,
-      ofText(value => wildcard(value)),
-    )
+    if (first === "iss") return on("subject", value => subjectPattern(wildcard(value, { but: "\0" }), undefined))
+    if (first === "sub") return on("subject", value => subjectPattern(undefined, wildcard(value, { but: "\0" })))
+    return on(`claim ${JSON.stringify(of.claim)}`, word)
   }
-  if (of.header === ":path") return "opaque"
   // The proxy says it itself, and only of callers with an identity.
-  if (of.header === "x-forwarded-client-cert") {
-    if (!frame.identity) return negated
-    return values.includes("*") ? !negated : "opaque"
-  }
-  if (of.header === "host" || of.header === ":authority") return on("host", ofText(host(false)))
-  if (of.header === ":method") return on("method", ofText(header))
-  if (of.header === ":scheme" || of.header === "x-forwarded-proto") return on("scheme", ofText(header))
-  return on(`header ${of.header}`, ofText(header))
+  if (of.header === CLIENT_CERT && (!frame.identity || values.includes("*"))) return frame.identity !== negated
+  if (of.header === "host" || of.header === ":authority") return on("host", host(false))
+  if (of.header === ":method") return on("method", line)
+  if (of.header === ":scheme" || of.header === "x-forwarded-proto") return on("scheme", line)
+  return on(`header ${of.header}`, line)
 }
 
 /** In a mesh with aliases a principal of one of its trust domains stands for the same one under each of them. */
@@ -250,15 +206,14 @@ function principals(value: string, domains: readonly string[]): readonly string[
   return domains.map(known => (domain.startsWith("*") && same(known) ? value : [known, ...rest].join("/")))
 }
 
-function requestPrincipal(value: string, issuers: readonly string[]): [Steps, Steps] {
-  const any = wildcard("*")
-  if (value === "*") return [any, any]
+function requestPrincipal(value: string, issuers: readonly string[]): Pattern {
+  const half = (of: string) => wildcard(of, { but: "\0" })
+  const split = (at: number, of = half, by = half) =>
+    at < 0 ? undefined : subjectPattern(of(value.slice(0, at)), by(value.slice(at + 1)))
   const last = value.lastIndexOf("/")
-  if (value.startsWith("*"))
-    return last < 0 ? [any, wildcard(value)] : [wildcard(value.slice(0, last)), literal(value.slice(last + 1))]
-  if (value.endsWith("*"))
-    return last < 0 ? [wildcard(value), any] : [literal(value.slice(0, last)), wildcard(value.slice(last + 1))]
+  if (value === "*") return subjectPattern(half("*"), half("*"))
+  if (value.startsWith("*")) return split(last, half, literal) ?? subjectPattern(half("*"), half(value))
+  if (value.endsWith("*")) return split(last, literal, half) ?? subjectPattern(half(value), half("*"))
   const named = issuers.filter(issuer => value.startsWith(`${issuer}/`)).map(issuer => issuer.length)
-  const end = named.length > 0 ? Math.max(...named) : last
-  return end < 0 ? [literal(value), []] : [literal(value.slice(0, end)), literal(value.slice(end + 1))]
+  return split(named.length > 0 ? Math.max(...named) : last, literal, literal) ?? subjectPattern(literal(value), [])
 }

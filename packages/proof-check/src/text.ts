@@ -1,191 +1,154 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts and patterns (docs/semantics.md, "How values match"). A pattern is a list of steps; each takes one character of a
-// set, once or any number of times. A language says which texts an attribute can have.
+// Texts and patterns (docs/semantics.md, "How values match"). A pattern is a list of steps, each of which takes characters.
 
-import { Invalid } from "./read.js"
+import { spend } from "./read.js"
 
-/** `of`: the characters that fit. "any" fits every one, "segment" every one but the slash. */
-export type Step = { readonly of: string; readonly many: boolean }
-export type Steps = readonly Step[]
+/** One character of `of`, or with `not` any other; with `many` any number of them, also none. */
+interface Step {
+  readonly of: string
+  readonly not: boolean
+  readonly many: boolean
+}
 
-const one = (of: string): Step => ({ of, many: false })
-const many = (of: string): Step => ({ of, many: true })
-const isSet = (of: string): boolean => of === "any" || of === "segment"
-const fits = (of: string, char: string): boolean =>
-  of === "any" || (of === "segment" ? char !== "/" : of.includes(char))
+/** Patterns of equal key take the same texts. */
+export interface Pattern {
+  readonly key: string
+  readonly steps: readonly Step[]
+}
 
-/** A set of characters that is spelled like one of the names would be mistaken for it; no pattern makes one. */
-export const literal = (text: string, anyCase = false): Steps =>
-  text.split("").map(char => {
+export const one = (of: string): Step => ({ of, not: false, many: false })
+export const many = (of: string): Step => ({ of, not: false, many: true })
+export const other = (of: string): Step => ({ of, not: true, many: false })
+export const others = (of: string): Step => ({ of, not: true, many: true })
+export const REST = others("")
+
+export function pattern(...steps: readonly Step[]): Pattern {
+  const keys = steps.map(({ of, not, many }) => `${not ? "^" : ""}${JSON.stringify(of)}${many ? "*" : ""}`)
+  return { key: keys.join(""), steps }
+}
+
+export const literal = (text: string): readonly Step[] => text.split("").map(one)
+const anyCase = (text: string): readonly Step[] =>
+  literal(text.toLowerCase()).map(({ of: char }) => {
     const upper = char.toUpperCase()
-    return one(anyCase && upper !== char && upper.toLowerCase() === char ? char + upper : char)
+    return one(upper !== char && upper.toLowerCase() === char ? char + upper : char)
   })
 
-/** `*`, `v*`, `*v` or `v`. A leading star is looked at first. `empty`: whether `*` takes an empty text. */
-export function wildcard(value: string, { empty = false, anyCase = false, star = "any" } = {}): Steps {
-  if (value === "*") return empty ? [many(star)] : [one(star), many(star)]
-  if (value.startsWith("*")) return [many(star), ...literal(value.slice(1), anyCase)]
-  if (value.endsWith("*")) return [...literal(value.slice(0, -1), anyCase), many(star)]
-  return literal(value, anyCase)
+/** `*`, `v*`, `*v` or `v`; a star at the start is looked at first. `empty`: `*` takes an empty text. A star takes no `but`. */
+export function wildcard(value: string, { empty = false, ignoreCase = false, but = "" } = {}): readonly Step[] {
+  const spell = ignoreCase ? anyCase : literal
+  if (value === "*") return empty ? [others(but)] : [other(but), others(but)]
+  if (value.startsWith("*")) return [others(but), ...spell(value.slice(1))]
+  return value.endsWith("*") ? [...spell(value.slice(0, -1)), others(but)] : spell(value)
 }
 
-export function pathPattern(value: string): Steps {
-  if (value === "/*" || value === "/{**}") return wildcard("*")
-  if (!value.includes("{*}") && !value.includes("{**}")) return wildcard(value)
-  return value
-    .slice(1)
-    .split("/")
-    .flatMap(segment => {
-      if (segment === "{*}") return [one("/"), one("segment"), many("segment")]
-      return segment === "{**}" ? [one("/"), many("any")] : literal(`/${segment}`)
-    })
+export function pathPattern(value: string): Pattern {
+  if (value === "/*" || value === "/{**}") return pattern(...wildcard("*"))
+  if (!value.includes("{*}") && !value.includes("{**}")) return pattern(...wildcard(value))
+  const segments = value.slice(1).split("/")
+  return pattern(
+    ...segments.flatMap(segment => {
+      if (segment === "{*}") return [one("/"), other("/"), others("/")]
+      return segment === "{**}" ? [one("/"), REST] : literal(`/${segment}`)
+    }),
+  )
 }
 
-/** Stars anywhere, of which none takes a slash: a namespace of an identity. */
-export function namespacePattern(value: string): Steps {
-  const pieces = value.split("*")
-  const name = pieces.some(piece => piece !== "")
-    ? pieces.flatMap((piece, at) => [...(at > 0 ? [many("segment")] : []), ...literal(piece)])
-    : [one("segment"), many("segment")]
-  return [one("segment"), many("segment"), ...literal("/ns/"), ...name, ...literal("/sa/"), many("any")]
-}
+/** Runs patterns together. A state is the list of positions that are reached in them. */
+class Machine {
+  /** A number is the end of the pattern of that index. */
+  readonly #steps: (Step | number)[] = []
+  readonly start: readonly number[]
 
-export const trustDomainPattern = (value: string): Steps => [
-  ...wildcard(value, { star: "segment" }),
-  ...literal("/ns/"),
-  many("any"),
-]
-
-export const accountPattern = (value: string): Steps => {
-  const slash = value.indexOf("/")
-  const name = `/ns/${value.slice(0, slash)}/sa/${value.slice(slash + 1)}`
-  return [one("segment"), many("segment"), ...literal(name)]
-}
-
-/** The steps that may be next; a step that may be taken no times is also behind itself. */
-function enter(steps: Steps, at: number, into: Set<number>): void {
-  for (let next = at; !into.has(next); next++) {
-    into.add(next)
-    if (steps[next]?.many !== true) return
+  constructor(patterns: readonly Pattern[]) {
+    const starts: number[] = []
+    for (const [index, { steps }] of patterns.entries())
+      starts.push(this.#steps.push(...steps, index) - steps.length - 1)
+    this.start = this.#closed(starts)
   }
-}
 
-function advance(steps: Steps, from: Iterable<number>, char: string): Set<number> {
-  const into = new Set<number>()
-  for (const at of from) {
-    const step = steps[at]
-    if (step !== undefined && fits(step.of, char)) enter(steps, step.many ? at : at + 1, into)
-  }
-  return into
-}
-
-function begin(steps: Steps): Set<number> {
-  const into = new Set<number>()
-  enter(steps, 0, into)
-  return into
-}
-
-export function takes(steps: Steps, text: string): boolean {
-  let now = begin(steps)
-  for (const char of text.split("")) now = advance(steps, now, char)
-  return now.has(steps.length)
-}
-
-/** A state, as text: "" is the start. Undefined where no text of the language goes on so. */
-export interface Language {
-  step(state: string, char: string): string | undefined
-  accepts(state: string): boolean
-  /** Characters that the language itself tells apart, and that no other character could stand for. */
-  readonly units: string
-}
-
-export const ANY: Language = { step: () => "x", accepts: () => true, units: "" }
-export const NON_EMPTY: Language = { ...ANY, accepts: state => state !== "" }
-
-export const words = (list: readonly string[]): Language => ({
-  step: (state, char) => (list.some(word => word.startsWith(state + char)) ? state + char : undefined),
-  accepts: state => list.includes(state),
-  units: list.join(""),
-})
-
-/** `<trust domain>/ns/<namespace>/sa/<account>`; a state has `d` and `s` for parts that are complete if they end here. */
-export const IDENTITY: Language = {
-  step(state, char) {
-    const parts = (state + char).split("/")
-    const shorter = parts.map((part, at) => {
-      if (at === 0) return /^[a-z0-9._-]+$/.test(part) ? "d" : undefined
-      const isLast = at === parts.length - 1
-      const word = ["", "ns", "", "sa"][at]
-      if (word) return isLast ? (word.startsWith(part) ? part : undefined) : part === word ? part : undefined
-      if (part === "" || part === "." || part === "..") return isLast ? part : undefined
-      return /^[A-Za-z0-9._-]+$/.test(part) ? "s" : undefined
-    })
-    return parts.length > 5 || shorter.includes(undefined) ? undefined : shorter.join("/")
-  },
-  accepts: state => state === "d/ns/s/sa/s",
-  units: "/nsa",
-}
-
-const DECODED = /^%(2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aAeE]|00)$/
-
-/** Paths that normalisation leaves as they are (docs/semantics.md, "Paths"); a state is the end of the path so far. */
-export function pathLanguage(mode: string): Language {
-  const raw = mode === "NONE"
-  const merges = mode === "MERGE_SLASHES" || mode === "DECODE_AND_MERGE_SLASHES"
-  return {
-    step(state, char) {
-      if (state === "") return char === "/" || char === "*" ? char : undefined
-      if (state === "*" || !/^[!-~]$/.test(char) || char === "?" || char === "#") return undefined
-      if (raw) return "x"
-      if (char === "\\" || DECODED.test(state + char)) return undefined
-      if (mode === "DECODE_AND_MERGE_SLASHES" && /^%(2f|5c)$/i.test(state + char)) return undefined
-      if (char === "/") return state === "/." || state === "/.." || (merges && state === "/") ? undefined : "/"
-      if (char === "%" || (char === "." && (state === "/" || state === "/."))) return char === "%" ? "%" : `${state}.`
-      return state === "%" && /[0-9A-Fa-f]/.test(char) ? `%${char}` : "x"
-    },
-    accepts: state => state !== "" && state !== "/." && state !== "/..",
-    units: "/*",
-  }
-}
-
-const MAX_STATES = 400_000
-const FILLERS = "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA9876543210-_~!$&'()+,;:@=\"<>[]^`{|}.*%"
-const RARE = Array.from({ length: 512 }, (_, at) => String.fromCharCode(0x4e00 + at)).join("")
-
-/**
- * One text for each set of patterns that some text of the language matches. It runs all patterns together over every text;
- * a character that no pattern and no language names stands for all such characters.
- */
-export function textClasses(patterns: readonly Steps[], language: Language): readonly string[] {
-  type State = { readonly at: readonly ReadonlySet<number>[]; readonly of: string; readonly text: string }
-  const found = new Map<string, string>()
-  const seen = new Set<string>()
-  let open: State[] = [{ at: patterns.map(begin), of: "", text: "" }]
-  while (open.length > 0) {
-    const next: State[] = []
-    for (const { at, of, text } of open) {
-      const key = `${of} ${at.map(set => [...set].sort((a, b) => a - b).join()).join(";")}`
-      if (seen.has(key)) continue
-      if (seen.add(key).size > MAX_STATES)
-        throw new Invalid("the values of an attribute have too many classes to check")
-      const matched = at.flatMap((set, index) => (set.has(patterns[index]?.length ?? -1) ? [index] : [])).join()
-      if (language.accepts(of) && !found.has(matched)) found.set(matched, text)
-      const named = new Set(language.units.split("").concat("/"))
-      for (const [index, set] of at.entries()) {
-        for (const position of set) {
-          const chars = patterns[index]?.[position]?.of ?? "any"
-          if (!isSet(chars)) for (const char of chars.split("")) named.add(char)
-        }
-      }
-      const filler = (FILLERS + RARE).split("").find(char => !named.has(char) && language.step(of, char) !== undefined)
-      if (filler !== undefined) named.add(filler)
-      for (const char of named) {
-        const reached = language.step(of, char)
-        if (reached === undefined) continue
-        next.push({ at: at.map((set, i) => advance(patterns[i] ?? [], set, char)), of: reached, text: text + char })
+  /** With what lies behind steps that may be taken no times. */
+  #closed(positions: readonly number[]): readonly number[] {
+    const all = new Set<number>()
+    for (let at of positions) {
+      for (; !all.has(at); at++) {
+        all.add(at)
+        const step = this.#steps[at]
+        if (typeof step !== "object" || !step.many) break
       }
     }
-    open = next
+    return [...all].sort((a, b) => a - b)
+  }
+
+  next(state: readonly number[], char: string): readonly number[] {
+    const reached = state.flatMap(at => {
+      const step = this.#steps[at]
+      return typeof step === "object" && step.of.includes(char) !== step.not ? [step.many ? at : at + 1] : []
+    })
+    return this.#closed(reached)
+  }
+
+  matched(state: readonly number[]): readonly number[] {
+    return state.flatMap(at => (typeof this.#steps[at] === "number" ? [this.#steps[at]] : []))
+  }
+
+  /** Every character that some position tells from others, and one that none does. */
+  characters(state: readonly number[]): Iterable<string> {
+    const named = new Set<string>()
+    for (const at of state) {
+      const step = this.#steps[at]
+      if (typeof step === "object") for (const char of step.of) named.add(char)
+    }
+    let filler = 0xe000
+    while (named.has(String.fromCharCode(filler))) filler++
+    return named.add(String.fromCharCode(filler))
+  }
+}
+
+const machines = new Map<string, Machine>()
+
+export function takes(pattern: Pattern, text: string): boolean {
+  const machine = machines.get(pattern.key) ?? new Machine([pattern])
+  machines.set(pattern.key, machine)
+  spend(text.length)
+  return machine.matched(text.split("").reduce((state, char) => machine.next(state, char), machine.start)).length > 0
+}
+
+/** The texts that an attribute can have: those that one of `within` takes, and none of `without`. */
+export interface Language {
+  readonly within: readonly Pattern[]
+  readonly without: readonly Pattern[]
+}
+
+/**
+ * One text of the language for each set of patterns that some text matches. It runs the patterns over every text; what follows
+ * depends on the state alone, and a character that nothing in the state names stands for all such characters.
+ */
+export function classesOf(patterns: readonly Pattern[], { within, without }: Language): readonly string[] {
+  const all = new Machine([...patterns, ...within, ...without])
+  const language = new Machine(within)
+  // What such a pattern takes it takes whatever follows.
+  const lasting = without.flatMap((one, at) => (one.steps.at(-1) === REST ? patterns.length + within.length + at : []))
+  const lost = new Set(lasting)
+  const found = new Map<string, string>()
+  const seen = new Set<string>()
+  const open = [{ state: all.start, inside: language.start, text: "" }]
+  for (const { state, inside, text } of open) {
+    const matched = all.matched(state)
+    const last = matched.at(-1) ?? -1
+    if (last >= patterns.length && last < patterns.length + within.length) {
+      const key = matched.filter(index => index < patterns.length).join()
+      if (!found.has(key)) found.set(key, text)
+    }
+    for (const char of all.characters(state)) {
+      spend(1 + state.length)
+      const next = { state: all.next(state, char), inside: language.next(inside, char), text: text + char }
+      const key = next.state.join()
+      if (next.inside.length > 0 && !seen.has(key) && !all.matched(next.state).some(index => lost.has(index))) {
+        seen.add(key)
+        open.push(next)
+      }
+    }
   }
   return [...found.values()]
 }

@@ -15,7 +15,7 @@ export {
 } from "./questions/assess-change.js"
 export { type ChangeEffect, changeEffect, type EffectRegion } from "./questions/change-effect.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./questions/compare.js"
-export { type DeadRule, type DeadRules, deadRules } from "./questions/dead-rules.js"
+export { type DeadRule, type DeadRuleOptions, type DeadRules, deadRules } from "./questions/dead-rules.js"
 export { type Diff, type DiffGroup, type DiffOptions, diffSets } from "./questions/diff.js"
 export {
   type CheckedInvariant,

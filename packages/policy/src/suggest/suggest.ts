@@ -6,7 +6,9 @@
 import type { ObservedCall } from "../ledger/call.js"
 import type { MeshConfig } from "../mesh/config.js"
 import { DEFAULT_PROOF_LIMITS, type Limits } from "../proof/budget.js"
-import { compareSets } from "../proof/questions/compare.js"
+import { notModelled, notReplayable } from "../proof/certificate/modelled.js"
+import { Proofs } from "../proof/certificate/proofs.js"
+import { type Comparison, compareSets } from "../proof/questions/compare.js"
 import { checkInvariants } from "../proof/questions/invariants.js"
 import { concerns } from "../proof/selected.js"
 import { lastingName, OF_ONE_POD, type ProofWorkload } from "../proof/workload.js"
@@ -55,6 +57,19 @@ export interface SuggestOptions {
   readonly now: number
   /** Of the suggested policies. */
   readonly name?: string
+  /** Gets each suggestion that is proved with its proofs. */
+  readonly suggestions?: SuggestionRecord | undefined
+}
+
+export interface SuggestionRecord {
+  suggested(workload: ProofWorkload, policy: AuthorizationPolicy, comparison: Comparison, proofs: Proofs): void
+  shapes(
+    workload: ProofWorkload,
+    policy: AuthorizationPolicy,
+    shapes: readonly Rule[],
+    comparison: Comparison,
+    proofs: Proofs,
+  ): void
 }
 
 /** `documents` are all policies there are. Workloads without a recorded call that was let through get none. */
@@ -106,7 +121,7 @@ function suggestion(
     options.name ?? `${workload.runBy ?? workload.name}-observed`,
   )
   const enforced: AuthorizationPolicy = { ...policy, spec: { ...policy.spec, enforcement: "Enforce" } }
-  const proofs = new Proofs(workload, mesh, options)
+  const proofs = new SuggestionProofs(workload, mesh, policy, options)
   return {
     workload,
     policy,
@@ -127,7 +142,7 @@ function suggestion(
       ),
       addsNothing: proofs.addsNothing(own, [...rest, enforced]),
       asSeen: proofs.asSeen(
-        { ...enforced, spec: { ...enforced.spec, rules: told.map(({ rule }) => rule) } },
+        told.map(({ rule }) => rule),
         enforced,
         rest,
       ),
@@ -180,15 +195,19 @@ function selectorOf(
 
 const PROVED: Proof = { verdict: "proved" }
 
-class Proofs {
-  readonly #workload: ProofWorkload
-  readonly #mesh: MeshConfig
+class SuggestionProofs {
   readonly #options: { readonly limits: Limits; readonly now: number }
+  readonly #record: SuggestionRecord | undefined
 
-  constructor(workload: ProofWorkload, mesh: MeshConfig, { limits = DEFAULT_PROOF_LIMITS, now }: SuggestOptions) {
-    this.#workload = workload
-    this.#mesh = mesh
+  /** `suggested`: as it is printed. */
+  constructor(
+    readonly workload: ProofWorkload,
+    readonly mesh: MeshConfig,
+    readonly suggested: AuthorizationPolicy,
+    { limits = DEFAULT_PROOF_LIMITS, now, suggestions }: SuggestOptions,
+  ) {
     this.#options = { limits, now }
+    this.#record = suggestions
   }
 
   /**
@@ -197,13 +216,13 @@ class Proofs {
    */
   keeps(shapes: readonly Rule[], policy: AuthorizationPolicy, rest: readonly PolicyDocument[]): Proof {
     const invariant: PolicyInvariant = {
-      apiVersion: `${this.#mesh.names.securityGroup}/${this.#mesh.names.version}`,
+      apiVersion: `${this.mesh.names.securityGroup}/${this.mesh.names.version}`,
       kind: "PolicyInvariant",
-      metadata: { name: "seen", namespace: this.#workload.namespace },
+      metadata: { name: "seen", namespace: this.workload.namespace },
       spec: { always: shapes.map((shape, index) => ({ ...shape, name: `shape ${index}` })) },
     }
     const tokens = rest.filter(({ kind }) => kind === "RequestAuthentication")
-    const checked = checkInvariants([invariant], [...tokens, policy], [this.#workload], this.#mesh, this.#options)
+    const checked = checkInvariants([invariant], [...tokens, policy], [this.workload], this.mesh, this.#options)
     for (const { rule, result } of checked) {
       if (result.verdict === "undecided") return { verdict: "undecided", why: result.reason }
       if (result.verdict === "broken") return { verdict: "refuted", why: `${rule.name} would be denied` }
@@ -212,23 +231,30 @@ class Proofs {
   }
 
   addsNothing(today: readonly PolicyDocument[], after: readonly PolicyDocument[]): Proof {
-    const { changes, undecided } = compareSets(today, after, this.#workload, this.#mesh, this.#options)
-    const added = changes.find(({ to }) => to === "allow")
+    const { comparison, proofs } = this.#compared(today, after)
+    this.#record?.suggested(this.workload, this.suggested, comparison, proofs)
+    const added = comparison.changes.find(({ to }) => to === "allow")
     if (added !== undefined) return { verdict: "refuted", why: `it would newly allow ${added.region}` }
-    return undecided === undefined ? PROVED : { verdict: "undecided", why: undecided }
+    return verdictOf(comparison)
   }
 
-  asSeen(shapes: AuthorizationPolicy, policy: AuthorizationPolicy, rest: readonly PolicyDocument[]): Proof {
+  asSeen(shapes: readonly Rule[], policy: AuthorizationPolicy, rest: readonly PolicyDocument[]): Proof {
     const tokens = rest.filter(({ kind }) => kind === "RequestAuthentication")
-    const { changes, undecided } = compareSets(
-      [...tokens, shapes],
-      [...tokens, policy],
-      this.#workload,
-      this.#mesh,
-      this.#options,
-    )
-    const [beyond] = changes
+    const stated: AuthorizationPolicy = { ...policy, spec: { ...policy.spec, rules: [...shapes] } }
+    const { comparison, proofs } = this.#compared([...tokens, stated], [...tokens, policy])
+    this.#record?.shapes(this.workload, this.suggested, shapes, comparison, proofs)
+    const [beyond] = comparison.changes
     if (beyond !== undefined) return { verdict: "refuted", why: `it does not say what was seen: ${beyond.region}` }
-    return undecided === undefined ? PROVED : { verdict: "undecided", why: undecided }
+    return verdictOf(comparison)
+  }
+
+  #compared(before: readonly PolicyDocument[], after: readonly PolicyDocument[]) {
+    const both = [...before, ...after]
+    const proofs = new Proofs(notModelled(both, this.mesh), notReplayable(both))
+    const options = { ...this.#options, proofs: this.#record && proofs }
+    return { comparison: compareSets(before, after, this.workload, this.mesh, options), proofs }
   }
 }
+
+const verdictOf = ({ undecided }: Comparison): Proof =>
+  undecided === undefined ? PROVED : { verdict: "undecided", why: undecided }

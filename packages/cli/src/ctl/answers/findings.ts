@@ -4,7 +4,7 @@
 import { analyze, type Severity } from "@merlon/policy/analysis"
 import type { RuleRef } from "@merlon/policy/authorization"
 import type { MeshConfig } from "@merlon/policy/mesh"
-import { type DeadRule, deadRules, type Limits, type ProofWorkload } from "@merlon/policy/proof"
+import { type DeadRule, type DeadRuleOptions, deadRules, type Limits, type ProofWorkload } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { PROVED_FINDINGS } from "../../errors.js"
 import type { PlacedPolicy } from "./policy-files.js"
@@ -40,11 +40,12 @@ export function findingsOf(
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
   limits: Limits,
+  unused?: DeadRuleOptions["unused"],
 ): readonly PlacedFinding[] {
   const documents = placed.map(({ document }) => document)
   // Without workloads it is unknown which policies apply together.
   const { dead, undecided } =
-    workloads.length === 0 ? { dead: [], undecided: [] } : deadRules(documents, workloads, mesh, { limits })
+    workloads.length === 0 ? { dead: [], undecided: [] } : deadRules(documents, workloads, mesh, { limits, unused })
   const proved = dead.map(one => deadFinding(one, documents))
   const known = new Set(proved.map(({ namespace, name, path }) => `${namespace}/${name} ${path}`))
   const open = undecided.map(({ rule, reason }) =>

@@ -34,7 +34,7 @@ export function analyzeCommand(): Command {
           .choices(["error", "warning", "never"])
           .default("warning"),
       )
-      .option("--certificate <file>", "write a certificate of the invariants, which `proof-check` checks"),
+      .option("--certificate <file>", "write a certificate of invariants and dead rules, which `proof-check` checks"),
   )
     .addHelpText("after", EXAMPLES)
     .action((flags: Flags) => run(flags))
@@ -56,8 +56,8 @@ async function run(flags: Flags): Promise<void> {
   const { placed, workloads, mesh, read: inputs } = source
   const nothing = placed.length === 0 && flags.filename.length === 0
   const read = nothing ? { ...inputs, skipped: [...inputs.skipped, "the cluster has no policy"] } : inputs
-  const findings = findingsOf(placed, workloads, mesh, limitsOf(flags))
   const certificate = certificateFile(flags.certificate)
+  const findings = findingsOf(placed, workloads, mesh, limitsOf(flags), certificate?.certificate)
   const isChecked = flags.output === "openreports" || certificate !== undefined
   const invariants = isChecked ? invariantsOf(source, flags, certificate) : []
   if (flags.output === "openreports")

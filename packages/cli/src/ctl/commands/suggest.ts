@@ -9,6 +9,7 @@ import { lastingName, type ProofWorkload } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { callsInLog } from "../answers/access-log.js"
 import { callsIn } from "../answers/calls-file.js"
+import { certificateFile } from "../answers/certificate-file.js"
 import { exitCodeOf as exitCodeFor, inputLines, isComplete } from "../answers/inputs.js"
 import { limitsOf } from "../answers/question-flags.js"
 import { note, questionSource, type SourceFlags, withSourceFlags, workloadNamed } from "../answers/question-source.js"
@@ -22,6 +23,7 @@ import { print } from "../terminal.js"
 interface Flags extends SourceFlags {
   readonly calls?: string
   readonly accessLog?: string
+  readonly certificate?: string
   readonly output: "yaml" | "json"
 }
 
@@ -35,6 +37,7 @@ export function suggestCommand(): Command {
         "--access-log <file>",
         "the workload's access log by Envoy, as JSON, - for standard input (needs a workload)",
       )
+      .option("--certificate <file>", "write a certificate of the suggestions, which `proof-check` checks")
       .addOption(new Option("-o, --output <format>", "output format").choices(["yaml", "json"]).default("yaml")),
   )
     .addHelpText("after", EXAMPLES)
@@ -62,7 +65,12 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
   const calls = (await callsOf(flags, mesh, word === undefined ? [] : asked)).filter(({ workload }) =>
     names.has(workload),
   )
-  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  const certificate = certificateFile(flags.certificate)
+  const options = {
+    limits: limitsOf(flags),
+    now: Math.floor(Date.now() / 1000),
+    suggestions: certificate?.certificate,
+  }
   const all = suggestPolicies(calls, policies, workloads, mesh, options)
   if (all.length === 0) {
     throw new CommandError(
@@ -80,6 +88,7 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
       ? JSON.stringify({ ...suggestionsJson(all, mesh.names), read }, undefined, 2)
       : suggestionsYaml(kept, mesh.names, Date.now()),
   )
+  certificate?.finish([policies], mesh, read)
   if (!isComplete(read)) for (const line of inputLines(read)) note(line)
   process.exitCode = exitCodeFor(read, exitCodeOf(all))
 }

@@ -3,6 +3,7 @@
 
 import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
+import { certificateFile } from "../answers/certificate-file.js"
 import { principalOf } from "../answers/principal.js"
 import { limitsOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
@@ -11,6 +12,7 @@ import { EXIT } from "../exit.js"
 import { print } from "../terminal.js"
 
 interface Flags extends SourceFlags {
+  readonly certificate?: string
   readonly output: "text" | "json"
 }
 
@@ -19,6 +21,7 @@ export function whatCanCommand(): Command {
     new Command("what-can")
       .description("Prove what an identity can reach")
       .argument("<identity>", "ns/NAMESPACE/sa/ACCOUNT, NAMESPACE/ACCOUNT, or with its trust domain in front")
+      .option("--certificate <file>", "write a certificate of the answer, which `proof-check` checks")
       .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
@@ -39,10 +42,12 @@ async function run(word: string, flags: Flags): Promise<void> {
   const principal = principalOf(word, mesh.trustDomain)
   const selection = new DocumentsByNamespace(policies, mesh)
   const asked = { from: [{ source: { principals: [principal] } }] }
+  const certificate = certificateFile(flags.certificate)
   const options = {
     limits: limitsOf(flags),
     now: Math.floor(Date.now() / 1000),
     callers: callersAmong(workloads, mesh),
+    reaches: certificate?.certificate,
   }
   // Of files `-n` is the namespace of what names none; of a cluster the one that is asked about.
   const near = (place: string): boolean => flags.filename.length > 0 || (flags.namespace ?? place) === place
@@ -54,5 +59,6 @@ async function run(word: string, flags: Flags): Promise<void> {
     }))
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, { workloads, mesh, read }), undefined, 2))
   else print(reachText(reached, "requests", `${principal} reaches nothing`, read))
+  certificate?.finish([policies], mesh, read)
   if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

@@ -4,6 +4,7 @@
 import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
+import { certificateFile } from "../answers/certificate-file.js"
 import { limitsOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags, workloadNamed } from "../answers/question-source.js"
 import { isProved, reachJson, reachText } from "../answers/reach-report.js"
@@ -15,6 +16,7 @@ interface Flags extends SourceFlags {
   readonly path: readonly string[]
   readonly host: readonly string[]
   readonly port?: number
+  readonly certificate?: string
   readonly output: "text" | "json"
 }
 
@@ -27,6 +29,7 @@ export function whoCanCommand(): Command {
       .option("--path <path>", "path or pattern, as /admin/* (repeatable)", several, [])
       .option("--host <host>", "host (repeatable)", several, [])
       .addOption(new Option("--port <port>", "port of the workload").argParser(whole(1, 65_535)))
+      .option("--certificate <file>", "write a certificate of the answer, which `proof-check` checks")
       .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
@@ -52,13 +55,16 @@ async function run(word: string, flags: Flags): Promise<void> {
   }
   const asked = Object.keys(operation).length === 0 ? {} : { to: [{ operation }] }
   const { documents } = new DocumentsByNamespace(policies, mesh).selected(workload)
+  const certificate = certificateFile(flags.certificate)
   const options = {
     limits: limitsOf(flags),
     now: Math.floor(Date.now() / 1000),
     callers: callersAmong(workloads, mesh),
+    reaches: certificate?.certificate,
   }
   const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, { workloads, mesh, read }), undefined, 2))
   else print(reachText(reached, "callers", "no caller can", read))
+  certificate?.finish([policies], mesh, read)
   if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

@@ -2,21 +2,29 @@
 // Writes certificates: answers with everything that another program needs to check them without trusting this one. Canonical
 // JSON (sorted names, no blanks), written answer by answer. INVARIANT: what was not decided is never written.
 
+import type { RuleRef } from "../../authorization/rule.js"
+import { ruleName } from "../../authorization/rule-name.js"
 import type { MeshConfig } from "../../mesh/config.js"
-import type { PolicyDocument } from "../../resources/document.js"
-import type { Comparison } from "../questions/compare.js"
+import type { Rule } from "../../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy, PolicyDocument } from "../../resources/document.js"
+import type { Change, Comparison } from "../questions/compare.js"
 import type { InvariantRule, InvariantVerdict } from "../questions/invariants.js"
+import type { Reach } from "../questions/reach.js"
 import type { ProofWorkload } from "../workload.js"
 import { canonical } from "./canonical.js"
 import { digestOf } from "./digest.js"
 import type { Proofs } from "./proofs.js"
+import { requestOf } from "./request-json.js"
 
-export const CERTIFICATE_FORMAT = "merlon.dev/certificate/1"
+export const CERTIFICATE_FORMAT = "merlon.dev/certificate/2"
 
 /** Why there is no certificate. */
 export class NotCertified extends Error {
   override readonly name = "NotCertified"
 }
+
+/** Fields of an answer, as JSON. */
+type Fields = { readonly [name: string]: string }
 
 export class Certificate {
   readonly #write: (text: string) => void
@@ -29,31 +37,73 @@ export class Certificate {
     write('{"answers":[')
   }
 
-  compared(workloads: readonly ProofWorkload[], { changes, undecided }: Comparison, proofs: Proofs): void {
-    if (this.#refuses(undecided, changes.length > 0, proofs)) return
-    const directions = new Set(changes.map(({ from, to }) => `${from} ${to}`))
-    this.#answer({
-      changes: canonical(changes.map(({ from, to, witness }) => ({ from, to, request: witness }))),
-      kind: '"compare"',
-      proofs: proofs.json(({ from, to }) => from === undefined || !directions.has(`${from} ${to}`)),
-      workloads: workloadsJson(workloads),
-    })
+  compared(workloads: readonly ProofWorkload[], comparison: Comparison, proofs: Proofs): void {
+    const { changes, undecided } = comparison
+    if (this.#refuses(undecided, changes, proofs)) return
+    this.#answer("compare", workloads, { changes: changesJson(changes), proofs: proofsJson(changes, proofs) })
   }
 
   checked(workloads: readonly ProofWorkload[], ref: InvariantRule, verdict: InvariantVerdict, proofs: Proofs): void {
+    const broken = verdict.verdict === "broken" ? verdict : undefined
     const undecided = verdict.verdict === "undecided" ? verdict.reason : undefined
-    if (this.#refuses(undecided, verdict.verdict === "broken", proofs)) return
+    if (this.#refuses(undecided, broken === undefined ? [] : [broken], proofs)) return
     const { invariant, holds, name } = ref
-    const broken = verdict.verdict === "broken" ? { outcome: verdict.outcome, request: verdict.witness } : undefined
-    this.#answer({
-      ...(broken === undefined ? {} : { broken: canonical(broken) }),
+    this.#answer("invariant", workloads, {
+      ...(broken && { broken: canonical({ outcome: broken.outcome, request: requestOf(broken.witness) }) }),
       holds: JSON.stringify(holds),
       invariant: JSON.stringify(`${invariant.namespace}/${invariant.name}`),
-      kind: '"invariant"',
       proofs: broken === undefined ? proofs.json(() => true) : "{}",
       rule: JSON.stringify(name),
-      workloads: workloadsJson(workloads),
     })
+  }
+
+  /** `asked`: as it was proved. */
+  reached(workload: ProofWorkload, asked: Rule, { ways, undecided }: Reach, proofs: Proofs): void {
+    if (this.#refuses(undecided, ways, proofs)) return
+    const shown = ways.map(({ rule, witness }) => ({
+      request: requestOf(witness),
+      rule: rule === undefined ? null : ruleName(rule),
+    }))
+    const isOpen = ways.some(({ rule }) => rule === undefined)
+    this.#answer("reach", [workload], {
+      asked: canonical(asked),
+      proofs: isOpen ? "{}" : proofs.json(() => true),
+      ways: canonical(shown),
+    })
+  }
+
+  /** That nothing changes without the rules. */
+  unused(workload: ProofWorkload, rules: readonly RuleRef[], { changes, undecided }: Comparison, proofs: Proofs): void {
+    const [change] = changes
+    const wrong = change && `without the dead rules something would change: ${change.region}`
+    if (this.#refuses(undecided ?? wrong, [], proofs)) return
+    this.#answer("unused", [workload], { proofs: proofsJson([], proofs), rules: JSON.stringify(rules.map(ruleName)) })
+  }
+
+  /** What is newly allowed with the policy instead of the ALLOW policies that apply. */
+  suggested(workload: ProofWorkload, policy: AuthorizationPolicy, comparison: Comparison, proofs: Proofs): void {
+    const changes = comparison.changes.filter(({ to }) => to === "allow")
+    if (this.#refuses(comparison.undecided, changes, proofs)) return
+    this.#answer("suggested", [workload], {
+      changes: changesJson(changes),
+      policy: canonical(policy),
+      proofs: proofsJson(changes, proofs, "allow"),
+    })
+  }
+
+  /** That the policy allows what one with these rules does. */
+  shapes(
+    workload: ProofWorkload,
+    policy: AuthorizationPolicy,
+    shapes: readonly Rule[],
+    { changes, undecided }: Comparison,
+    proofs: Proofs,
+  ): void {
+    const [change] = changes
+    if (this.#refuses(undecided ?? (change && `the policy does not say what was seen: ${change.region}`), [], proofs))
+      return
+    const fields = { policy: canonical(policy), proofs: proofsJson([], proofs), shapes: canonical(shapes) }
+    this.#answer("shapes", [workload], fields)
   }
 
   /** Throws `NotCertified`. `sets`: all policies of each side, as they were read. */
@@ -75,19 +125,30 @@ export class Certificate {
   }
 
   /** One answer that cannot be certified is enough: a certificate is about all of them. */
-  #refuses(undecided: string | undefined, hasRequest: boolean, { gap, unfollowed }: Proofs): boolean {
+  #refuses(undecided: string | undefined, shown: readonly unknown[], { gap, unfollowed }: Proofs): boolean {
     if (undecided !== undefined) this.#refused ??= `it is not decided: ${undecided}`
     this.#refused ??= gap
-    if (hasRequest && unfollowed !== undefined)
+    if (shown.length > 0 && unfollowed !== undefined)
       this.#refused ??= `certificates do not follow \`${unfollowed}\`, on which a request may depend`
     return this.#refused !== undefined
   }
 
-  /** Values are JSON already; names stand in their order. */
-  #answer(fields: { readonly [name: string]: string }): void {
-    const entries = Object.entries(fields).map(([name, json]) => `${JSON.stringify(name)}:${json}`)
+  #answer(kind: string, workloads: readonly ProofWorkload[], fields: Fields): void {
+    const all: Fields = { ...fields, kind: JSON.stringify(kind), workloads: workloadsJson(workloads) }
+    const entries = Object.keys(all)
+      .sort()
+      .map(name => `${JSON.stringify(name)}:${all[name]}`)
     this.#write(`${this.#answers++ === 0 ? "" : ","}{${entries.join()}}`)
   }
+}
+
+const changesJson = (changes: readonly Change[]): string =>
+  canonical(changes.map(({ from, to, witness }) => ({ from, request: requestOf(witness), to })))
+
+/** Of the directions in which nothing changes; `only`: of one outcome after. */
+function proofsJson(changes: readonly Change[], proofs: Proofs, only?: Change["to"]): string {
+  const directions = new Set(changes.map(({ from, to }) => `${from} ${to}`))
+  return proofs.json(({ from, to }) => !directions.has(`${from} ${to}`) && (only === undefined || to === only))
 }
 
 function workloadsJson(workloads: readonly ProofWorkload[]): string {

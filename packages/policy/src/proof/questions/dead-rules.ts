@@ -5,9 +5,12 @@
 import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"
 import type { RuleRef } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
-import type { PolicyDocument } from "../../resources/document.js"
+import type { AuthorizationPolicy, PolicyDocument } from "../../resources/document.js"
+import { isShadow } from "../../selection/shadow.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
+import { notModelled } from "../certificate/modelled.js"
+import { Proofs } from "../certificate/proofs.js"
 import type { Stages } from "../outcome.js"
 import { policySide } from "../policy-side.js"
 import type { RuleRegion } from "../read-rules.js"
@@ -16,6 +19,7 @@ import { joined, type Problem } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { DocumentsByNamespace } from "../selected.js"
 import type { ProofWorkload } from "../workload.js"
+import { type Comparison, compareSets } from "./compare.js"
 
 export type DeadBecause = "contradiction" | "mode-or-token" | "other-rules"
 
@@ -34,6 +38,12 @@ export interface DeadRules {
 
 export interface DeadRuleOptions {
   readonly limits?: Limits
+  /** Gets the proof that all dead rules can go together, for each workload that one of them is about. */
+  readonly unused?: UnusedRecord | undefined
+}
+
+export interface UnusedRecord {
+  unused(workload: ProofWorkload, rules: readonly RuleRef[], comparison: Comparison, proofs: Proofs): void
 }
 
 /** A rule is dead where it is on every workload it concerns. */
@@ -41,7 +51,7 @@ export function deadRules(
   documents: readonly PolicyDocument[],
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
-  { limits }: DeadRuleOptions = {},
+  { limits, unused }: DeadRuleOptions = {},
 ): DeadRules {
   const selection = new DocumentsByNamespace(documents, mesh)
   const groups = new Map<string, { readonly documents: readonly PolicyDocument[]; readonly workload: ProofWorkload }>()
@@ -62,7 +72,40 @@ export function deadRules(
       }
     }
   }
-  return summed([...verdicts.values()])
+  const found = summed([...verdicts.values()])
+  if (unused !== undefined) for (const group of groups.values()) recordUnused(group, found, mesh, limits, unused)
+  return found
+}
+
+/** A second proof, of all at once: each rule alone was proved against those that stay. */
+function recordUnused(
+  { documents, workload }: { readonly documents: readonly PolicyDocument[]; readonly workload: ProofWorkload },
+  { dead }: DeadRules,
+  mesh: MeshConfig,
+  limits: Limits | undefined,
+  record: UnusedRecord,
+): void {
+  const enforced = documents.filter(one => one.kind === "AuthorizationPolicy" && !isShadow(one, mesh))
+  const own = dead.filter(({ rule: { policy } }) =>
+    enforced.some(({ metadata: { namespace, name } }) => namespace === policy.namespace && name === policy.name),
+  )
+  if (own.length === 0) return
+  const rules = own.map(({ rule }) => rule)
+  const left = documents.map(document =>
+    document.kind === "AuthorizationPolicy" ? without(document, rules) : document,
+  )
+  const proofs = new Proofs(notModelled(documents, mesh))
+  // No request is shown, so no time in a token matters.
+  const options = { now: 0, proofs, ...(limits && { limits }) }
+  record.unused(workload, rules, compareSets(documents, left, workload, mesh, options), proofs)
+}
+
+function without(document: AuthorizationPolicy, rules: readonly RuleRef[]): AuthorizationPolicy {
+  const { metadata, spec } = document
+  const gone = rules.filter(({ policy }) => policy.namespace === metadata.namespace && policy.name === metadata.name)
+  if (gone.length === 0) return document
+  const kept = (spec.rules ?? []).filter((_, at) => !gone.some(({ rule }) => rule === at))
+  return { ...document, spec: { ...spec, rules: kept } }
 }
 
 type Verdict =

@@ -11,6 +11,8 @@ import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
+import { notModelled, notReplayable } from "../certificate/modelled.js"
+import { Proofs } from "../certificate/proofs.js"
 import type { Frame } from "../frame.js"
 import { problemsOf } from "../outcome.js"
 import { type PolicySide, policySide } from "../policy-side.js"
@@ -53,6 +55,12 @@ export interface ReachOptions {
   readonly now: number
   /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
   readonly callers?: readonly string[]
+  /** Gets the answer with its proof. */
+  readonly reaches?: ReachRecord | undefined
+}
+
+export interface ReachRecord {
+  reached(workload: ProofWorkload, asked: Rule, reach: Reach, proofs: Proofs): void
 }
 
 /** `asked`: the requests in question, written like a rule. `documents` must concern the workload. */
@@ -68,8 +76,12 @@ export function reachOf(
   const rule = inPlainPaths(asked, mesh)
   const question = compileRule({ namespace: workload.namespace, name: "question" }, 0, rule, mesh, table)
   const isAsked = new RuleReplay(documents, workload, mesh, workload.namespace, rule)
-  const search = new Ways(side, workload, mesh, question, isAsked, new Budget(options.limits), options)
-  return search.run()
+  const { reaches } = options
+  const proofs = reaches && new Proofs(notModelled(documents, mesh, [rule]), notReplayable(documents, [rule]))
+  const search = new Ways(side, workload, mesh, question, isAsked, new Budget(options.limits), options, proofs)
+  const reach = search.run()
+  if (proofs !== undefined) reaches?.reached(workload, rule, reach, proofs)
+  return reach
 }
 
 /**
@@ -119,8 +131,10 @@ class Ways {
     readonly isAsked: RuleReplay,
     readonly budget: Budget,
     readonly options: ReachOptions,
+    readonly proofs: Proofs | undefined,
   ) {
     this.#arena = new Arena([side], workload, mesh, [question])
+    proofs?.rounds(this.#arena)
     this.#replay = new Replay(side)
     this.#undecided = this.#arena.gap
   }
@@ -142,15 +156,22 @@ class Ways {
     const [stages] = round.stages
     if (asked === undefined || stages === undefined) return
     const allowed: readonly (RuleRegion | undefined)[] = stages.closed ? stages.allow : [undefined]
+    const about = joined(round.given, { needs: [[asked]], bans: [] })
     // Whatever a provider answers: what it may deny it may allow as well.
     const [through] = problemsOf({ ...stages, closed: false, custom: [] }, "allow")
     if (through === undefined) return
+    const reached = joined(about, through)
     for (const one of allowed) {
-      const problemOf = (region: Region): Problem =>
-        joined(round.given, { needs: [[asked], [region]], bans: [] }, through)
-      const problem = problemOf(one ?? EVERYWHERE)
-      const solution = solve(problem, this.budget, this.#memo)
-      if (solution === undefined) continue
+      const problemOf = (region: Region): Problem => joined(reached, { needs: [[region]], bans: [] })
+      const problem = one === undefined ? reached : problemOf(one)
+      const log = this.proofs?.log(round)
+      const solution = solve(problem, this.budget, this.#memo, log)
+      if (solution === undefined) {
+        const as = one && { need: reached.needs.length, region: one }
+        if (log !== undefined)
+          this.proofs?.add({ frame: round.frame, to: "allow", at: [0] }, round, this.#arena.sides, as, log)
+        continue
+      }
       const asking = stages.custom.filter(region => this.#meets(problem, region))
       const witness =
         this.#unasked(problem, asked, asking, round.frame) ?? this.#replayed(problem, asked, solution, round.frame)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request that a certificate shows, judged as it is (docs/semantics.md, "Stages and status codes").
+
+import type { Problem, Side } from "./problems.js"
+import { fields, Invalid, text, texts } from "./read.js"
+import { isCertain } from "./refute.js"
+import { CLIENT_CERT, type Frame, type Region } from "./rules.js"
+import { type Given, isPossible, isSeveral, readValue, type Value } from "./values.js"
+
+/** What follows from more than the values that a certificate shows. */
+const UNFOLLOWED = ["header :path", `header ${CLIENT_CERT}`, ...["exp", "nbf", "iat"].map(name => `claim ["${name}"]`)]
+
+/** With these headers it is a CORS preflight, of which no token is read. */
+const PREFLIGHT = ["header origin", "header access-control-request-method"]
+
+export class Shown {
+  readonly frame: Frame
+  readonly #values = new Map<string, Value>()
+  readonly #given: Given
+
+  /** Throws where there can be no such request. */
+  constructor(request: unknown, sides: readonly Side[], given: Given) {
+    this.#given = given
+    const { http, token, values } = fields(request, "request", ["http", "token", "values"])
+    for (const [attribute, value] of Object.entries(fields(values, "values")))
+      this.#values.set(attribute, readValue(value, attribute))
+    const places = new Set(sides.flatMap(({ tokens }) => tokens.flatMap(({ locations }) => locations)))
+    const isOptions = this.#values.get("method") === "OPTIONS"
+    const isPreflight = isOptions && places.size > 0 && PREFLIGHT.every(name => this.#values.has(name))
+    const place = token === undefined ? (isPreflight ? "preflight" : "none") : text(token, "token")
+    this.frame = { identity: this.#values.has("peer"), http: http === true, token: place }
+    const isThere = token === undefined || (http === true && !isPreflight && places.has(place))
+    if (!isThere || typeof http !== "boolean") throw new Invalid("there is no request of this kind")
+    for (const [attribute, value] of this.#values)
+      if (UNFOLLOWED.includes(attribute) || !isPossible(attribute, value, given))
+        throw new Invalid(`the request has no \`${attribute}\` that there can be`)
+    const always = ["source ip", "destination ip", "port", ...(http ? ["path", "method", "scheme"] : [])]
+    for (const attribute of token === undefined ? always : [...always, "token key", "expiry", "subject"])
+      this.#valueOf(attribute)
+    const claims = [...this.#values.keys()].filter(
+      one => one.startsWith("claim ") && this.#values.get(one)?.length !== 0,
+    )
+    const paths = claims.map(one => texts(JSON.parse(one.slice("claim ".length)), one))
+    const isWithin = (inner: readonly string[], outer: readonly string[]) =>
+      inner.length > outer.length && outer.every((name, at) => inner[at] === name)
+    if (paths.some(inner => paths.some(outer => isWithin(inner, outer))))
+      throw new Invalid("the request has a claim that is a text, and has members")
+  }
+
+  #valueOf(attribute: string): Value {
+    const value = this.#values.get(attribute) ?? (isSeveral(attribute) ? [] : null)
+    if (UNFOLLOWED.includes(attribute) || !isPossible(attribute, value, this.#given))
+      throw new Invalid(`the request does not say its \`${attribute}\``)
+    return value
+  }
+
+  lies(region: Region): boolean {
+    const attributes = region.groups.flat().flatMap(({ conditions }) => conditions.map(({ attribute }) => attribute))
+    return isCertain(region, new Map(attributes.map(attribute => [attribute, this.#valueOf(attribute)])))
+  }
+
+  solves({ needs, bans }: Problem): boolean {
+    return needs.every(need => need.some(region => this.lies(region))) && !bans.some(region => this.lies(region))
+  }
+}
