@@ -61,8 +61,8 @@ function neverInPaths(mode: string): readonly Pattern[] {
   if (mode === "NONE") return never
   never.push(
     infix("\\"),
-    infix(..."/./"),
-    infix(..."/../"),
+    infix("/", ".", "/"),
+    infix("/", ".", ".", "/"),
     pattern(REST, ...literal("/.")),
     pattern(REST, ...literal("/..")),
   )
