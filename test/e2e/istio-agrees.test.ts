@@ -24,6 +24,7 @@ import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { Authority, type Issued } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
+import { rbacOf } from "./control/support/istio-filters.js"
 
 const names = meshNames({ mesh: "istio", domain: "istio.io" })
 const mesh = meshConfig({ names, dialect: "istio", numTrustedProxies: 1 })
@@ -123,123 +124,6 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
   },
   { requiredKeys: ["host"] },
 )
-
-// What Istio's control plane writes for Envoy.
-
-const exactly = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
-
-function text(value: string, ignore_case = false): object {
-  if (value === "*") return { safe_regex: { regex: ".+" } }
-  if (value.startsWith("*")) return { suffix: value.slice(1), ignore_case }
-  if (value.endsWith("*")) return { prefix: value.slice(0, -1), ignore_case }
-  return { exact: value, ignore_case }
-}
-
-const header = (name: string, value: string, ignoreCase = false) => ({
-  header: value === "*" ? { name, present_match: true } : { name, string_match: text(value, ignoreCase) },
-})
-
-function path(value: string): object {
-  if (!value.includes("{")) return { url_path: { path: text(value) } }
-  const config = {
-    ...type("envoy.extensions.path.match.uri_template.v3.UriTemplateMatchConfig"),
-    path_template: value.replaceAll("{**}", "**").replaceAll("{*}", "*"),
-  }
-  return { uri_template: { name: "envoy.path.match.uri_template.uri_template_matcher", typed_config: config } }
-}
-
-function peer(value: string): object {
-  const named = (name: object) => ({ authenticated: { principal_name: name } })
-  if (value === "*") return named({ safe_regex: { regex: ".+" } })
-  if (value.startsWith("*")) return named({ safe_regex: { regex: `spiffe://.*${exactly(value.slice(1))}` } })
-  return named(text(`spiffe://${value}`))
-}
-
-const inPayload = (keys: readonly string[], value: object) => ({
-  metadata: { filter: "envoy.filters.http.jwt_authn", path: ["payload", ...keys].map(key => ({ key })), value },
-})
-
-function claim(keys: readonly string[], value: string): object {
-  const matcher = { string_match: text(value) }
-  return { or_ids: { ids: [inPayload(keys, matcher), inPayload(keys, { list_match: { one_of: matcher } })] } }
-}
-
-function principal(value: string): object {
-  const slash = value.lastIndexOf("/")
-  const [issuer, subject] = value === "*" ? ["*", "*"] : [value.slice(0, slash), value.slice(slash + 1)]
-  const ids = [inPayload(["iss"], { string_match: text(issuer) }), inPayload(["sub"], { string_match: text(subject) })]
-  return { and_ids: { ids } }
-}
-
-const block = (value: string) => {
-  const [address_prefix, length = "32"] = value.split("/")
-  return { address_prefix, prefix_len: Number(length) }
-}
-
-const ANY = { any: true }
-const anyId = (ids: readonly object[]) => ({ or_ids: { ids } })
-const anyRule = (rules: readonly object[]) => ({ or_rules: { rules } })
-
-function principalOf(one: Source): object {
-  const fields: readonly (readonly [readonly string[] | undefined, (value: string) => object, boolean?])[] = [
-    [one.principals, peer],
-    [one.notPrincipals, peer, true],
-    [one.namespaces, namespace],
-    [one.notNamespaces, namespace, true],
-    [one.requestPrincipals, principal],
-    [one.notRequestPrincipals, principal, true],
-    [one.remoteIpBlocks, value => ({ remote_ip: block(value) })],
-    [one.ipBlocks, value => ({ direct_remote_ip: block(value) })],
-  ]
-  const ids = fields.flatMap(([values, matcher, negated]) => {
-    if (values === undefined) return []
-    const matched = anyId(values.map(matcher))
-    return [negated === true ? { not_id: matched } : matched]
-  })
-  return { and_ids: { ids } }
-}
-
-function namespace(value: string): object {
-  return { authenticated: { principal_name: { safe_regex: { regex: `.*/ns/${value.replaceAll("*", ".*")}/.*` } } } }
-}
-
-function permissionOf(one: Operation): object {
-  const rules = [
-    one.hosts && anyRule(one.hosts.map(value => header(":authority", value, true))),
-    one.methods && anyRule(one.methods.map(value => header(":method", value))),
-    one.paths && anyRule(one.paths.map(path)),
-    one.notPaths && { not_rule: anyRule(one.notPaths.map(path)) },
-  ]
-  return { and_rules: { rules: rules.filter(one => one !== undefined) } }
-}
-
-function conditionOf({ key, values, notValues = [] }: NonNullable<Rule["when"]>[number]): object {
-  const keys = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1]?.split("][")
-  if (keys !== undefined) return anyId((values ?? []).map(value => claim(keys, value)))
-  return { not_id: anyId(notValues.map(value => header("x-v", value))) }
-}
-
-const rbacOf = ({ spec: { action, rules = [] } }: AuthorizationPolicy) => ({
-  action,
-  policies: Object.fromEntries(
-    rules.map(({ from = [], to = [], when = [] }, index) => [
-      `rule-${index}`,
-      {
-        permissions: to.length === 0 ? [ANY] : to.map(({ operation = {} }) => permissionOf(operation)),
-        principals: [
-          {
-            and_ids: {
-              ids: [
-                ...(from.length === 0 ? [ANY] : [anyId(from.map(({ source = {} }) => principalOf(source)))]),
-                ...when.map(conditionOf),
-              ],
-            },
-          },
-        ],
-      },
-    ]),
-  ),
-})
 
 /** One listener; the header `x-set` chooses the policy. */
 function sidecar(port: number, application: number, policies: readonly AuthorizationPolicy[]): object {

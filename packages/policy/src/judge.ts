@@ -5,10 +5,12 @@
 import type { AuthorizationStage, Decision, ProviderReport } from "./authorization/decision.js"
 import type { RuleRef } from "./authorization/rule.js"
 import type { Reply } from "./deny-replies.js"
+import type { Dialect } from "./mesh/config.js"
 import type { EffectiveMode } from "./peer/mode.js"
 import { decide, type Program } from "./program.js"
 import type { Attributes, HeaderLines } from "./request/attributes.js"
 import type { IpAddress } from "./request/ip.js"
+import { JOINED_BY_ENVOY } from "./request/joined-headers.js"
 import { normalizeTarget } from "./request/path.js"
 import { nominatedHeaders } from "./request/protected-headers.js"
 import { remoteAddress } from "./request/remote-address.js"
@@ -111,7 +113,8 @@ function throughStages(
   const target = normalizeTarget(request.target, program.mesh.pathNormalization, program.mesh.dialect)
   if (target === undefined) return { verdict: "deny", stage: "path", reply: BAD_REQUEST }
 
-  const { method, scheme, host, headers } = request
+  const { method, scheme, host } = request
+  const headers = receivedHeaders(request, program.mesh.dialect)
   const normalized = { method, scheme, host, headers, target: target.path + target.query }
   const authentication = authenticate(program.tokens, normalized, now, memory)
   if (authentication.outcome === "reject") {
@@ -128,7 +131,8 @@ function throughStages(
   const forwarded = edits.target ?? normalized.target
   const query = forwarded.slice(target.path.length)
   // What the application will see is what is judged: no token that was taken out, no output header that was forged.
-  const seen = forwardedHeaders(headers, edits, program.protectedHeaders, name => ownHeader(name, connection, scheme))
+  const own = (name: string) => ownHeader(name, connection, scheme, program.mesh.dialect)
+  const seen = forwardedHeaders(headers, edits, program.protectedHeaders, own)
   const http = { method, scheme, host, path: target.path, query, headers: seen }
   const attributes = { peer, sourceIp, remoteIp, destinationIp, destinationPort, sni, http, token }
   const decision = decide(program, attributes, allowedBy)
@@ -157,13 +161,26 @@ function withoutNominated(edits: RequestEdits, headers: HeaderLines): RequestEdi
   return nominated === undefined ? edits : { ...edits, removeHeaders: [...edits.removeHeaders, ...nominated] }
 }
 
+/** As Istio's proxy reads them. It takes `X-Forwarded-Proto` from its caller, and adds it where the caller does not. */
+function receivedHeaders({ headers, scheme }: HttpRequest, dialect: Dialect | undefined): HeaderLines {
+  if (dialect !== "istio") return headers
+  return {
+    get(name) {
+      const lines = headers.get(name)
+      if (lines === undefined) return name === "x-forwarded-proto" ? [scheme] : undefined
+      return lines.length > 1 && JOINED_BY_ENVOY.has(name) ? [lines.join(",")] : lines
+    },
+  }
+}
+
 /** What the proxy says of the connection under this name; an empty list where it says nothing there. */
 function ownHeader(
   name: string,
   { peer, clientCertificate }: Connection,
   scheme: string,
+  dialect: Dialect | undefined,
 ): readonly string[] | undefined {
-  if (name === "x-forwarded-proto") return [scheme]
+  if (name === "x-forwarded-proto") return dialect === "istio" ? undefined : [scheme]
   if (name !== "x-forwarded-client-cert") return undefined
   if (peer === undefined) return []
   return [clientCertificate ?? `Hash=${UNKNOWN_HASH};Subject="";URI=${peer.uri}`]

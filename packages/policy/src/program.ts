@@ -47,7 +47,7 @@ export function compile(
   known?: KnownRules,
 ): Program {
   const tokenPolicies = select("RequestAuthentication", documents, workload, mesh)
-  const tokens = compileTokenRules(tokenPolicies, keySets)
+  const tokens = compileTokenRules(tokenPolicies, keySets, mesh.dialect)
   // Istio separates issuer and subject at the last slash, whichever issuers are named.
   const named = (rules: TokenRules): Issuers => (mesh.dialect === "istio" ? new Set() : issuersOf(rules))
   const issuers = { enforced: named(tokens), promoted: named(tokens.shadow ?? tokens) }

@@ -4,6 +4,7 @@
 
 import type { CompiledRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
+import { isOwnHeader } from "../resources/header-name.js"
 import type { Budget } from "./budget.js"
 import { type Frame, framesOf, seenBy } from "./frame.js"
 import { type Stages, stagesOf } from "./outcome.js"
@@ -14,7 +15,8 @@ import { tokensKey } from "./same-side.js"
 import { joined, type Problem, type Region, region } from "./search/formula.js"
 import { headerOf, headersRead } from "./seen-headers.js"
 import { Space } from "./space.js"
-import { type TokenPair, tokenPairs } from "./token-pairs.js"
+import type { TokenPair } from "./token-pair.js"
+import { tokenPairs } from "./token-pairs.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 import { hostOf, type ProofWorkload } from "./workload.js"
 
@@ -67,8 +69,8 @@ export class Arena {
     })
     const edited = new Set([...read].filter(name => sides.some(({ headers }) => headers.isEdited(name))))
     const inPairs = matterInPairs(sides, rules, read, edited)
-    const pairs = inPairs ? tokenPairs(sides, this.space, edited.size > 0, budget) : []
-    const several = { open: openToTwo(sides, edited), common }
+    const pairs = inPairs ? tokenPairs(sides, this.space, edited.size > 0, budget, mesh.dialect) : []
+    const several = { open: openToTwo(sides, edited, mesh), common }
     // Where requests with two tokens have rounds of their own, those of the others have one.
     const single = { open: inPairs ? writtenTwice(sides, edited) : NO_HEADERS, isSole: inPairs && pairs !== undefined }
     const drafts = frames.map(frame => {
@@ -96,7 +98,7 @@ export class Arena {
     const rounds = drafts.map(draft => ({ ...draft, given: this.#given(draft.frame, impossible) }))
     this.rounds = [...rounds, ...(pairs ?? []).flatMap(pair => this.#roundsOf(pair, several))]
     this.hasPairs = inPairs
-    this.gap = unmodelledTokens(sides) ?? (pairs === undefined ? TOO_MANY_TOKENS : undefined)
+    this.gap = unmodelledTokens(sides, mesh) ?? (pairs === undefined ? TOO_MANY_TOKENS : undefined)
   }
 
   /** Requests with two tokens, as each side sees them. */
@@ -189,13 +191,15 @@ function unsteady(tokens: readonly ProofTokenRule[]): ReadonlySet<string> {
 }
 
 /** What tokens are not modelled, however many there are; undefined where nothing is missing. */
-function unmodelledTokens(sides: readonly PolicySide[]): string | undefined {
+function unmodelledTokens(sides: readonly PolicySide[], { dialect }: MeshConfig): string | undefined {
   const locations = sides.flatMap(({ tokens }) => tokens.flatMap(rule => rule.locations))
   const places = new Set(locations.map(({ kind, name }) => `${kind} ${name}`))
   const all = new Set(locations.map(locationId))
   // A cookie with a token is part of a header that may be looked at as a whole.
   const isCookieWhole = places.has("header cookie") && locations.some(({ kind }) => kind === "cookie")
   if (places.size < all.size || isCookieWhole) return "two token rules read one header in different ways"
+  if (dialect === "istio" && locations.some(one => isOwnHeader(headerOf(one))))
+    return "a token is read from a header that the proxy writes"
   for (const { tokens } of sides) {
     const own = new Set(tokens.flatMap(rule => rule.locations.map(locationId)))
     const partial = tokens.some(({ required, locations: where }) => required && where.length < own.size)
@@ -233,7 +237,13 @@ function writtenTwice(sides: readonly PolicySide[], edited: ReadonlySet<string>)
  * Headers that are not followed in requests with two tokens. One header of sides that accept the same tokens is: what rules see
  * of it follows from whether a token is there, or is written from one token on one side.
  */
-function openToTwo(sides: readonly PolicySide[], edited: ReadonlySet<string>): ReadonlySet<string> {
+function openToTwo(
+  sides: readonly PolicySide[],
+  edited: ReadonlySet<string>,
+  { dialect }: MeshConfig,
+): ReadonlySet<string> {
+  // With several rules, which of them decides depends on both tokens.
+  if (dialect === "istio" && sides.some(({ tokens }) => tokens.length > 1)) return edited
   const [name, ...others] = edited
   const acceptances = new Set(sides.map(({ tokens }) => JSON.stringify(tokens.map(({ acceptance }) => acceptance))))
   if (name === undefined || others.length > 0 || acceptances.size > 1 || writtenTwice(sides, edited).size > 0)

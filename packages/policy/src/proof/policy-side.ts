@@ -61,7 +61,7 @@ export function policySide(
   const replayable = withReplayKeys(documents)
   const program = compile(replayable, workload, mesh, undefined, inTime(choice, budget), known)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
-  const tokens = proofTokenRules(authentications)
+  const tokens = proofTokenRules(authentications, mesh.dialect)
   return {
     program,
     programFor: witness => {
@@ -74,7 +74,7 @@ export function policySide(
     },
     pool,
     tokens,
-    headers: new SeenHeaders(tokens, program.protectedHeaders),
+    headers: new SeenHeaders(tokens, program.protectedHeaders, mesh.dialect),
     http: rulesOf(program.authorization.enforced({ ...SOME, http: SOME_HTTP })),
     tcp: rulesOf(program.authorization.enforced(SOME)),
     namedPorts: namedPorts(documents),

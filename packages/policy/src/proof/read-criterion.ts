@@ -163,7 +163,7 @@ function readHeader(
       return on(space.written(name, seen.path), headerMark)
     case "received":
       // The proxy says these itself.
-      if (name === "x-forwarded-proto") return on(space.scheme, headerMark)
+      if (name === "x-forwarded-proto") return space.dialect === "istio" ? SHARED : on(space.scheme, headerMark)
       if (name === "x-forwarded-client-cert") return !frame.identity ? absent : takesAny ? !absent : SHARED
       return derivedHeaders.has(name) ? { opaque: "received" } : on(space.header(name), headerMark)
   }

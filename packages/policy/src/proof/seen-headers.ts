@@ -4,6 +4,7 @@
 // unknown. Two sides see the same value of a header in every request if their treatments of it are equal.
 
 import type { CompiledRule } from "../authorization/rule.js"
+import type { Dialect } from "../mesh/config.js"
 import type { ProtectedHeaders } from "../request/protected-headers.js"
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
@@ -39,7 +40,10 @@ export class SeenHeaders {
   readonly #protected: ProtectedHeaders
   readonly #treatments = new Map<string, string>()
 
-  constructor(tokens: readonly ProofTokenRule[], protectedHeaders: ProtectedHeaders) {
+  readonly #dialect: Dialect | undefined
+
+  constructor(tokens: readonly ProofTokenRule[], protectedHeaders: ProtectedHeaders, dialect?: Dialect) {
+    this.#dialect = dialect
     this.#tokens = tokens
     this.#protected = protectedHeaders
   }
@@ -83,6 +87,9 @@ export class SeenHeaders {
     if (!places.every(({ kind }) => kind === "header")) return UNKNOWN
     if (carried.every(({ forward }) => forward)) return RECEIVED
     if (carried.some(({ forward }) => forward)) return UNKNOWN
+    // Istio's proxy takes out the tokens of the rule that decides, and no other rule's.
+    if (this.#dialect === "istio" && this.#tokens.length > 1 && !places.some(one => locationId(one) === token.at))
+      return UNKNOWN
     return whole || filled !== undefined || places.some(one => locationId(one) === token.at) ? ABSENT : UNKNOWN
   }
 
@@ -91,6 +98,8 @@ export class SeenHeaders {
     const writers = this.#tokens.filter(rule => tokensAt?.some(place => looksAt(rule, place)) ?? true)
     const sources = new Set(writers.flatMap(({ writes }) => writes.get(name) ?? []))
     if (sources.size === 0) return ABSENT
+    // Istio's proxy writes a line for each.
+    if (this.#dialect === "istio" && writers.some(({ writes }) => (writes.get(name)?.length ?? 0) > 1)) return UNKNOWN
     const isPayload = writers.every(({ writes }) => writes.get(name)?.join() === PAYLOAD)
     return isPayload ? { kind: "payload" } : writtenFrom(sources)
   }
@@ -99,8 +108,13 @@ export class SeenHeaders {
     // The proxy says what rules see there, whatever a token does.
     if (isOwnHeader(name)) return false
     return this.#tokens.some(
-      ({ writes, locations }) => writes.has(name) || locations.some(one => headerOf(one) === name),
+      ({ writes, locations }) => writes.has(name) || locations.some(one => this.#carries(one, name)),
     )
+  }
+
+  /** Istio's proxy leaves cookies as they are. */
+  #carries(location: Location, name: string): boolean {
+    return headerOf(location) === name && (location.kind !== "cookie" || this.#dialect !== "istio")
   }
 
   #edits(name: string): string {

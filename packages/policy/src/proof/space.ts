@@ -3,7 +3,7 @@
 // the same dimension on both.
 
 import { type Comparison, comparisonOf } from "../authorization/comparison.js"
-import type { MeshConfig } from "../mesh/config.js"
+import type { Dialect, MeshConfig } from "../mesh/config.js"
 import { addressDimension, choiceDimension, type Dimension, textDimension } from "./classes/dimension.js"
 import { ANY_TEXT, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language.js"
 import type { Mark } from "./classes/mark.js"
@@ -91,6 +91,10 @@ export class Space {
     return comparisonOf(this.#options.mesh.dialect)
   }
 
+  get dialect(): Dialect | undefined {
+    return this.#options.mesh.dialect
+  }
+
   get trustDomain(): string {
     return this.#options.mesh.trustDomain
   }
@@ -107,7 +111,10 @@ export class Space {
     const id = JSON.stringify([header, path])
     let known = this.#written.get(id)
     if (known === undefined) {
-      known = { path, dimension: textDimension(`written header ${id}`, { language: NON_EMPTY, optional: true }) }
+      // Istio's proxy writes one line for each token that the rule accepts.
+      const several = this.dialect === "istio"
+      const options = { language: NON_EMPTY, optional: true }
+      known = { path, dimension: textDimension(`written header ${id}`, options, several) }
       this.#written.set(id, known)
     }
     return known.dimension

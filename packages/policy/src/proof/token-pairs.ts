@@ -6,26 +6,18 @@
 // count on the other side show the same difference; if neither does, the two whose claims count show it. What rules see of
 // headers that tokens change is left open.
 
+import type { Dialect } from "../mesh/config.js"
 import type { Budget } from "./budget.js"
 import { looksAt } from "./frame.js"
+import { istioTokenPairs, type Place } from "./istio-token-pairs.js"
 import { accepted } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
-import { joined, type Problem } from "./search/formula.js"
+import { joined } from "./search/formula.js"
 import { solve } from "./search/solve.js"
 import type { Space } from "./space.js"
+import type { Pattern, TokenPair, TokenVerdict } from "./token-pair.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 import type { TokenSpace } from "./token-space.js"
-
-/** What a side makes of two tokens: it rejects one, or its rules see the claims of one, or of none. */
-export type TokenVerdict = "unauthenticated" | { readonly identity: 0 | 1 | undefined }
-
-export interface TokenPair {
-  readonly places: readonly [string, string]
-  /** Which rules accept which token. */
-  readonly given: Problem
-  /** One for each side. */
-  readonly verdicts: readonly TokenVerdict[]
-}
 
 const MAX_ACCEPTANCES = 4
 const MAX_PLACES = 5
@@ -36,6 +28,7 @@ export function tokenPairs(
   space: Space,
   seesEdits: boolean,
   budget: Budget | undefined,
+  dialect?: Dialect,
 ): readonly TokenPair[] | undefined {
   const rules = sides.flatMap(({ tokens }) => tokens)
   const byAcceptance = [...new Map(rules.map(rule => [rule.acceptance, rule])).values()]
@@ -45,6 +38,12 @@ export function tokenPairs(
   const [first, second] = [space.token, space.secondToken].map(token =>
     places.map(place => patternsAt(place, byAcceptance, token, budget)),
   )
+  if (dialect === "istio") {
+    const filled = locations.map(([id, location], at): Place => {
+      return { id, location, patterns: [first?.[at] ?? [], second?.[at] ?? []] }
+    })
+    return istioTokenPairs(sides, filled, verdicts => isTelling(verdicts, seesEdits))
+  }
   const pairs: TokenPair[] = []
   for (const [at, place] of places.entries()) {
     for (const [other, otherPlace] of places.entries()) {
@@ -70,12 +69,6 @@ function isTelling(verdicts: readonly TokenVerdict[], seesEdits: boolean): boole
   const [first, ...others] = verdicts
   if (verdicts.every(verdict => verdict === "unauthenticated")) return false
   return seesEdits || others.some(verdict => JSON.stringify(verdict) !== JSON.stringify(first))
-}
-
-interface Pattern {
-  /** Acceptances of the rules that accept the token. */
-  readonly by: ReadonlySet<string>
-  readonly given: Problem
 }
 
 /** Which rules can accept a token at this place together, and no other rule. */

@@ -3,13 +3,14 @@
 // share a key if their key sets do; a fetched set is identified by its URL.
 
 import { createHash } from "node:crypto"
+import type { Dialect } from "../mesh/config.js"
 import type { RequestAuthentication } from "../resources/document.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { byAge } from "../selection/workload.js"
 import { scrubAudience } from "../tokens/audience.js"
 import { parseKeySet } from "../tokens/key-set.js"
 import { type Location, locationsOf } from "../tokens/locations.js"
-import { keySetId } from "../tokens/program.js"
+import { keySetId, placesLookedAt } from "../tokens/program.js"
 import { type ViewProfile, viewProfile } from "../tokens/view.js"
 
 export interface ProofTokenRule {
@@ -38,28 +39,40 @@ export function locationId(location: Location): string {
 }
 
 /** In the order in which they are asked, each once. */
-export function proofTokenRules(policies: readonly RequestAuthentication[]): readonly ProofTokenRule[] {
+export function proofTokenRules(
+  policies: readonly RequestAuthentication[],
+  dialect?: Dialect,
+): readonly ProofTokenRule[] {
   const rules = [...policies]
     .sort(byAge)
     .flatMap(({ metadata: { namespace, name }, spec }) =>
       (spec.jwtRules ?? []).map((rule, at) => ({ rule, name: `${namespace}/${name}[${at}]` })),
     )
+  const looksAt = placesLookedAt(
+    rules.map(({ rule }) => rule),
+    dialect,
+  )
   const ordered = rules
     .map(one => ({ ...one, bytes: Buffer.from(one.rule.issuer ?? "") }))
     .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
-    .map(({ rule, name }) => proofTokenRule(rule, name))
+    .map(({ rule, name }) => proofTokenRule(rule, name, looksAt, dialect))
   return [...new Map(ordered.map(rule => [rule.id, rule])).values()]
 }
 
-function proofTokenRule(rule: JwtRule, name: string): ProofTokenRule {
+function proofTokenRule(
+  rule: JwtRule,
+  name: string,
+  looksAt: (location: Location) => boolean,
+  dialect: Dialect | undefined,
+): ProofTokenRule {
   const profile = viewProfile(rule)
   const facts = {
     issuer: rule.issuer,
     audiences: spellings(rule.audiences ?? []),
     requireExpiration: rule.requireExpiration ?? false,
     keys: keysOf(rule),
-    locations: locationsOf(rule),
-    required: rule.presence === "REQUIRED",
+    locations: locationsOf(rule).filter(looksAt),
+    required: dialect !== "istio" && rule.presence === "REQUIRED",
   }
   const { delimited } = profile
   const forward = rule.forwardOriginalToken ?? false

@@ -113,7 +113,8 @@ function tokenOf(
   }
   for (const { path, dimension } of written) {
     const value = assignment.get(dimension)
-    if (typeof value === "string") put(claims, path, [value])
+    const [text] = isList(value) ? value : [value]
+    if (typeof text === "string") put(claims, path, [text])
   }
   const key = assignment.get(token.key) ?? token.keys[0]
   return {

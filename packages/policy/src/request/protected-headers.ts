@@ -3,7 +3,7 @@
 // names that no caller may use, in any spelling: many applications treat the punctuation in names alike. INVARIANT: the
 // proxy, `judge` and the proofs all use this table, so that none of them sees a header that another removes.
 
-import type { MeshConfig } from "../mesh/config.js"
+import type { Dialect, MeshConfig } from "../mesh/config.js"
 import { OWN_HEADERS } from "../resources/header-name.js"
 
 /** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
@@ -53,6 +53,7 @@ export class ProtectedHeaders {
   readonly #exact: ReadonlySet<string>
   readonly #folded: ReadonlySet<string>
   readonly #prefix: string
+  readonly #dialect: Dialect | undefined
   /** Headers that rules read, asked for when the first trailer comes: most requests have none. */
   readonly #headersRead: () => ReadonlySet<string>
   #read: ReadonlySet<string> | undefined
@@ -60,11 +61,12 @@ export class ProtectedHeaders {
   /** `asked`: providers that CUSTOM policies of the workload name. */
   constructor(
     { outputs, headers }: TokenHeaders,
-    { names, providers }: MeshConfig,
+    { names, providers, dialect }: MeshConfig,
     headersRead: () => ReadonlySet<string>,
     asked: ReadonlySet<string>,
   ) {
     this.#headersRead = headersRead
+    this.#dialect = dialect
     this.#exact = new Set([...OWN_HEADERS, ...outputs, ...headers])
     // What a provider writes no caller may write, also where the provider is not asked about the request.
     const written = providers.flatMap(({ name, headersToUpstream }) => (asked.has(name) ? headersToUpstream : []))
@@ -74,7 +76,8 @@ export class ProtectedHeaders {
 
   /** Whether a header only resembles a protected one: neither rules nor the application see it. */
   dropsHeader(lowerCaseName: string): boolean {
-    if (this.#exact.has(lowerCaseName)) return false
+    // Istio's proxy compares names as they are.
+    if (this.#dialect === "istio" || this.#exact.has(lowerCaseName)) return false
     const folded = foldedName(lowerCaseName)
     return this.#protects(folded) || (folded !== lowerCaseName && isProxyHeader(folded))
   }

@@ -6,6 +6,7 @@
 import type { VerifiedToken } from "../request/attributes.js"
 import { NO_EDITS, type RequestEdits } from "./edits.js"
 import { type Evaluation, evaluate } from "./evaluate.js"
+import { evaluateAsIstio } from "./evaluate-istio.js"
 import type { TokenRequest } from "./finder.js"
 import type { TokenMemory } from "./memory.js"
 import type { TokenProgram } from "./program.js"
@@ -62,12 +63,13 @@ export function authenticate(
     const edits = scrub(program.outputs, request)
     return edits === NO_EDITS ? UNTOUCHED : passed(undefined, undefined, edits, NONE, undefined)
   }
-  const { error, by, view, spots, unknownKeys } = evaluate(program, request, now, memory)
-  const shadowed = program.shadow === undefined ? undefined : evaluate(program.shadow, request, now, memory)
+  const judged = program.dialect === "istio" ? evaluateAsIstio : evaluate
+  const { error, by, view, spots, edits, unknownKeys } = judged(program, request, now, memory)
+  const shadowed = program.shadow === undefined ? undefined : judged(program.shadow, request, now, memory)
   const shadow = shadowed === undefined ? undefined : shadowOutcome(shadowed)
   const missed = shadowed === undefined ? unknownKeys : union(unknownKeys, shadowed.unknownKeys)
   if (error === undefined) {
-    return passed(view?.verified, by?.ref, editsFor(program.outputs, spots, request), missed, shadow)
+    return passed(view?.verified, by?.ref, edits ?? editsFor(program.outputs, spots, request), missed, shadow)
   }
   return {
     outcome: "reject",

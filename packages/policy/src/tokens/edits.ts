@@ -8,7 +8,7 @@ import type { ProtectedHeaders } from "../request/protected-headers.js"
 export interface RequestEdits {
   /** Lower-case names; every line of such a header goes. */
   readonly removeHeaders: readonly string[]
-  /** Lower-case names with values of one character per byte (latin1), one line each. */
+  /** Lower-case names with values of one character per byte (latin1), one entry for each line. */
   readonly setHeaders: readonly (readonly [name: string, value: string])[]
   /** The request target without its tokens; undefined where it stays as it is. */
   readonly target: string | undefined
@@ -41,11 +41,22 @@ export function forwardedHeaders(
 ): HeaderLines {
   return {
     get(name) {
-      for (const [set, value] of setHeaders) if (set === name) return [value]
+      const written = linesOf(name, setHeaders)
+      if (written !== undefined) return written
       const said = own(name)
       if (said !== undefined) return said.length === 0 ? undefined : said
       if (removeHeaders.includes(name) || protectedHeaders.dropsHeader(name)) return undefined
       return name === "cookie" && cookie !== undefined ? [cookie] : received.get(name)
     },
   }
+}
+
+function linesOf(name: string, setHeaders: RequestEdits["setHeaders"]): readonly string[] | undefined {
+  let lines: string[] | undefined
+  for (const [set, value] of setHeaders) {
+    if (set !== name) continue
+    lines ??= []
+    lines.push(value)
+  }
+  return lines
 }

@@ -11,6 +11,7 @@
 //    hide the error of the right rule. Then signature, time, audience.
 
 import { checkConditions, isIssuerOf } from "./conditions.js"
+import type { RequestEdits } from "./edits.js"
 import type { Found, Spot, TokenRequest } from "./finder.js"
 import type { TokenMemory } from "./memory.js"
 import type { TokenRules } from "./program.js"
@@ -28,6 +29,8 @@ export interface Evaluation {
   /** What the first rule that accepts a token sees in the first it accepts. */
   readonly view: TokenView | undefined
   readonly spots: readonly Spot[]
+  /** Where the dialect makes changes of its own. */
+  readonly edits?: RequestEdits
   /** Ids of key sets that lack the key a token names. */
   readonly unknownKeys: readonly string[]
 }

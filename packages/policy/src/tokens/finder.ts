@@ -3,6 +3,7 @@
 // spot is one header line, parameter or cookie: two rules may cut different texts from one spot, but it contains one
 // credential, and the request is judged by spots.
 
+import type { Dialect } from "../mesh/config.js"
 import type { HeaderLines } from "../request/attributes.js"
 import { readCookies } from "./cookies.js"
 import { type RequestEdits, removalOf } from "./edits.js"
@@ -63,7 +64,7 @@ interface HeaderGroup {
   readonly members: { readonly location: HeaderLocation; readonly slot: number }[]
 }
 
-export function finderOf(locations: readonly Location[]): Finder {
+export function finderOf(locations: readonly Location[], dialect?: Dialect): Finder {
   const slots = new Map<string, number>()
   const headers = new Map<string, HeaderGroup>()
   const params = new Map<string, number>()
@@ -92,7 +93,7 @@ export function finderOf(locations: readonly Location[]): Finder {
         for (const line of lines.get(group.name) ?? []) {
           let spot: Spot | undefined
           for (const { location, slot } of group.members) {
-            const text = tokenIn(line, location)
+            const text = tokenIn(line, location, dialect)
             if (text === undefined) continue
             finds ??= new Collection()
             spot ??= finds.spot("header", group.name, group.removal)

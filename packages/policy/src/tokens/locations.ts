@@ -3,8 +3,9 @@
 // `access_token`. A header's prefix must be at the start of the value. In the two headers that carry credentials, a
 // prefix that looks like an authentication scheme is compared without case (RFC 9110 section 11.1), also when configured,
 // and ends at the end of the scheme's name: whatever separator follows, a tab or worse, the rest is a credential of that
-// scheme. Every other prefix is compared exactly.
+// scheme. Every other prefix is compared exactly. Istio's proxy finds every prefix anywhere in the value, and by its case.
 
+import type { Dialect } from "../mesh/config.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 
 export interface HeaderLocation {
@@ -47,14 +48,24 @@ function headerLocation(name: string, prefix: string): HeaderLocation {
 }
 
 /** What the header line holds for this location; undefined where the prefix is not there, which is no error. */
-export function tokenIn(line: string, { prefix, scheme }: HeaderLocation): string | undefined {
+export function tokenIn(line: string, location: HeaderLocation, dialect?: Dialect): string | undefined {
   const value = trimmed(line)
-  if (prefix === "") return value
-  const start = scheme ? schemeEnd(value, prefix) : value.startsWith(prefix) ? prefix.length : undefined
+  if (location.prefix === "") return value
+  const start = dialect === "istio" ? endOf(value, location.prefix) : endOfPrefix(value, location)
   if (start === undefined) return undefined
   for (let at = start; at < value.length; at++) if (isTokenCharacter(value.charCodeAt(at))) return value.slice(at)
   // Nothing in it can be a token: the whole value is taken as one, and rejected.
   return value
+}
+
+function endOfPrefix(value: string, { prefix, scheme }: HeaderLocation): number | undefined {
+  if (scheme) return schemeEnd(value, prefix)
+  return value.startsWith(prefix) ? prefix.length : undefined
+}
+
+function endOf(value: string, prefix: string): number | undefined {
+  const at = value.indexOf(prefix)
+  return at < 0 ? undefined : at + prefix.length
 }
 
 /** Where the scheme ends in the value. A prefix that ends in a blank wants the name to end there, and something after. */

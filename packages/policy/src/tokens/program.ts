@@ -5,6 +5,7 @@
 // which shows the result of enforcing it.
 
 import { createHash } from "node:crypto"
+import type { Dialect } from "../mesh/config.js"
 import type { RequestAuthentication } from "../resources/document.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { byAge } from "../selection/workload.js"
@@ -18,6 +19,8 @@ import { outputHeaders, viewProfile } from "./view.js"
 export interface TokenRules {
   readonly rules: readonly TokenRule[]
   readonly finder: Finder
+  /** How tokens are found and verified. */
+  readonly dialect: Dialect | undefined
   /** Every header that some rule writes, lower case. */
   readonly outputs: readonly string[]
   /** Every header in which some rule looks for a token, lower case. */
@@ -46,10 +49,14 @@ export function issuersOf({ rules }: TokenRules): ReadonlySet<string> {
   return new Set(rules.flatMap(({ issuer }) => issuer ?? []))
 }
 
-export function compileTokenRules(policies: readonly RequestAuthentication[], keySets: KeySetLookup): TokenProgram {
+export function compileTokenRules(
+  policies: readonly RequestAuthentication[],
+  keySets: KeySetLookup,
+  dialect?: Dialect,
+): TokenProgram {
   const enforced = policies.filter(({ spec }) => spec.enforcement !== "Shadow")
-  const shadow = enforced.length < policies.length ? compile(policies, keySets) : undefined
-  return { ...compile(enforced, keySets), shadow }
+  const shadow = enforced.length < policies.length ? compile(policies, keySets, dialect) : undefined
+  return { ...compile(enforced, keySets, dialect), shadow }
 }
 
 interface Source {
@@ -59,11 +66,22 @@ interface Source {
   readonly locations: readonly Location[]
 }
 
-function compile(policies: readonly RequestAuthentication[], keySets: KeySetLookup): TokenRules {
+function compile(
+  policies: readonly RequestAuthentication[],
+  keySets: KeySetLookup,
+  dialect: Dialect | undefined,
+): TokenRules {
   // The sort is stable, so age and position decide among rules of one issuer.
   const sources = [...policies].sort(byAge).flatMap(sourcesOf)
   sources.sort((a, b) => Buffer.compare(a.issuer, b.issuer))
-  const finder = finderOf(sources.flatMap(({ locations }) => locations))
+  const looksAt = placesLookedAt(
+    sources.map(({ rule }) => rule),
+    dialect,
+  )
+  const finder = finderOf(
+    sources.flatMap(({ locations }) => locations),
+    dialect,
+  )
   const rules = sources.map(({ ref, rule, locations }, order): TokenRule => {
     return {
       ref,
@@ -73,7 +91,7 @@ function compile(policies: readonly RequestAuthentication[], keySets: KeySetLook
       requireExpiration: rule.requireExpiration ?? false,
       keys: rule.jwks === undefined ? (keySets(rule) ?? "JwksFetchFail") : inlineKeys(rule.jwks),
       keySetId: rule.jwks === undefined ? keySetId(rule) : undefined,
-      slots: locations.map(location => finder.slotOf(location)),
+      slots: locations.filter(looksAt).map(location => finder.slotOf(location)),
       forward: rule.forwardOriginalToken ?? false,
       required: rule.presence === "REQUIRED",
       profile: viewProfile(rule),
@@ -83,9 +101,20 @@ function compile(policies: readonly RequestAuthentication[], keySets: KeySetLook
   return {
     rules,
     finder,
+    dialect,
     outputs: [...new Set(rules.flatMap(({ profile }) => outputHeaders(profile)))],
     headers: [...new Set(headers.map(({ name }) => name))],
   }
+}
+
+/** Istio's proxy removes the headers that rules write before it looks for tokens. */
+export function placesLookedAt(
+  rules: readonly JwtRule[],
+  dialect: Dialect | undefined,
+): (location: Location) => boolean {
+  if (dialect !== "istio") return () => true
+  const written = new Set(rules.flatMap(rule => outputHeaders(viewProfile(rule))))
+  return ({ kind, name }) => kind !== "header" || !written.has(name)
 }
 
 function sourcesOf({ metadata, spec }: RequestAuthentication): Source[] {

@@ -3,6 +3,7 @@
 // from it. These depend only on the text and a key set's content, so they can be cached. Whether the token is valid for a
 // rule right now is never stored here.
 
+import type { Dialect } from "../mesh/config.js"
 import type { KeySet } from "./key-set.js"
 import { checkSignature, type SignatureError } from "./signature.js"
 import { MAX_TOKEN_CHARACTERS, parseToken, type Token } from "./token.js"
@@ -41,11 +42,11 @@ export class TokenReading {
 }
 
 /** The text, read for the first time, or why it is no token. */
-export function readToken(text: string): TokenReading | TokenError {
+export function readToken(text: string, dialect?: Dialect): TokenReading | TokenError {
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
   // A text cut out of a request keeps the whole request's bytes alive; a reading may outlive it by hours. The copy is by
   // UTF-8, which maps no two texts to one that could be a token.
   const own = Buffer.from(text, "utf8").toString("utf8")
-  const token = parseToken(own)
+  const token = parseToken(own, dialect)
   return typeof token === "string" ? token : new TokenReading(own, token)
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses a signed token in compact form (RFC 7515 section 7.1) without verifying it: format, algorithm and claim types
 // only. Three non-empty sections, canonical base64url, JSON objects. Exact padding is tolerated in the header, as in
-// Envoy, and nowhere else. `typ` and `cty` are ignored. A token with `crit` is rejected, because we support no extension.
+// Envoy, and nowhere else. `typ` and `cty` are ignored. A token with `crit` is rejected, because we support no extension;
+// Istio's proxy ignores it.
 // The length is bounded before anything is decoded.
 
+import type { Dialect } from "../mesh/config.js"
 import type { Claim } from "../request/attributes.js"
 import { findAlgorithm } from "./algorithms.js"
 import { scrubAudience } from "./audience.js"
@@ -33,7 +35,7 @@ export const MAX_TOKEN_CHARACTERS = 64 * 1024
 const TWO_TO_64 = 2 ** 64
 
 /** The parsed token, or the first error in the order of the sections. */
-export function parseToken(text: string): Token | TokenError {
+export function parseToken(text: string, dialect?: Dialect): Token | TokenError {
   if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
   const first = text.indexOf(".")
   const second = text.indexOf(".", first + 1)
@@ -53,7 +55,7 @@ export function parseToken(text: string): Token | TokenError {
   if (typeof kid !== "string" || header.kid === null) return "JwtHeaderBadKid"
   // RFC 7515 section 4.1.11; an empty or malformed list is as bad. RFC 7797 section 6: `b64: false` must be listed in
   // `crit`, and without that readers disagree on the payload.
-  if (header.crit !== undefined || header.b64 === false) return "JwtHeaderCritNotSupported"
+  if (dialect !== "istio" && (header.crit !== undefined || header.b64 === false)) return "JwtHeaderCritNotSupported"
 
   const payload = text.slice(first + 1, second)
   const payloadBytes = decodeBase64url(payload)

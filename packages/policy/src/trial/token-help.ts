@@ -12,10 +12,10 @@ import { type TokenError, tokenErrorText } from "../tokens/token-errors.js"
 export function tokenHelp(
   error: TokenError,
   text: string | undefined,
-  { rules }: TokenProgram,
+  { rules, dialect }: TokenProgram,
   now: number,
 ): readonly string[] {
-  const read = text === undefined ? undefined : parseToken(text)
+  const read = text === undefined ? undefined : parseToken(text, dialect)
   const token = typeof read === "string" ? undefined : read
   const own = token === undefined ? [] : rules.filter(({ issuer }) => issuer === undefined || issuer === token.issuer)
   return [`${tokenErrorText(error)}.`, ...adviceFor(error, token, own, rules, now)]

@@ -4,7 +4,7 @@
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
-import { meshConfig } from "../../mesh/config.js"
+import { type MeshConfig, meshConfig } from "../../mesh/config.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../../resources/document.js"
 import { policySide } from "../policy-side.js"
@@ -46,7 +46,7 @@ it("compares what no request tells apart", { timeout: 180_000 * inject("effort")
 })
 
 /** Whether the rule matches the request, as the rules of this set see it. */
-function matching(rule: Rule, documents: readonly PolicyDocument[], mesh = meshConfig()): (one: Sent) => boolean {
+function matching(rule: Rule, documents: readonly PolicyDocument[], mesh: MeshConfig): (one: Sent) => boolean {
   const only = documents.filter(({ kind }) => kind === "RequestAuthentication")
   const { program } = policySide([...only, authorization("DENY", [rule])], workload, mesh)
   return one => judged(program, one).outcome === "deny"
@@ -60,8 +60,9 @@ it("holds invariants that no request breaks", { timeout: 180_000 * inject("effor
       rules,
       fc.constantFrom("never" as const, "always" as const),
       requests,
-      (set, rule, holds, some) => {
-        const mesh = meshConfig()
+      meshes,
+      (set, rule, holds, some, settings) => {
+        const mesh = meshConfig(settings)
         const invariant = {
           apiVersion: "security.merlon.dev/v1alpha3",
           kind: "PolicyInvariant",
@@ -73,7 +74,7 @@ it("holds invariants that no request breaks", { timeout: 180_000 * inject("effor
         seen[verdict]++
         if (verdict !== "holds") return
         const { program } = policySide(set, workload, mesh)
-        const isStated = matching(rule, set)
+        const isStated = matching(rule, set, mesh)
         for (const one of some) {
           const { outcome } = judged(program, one)
           // Of a request with a bad token nothing is stated.
@@ -92,13 +93,13 @@ it("holds invariants that no request breaks", { timeout: 180_000 * inject("effor
 it("lists every rule by which a request gets through", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { complete: 0, undecided: 0 }
   assertUntilSeen(
-    fc.property(sets, rules, requests, (set, rule, some) => {
-      const mesh = meshConfig()
+    fc.property(sets, rules, requests, meshes, (set, rule, some, settings) => {
+      const mesh = meshConfig(settings)
       const { ways, undecided } = reachOf(set, workload, mesh, rule, OPTIONS)
       seen[undecided === undefined ? "complete" : "undecided"]++
       if (undecided !== undefined) return
       const { program } = policySide(set, workload, mesh)
-      const isAsked = matching(rule, set)
+      const isAsked = matching(rule, set, mesh)
       for (const one of some) {
         const { outcome } = judged(program, one)
         if (outcome === "allow" && isAsked(one)) expect(ways).not.toEqual([])
@@ -113,8 +114,8 @@ it("lists every rule by which a request gets through", { timeout: 180_000 * inje
 it("calls rules dead whose removal no request notices", { timeout: 180_000 * inject("effort") }, () => {
   const seen = { dead: 0, none: 0 }
   assertUntilSeen(
-    fc.property(sets, requests, (set, some) => {
-      const mesh = meshConfig()
+    fc.property(sets, requests, meshes, (set, some, settings) => {
+      const mesh = meshConfig(settings)
       const dead = new Set(deadRules(set, [workload], mesh, { limits: LIMITS }).dead.map(({ rule }) => rule.id))
       seen[dead.size > 0 ? "dead" : "none"]++
       if (dead.size === 0) return

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Istio's control plane writes for Envoy: the filters `rbac` and `jwt_authn` of a sidecar, for policies of Istio.
+
+import type { AuthorizationPolicy, JwtRule } from "@merlon/policy/resources"
+import { type } from "./envoy.js"
+
+type Rule = NonNullable<AuthorizationPolicy["spec"]["rules"]>[number]
+type Source = NonNullable<NonNullable<NonNullable<Rule["from"]>[number]>["source"]>
+type Operation = NonNullable<NonNullable<NonNullable<Rule["to"]>[number]>["operation"]>
+
+const exactly = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+function text(value: string, ignore_case = false): object {
+  if (value === "*") return { safe_regex: { regex: ".+" } }
+  if (value.startsWith("*")) return { suffix: value.slice(1), ignore_case }
+  if (value.endsWith("*")) return { prefix: value.slice(0, -1), ignore_case }
+  return { exact: value, ignore_case }
+}
+
+const header = (name: string, value: string, ignoreCase = false) => ({
+  header: value === "*" ? { name, present_match: true } : { name, string_match: text(value, ignoreCase) },
+})
+
+function path(value: string): object {
+  if (!value.includes("{")) return { url_path: { path: text(value) } }
+  const config = {
+    ...type("envoy.extensions.path.match.uri_template.v3.UriTemplateMatchConfig"),
+    path_template: value.replaceAll("{**}", "**").replaceAll("{*}", "*"),
+  }
+  return { uri_template: { name: "envoy.path.match.uri_template.uri_template_matcher", typed_config: config } }
+}
+
+function peer(value: string): object {
+  const named = (name: object) => ({ authenticated: { principal_name: name } })
+  if (value === "*") return named({ safe_regex: { regex: ".+" } })
+  if (value.startsWith("*")) return named({ safe_regex: { regex: `spiffe://.*${exactly(value.slice(1))}` } })
+  return named(text(`spiffe://${value}`))
+}
+
+const inPayload = (keys: readonly string[], value: object) => ({
+  metadata: { filter: "envoy.filters.http.jwt_authn", path: ["payload", ...keys].map(key => ({ key })), value },
+})
+
+function claim(keys: readonly string[], value: string): object {
+  const matcher = { string_match: text(value) }
+  return { or_ids: { ids: [inPayload(keys, matcher), inPayload(keys, { list_match: { one_of: matcher } })] } }
+}
+
+function principal(value: string): object {
+  const slash = value.lastIndexOf("/")
+  const [issuer, subject] = value === "*" ? ["*", "*"] : [value.slice(0, slash), value.slice(slash + 1)]
+  const ids = [inPayload(["iss"], { string_match: text(issuer) }), inPayload(["sub"], { string_match: text(subject) })]
+  return { and_ids: { ids } }
+}
+
+const block = (value: string) => {
+  const [address_prefix, length = "32"] = value.split("/")
+  return { address_prefix, prefix_len: Number(length) }
+}
+
+const ANY = { any: true }
+const anyId = (ids: readonly object[]) => ({ or_ids: { ids } })
+const anyRule = (rules: readonly object[]) => ({ or_rules: { rules } })
+
+function principalOf(one: Source): object {
+  const fields: readonly (readonly [readonly string[] | undefined, (value: string) => object, boolean?])[] = [
+    [one.principals, peer],
+    [one.notPrincipals, peer, true],
+    [one.namespaces, namespace],
+    [one.notNamespaces, namespace, true],
+    [one.requestPrincipals, principal],
+    [one.notRequestPrincipals, principal, true],
+    [one.remoteIpBlocks, value => ({ remote_ip: block(value) })],
+    [one.ipBlocks, value => ({ direct_remote_ip: block(value) })],
+  ]
+  const ids = fields.flatMap(([values, matcher, negated]) => {
+    if (values === undefined) return []
+    const matched = anyId(values.map(matcher))
+    return [negated === true ? { not_id: matched } : matched]
+  })
+  return { and_ids: { ids } }
+}
+
+function namespace(value: string): object {
+  return { authenticated: { principal_name: { safe_regex: { regex: `.*/ns/${value.replaceAll("*", ".*")}/.*` } } } }
+}
+
+function permissionOf(one: Operation): object {
+  const rules = [
+    one.hosts && anyRule(one.hosts.map(value => header(":authority", value, true))),
+    one.methods && anyRule(one.methods.map(value => header(":method", value))),
+    one.paths && anyRule(one.paths.map(path)),
+    one.notPaths && { not_rule: anyRule(one.notPaths.map(path)) },
+  ]
+  return { and_rules: { rules: rules.filter(one => one !== undefined) } }
+}
+
+function conditionOf({ key, values, notValues = [] }: NonNullable<Rule["when"]>[number]): object {
+  const claims = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1]?.split("][")
+  const name = /^request\.headers\[(.+)\]$/.exec(key)?.[1]
+  const matcher = (value: string) => (claims === undefined ? header(name ?? key, value) : claim(claims, value))
+  const ids = [
+    ...(values === undefined ? [] : [anyId(values.map(matcher))]),
+    ...(notValues.length === 0 ? [] : [{ not_id: anyId(notValues.map(matcher)) }]),
+  ]
+  return { and_ids: { ids } }
+}
+
+export const rbacFilter = (policy: AuthorizationPolicy) => ({
+  ...type("envoy.extensions.filters.http.rbac.v3.RBAC"),
+  rules: rbacOf(policy),
+})
+
+/** One provider for each rule, and what Istio requires of them together. */
+export function jwtAuthn(rules: readonly JwtRule[]): object {
+  // As the control plane sorts them, by issuer; Go's sort is stable for so few.
+  const ordered = rules.toSorted((a, b) => Buffer.compare(Buffer.from(a.issuer ?? ""), Buffer.from(b.issuer ?? "")))
+  const providers = ordered.map((rule, index) => [`origins-${index}`, providerOf(rule)] as const)
+  return {
+    ...type("envoy.extensions.filters.http.jwt_authn.v3.JwtAuthentication"),
+    providers: Object.fromEntries(providers),
+    rules: [{ match: { prefix: "/" }, requires: requirementOf(providers.map(([name]) => name)) }],
+    bypass_cors_preflight: true,
+  }
+}
+
+const providerOf = (rule: JwtRule) => ({
+  issuer: rule.issuer,
+  audiences: rule.audiences,
+  forward: rule.forwardOriginalToken,
+  forward_payload_header: rule.outputPayloadToHeader,
+  payload_in_metadata: "payload",
+  normalize_payload_in_metadata: {
+    space_delimited_claims: [...new Set(["permission", "scope", ...(rule.spaceDelimitedClaims ?? [])])],
+  },
+  claim_to_headers: rule.outputClaimToHeaders?.map(({ header, claim }) => ({ header_name: header, claim_name: claim })),
+  from_headers: rule.fromHeaders?.map(({ name, prefix }) => ({ name, value_prefix: prefix })),
+  from_params: rule.fromParams,
+  from_cookies: rule.fromCookies,
+  local_jwks: { inline_string: rule.jwks },
+})
+
+function requirementOf(providers: readonly string[]): object {
+  const any = (requirements: readonly object[]) => ({ requires_any: { requirements } })
+  const each = providers.map(provider_name => ({ provider_name }))
+  const orMissing = each.map(one => any([one, { allow_missing: {} }]))
+  const [only, ...others] = orMissing
+  return only !== undefined && others.length === 0
+    ? only
+    : any([...each, { requires_all: { requirements: orMissing } }])
+}
+
+export const rbacOf = ({ spec: { action, rules = [] } }: AuthorizationPolicy) => ({
+  action,
+  policies: Object.fromEntries(
+    rules.map(({ from = [], to = [], when = [] }, index) => [
+      `rule-${index}`,
+      {
+        permissions: to.length === 0 ? [ANY] : to.map(({ operation = {} }) => permissionOf(operation)),
+        principals: [
+          {
+            and_ids: {
+              ids: [
+                ...(from.length === 0 ? [ANY] : [anyId(from.map(({ source = {} }) => principalOf(source)))]),
+                ...when.map(conditionOf),
+              ],
+            },
+          },
+        ],
+      },
+    ]),
+  ),
+})
