@@ -20,6 +20,9 @@ const ONE_WORKER: Constants = { Workers: "{w1}" }
 const TWO_PROXIES: Constants = { ...ONE_WORKER, Proxies: "{p1, p2}", MaxSessions: "1", Moves: "0" }
 const TWO_REPLICAS: Constants = { ...ONE_WORKER, Replicas: "{r1, r2}" }
 
+/** What keeps the generation is changed, and changed back. */
+const CHANGED_BACK: Constants = { ...ONE_WORKER, MaxGeneration: "3", Moves: "0", VersionOfContent: "TRUE" }
+
 const bug = (name: string, constants: Constants = {}): ModelConfiguration => ({
   name,
   constants: { ...constants, [name]: "TRUE" },
@@ -30,17 +33,18 @@ export const CONFIGURATIONS: readonly ModelConfiguration[] = [
   { name: "two-workers", constants: {} },
   { name: "two-proxies", constants: TWO_PROXIES },
   { name: "two-replicas", constants: { ...TWO_REPLICAS, MaxSessions: "1" } },
+  { name: "changed-back", constants: CHANGED_BACK },
   { name: "liveness", constants: { ...ONE_WORKER, MaxSessions: "1" }, liveness: true },
   bug("AckBeforeSwap"),
   bug("AckAfterOneWorker"),
   bug("AckBeforeKeep"),
   bug("RespawnWithOld"),
   bug("AnyAckCounts", ONE_WORKER),
-  bug("VersionOfContent", { ...ONE_WORKER, MaxGeneration: "3", Moves: "0" }),
+  bug("SentIgnored", CHANGED_BACK),
   bug("DisconnectedIgnored", TWO_PROXIES),
+  bug("ServesLagging", { ...TWO_REPLICAS, Moves: "0" }),
   bug("OldPodCounts", { ...TWO_REPLICAS, Faults: "0" }),
-  // Not a bug of ours that is fixed, but the assumption: a replica does not lag behind what a proxy enforces already.
-  bug("Lagging", { ...TWO_REPLICAS, Moves: "0" }),
+  bug("OldReportCounts", { ...TWO_REPLICAS, Faults: "0" }),
   { name: "three-generations", constants: { MaxGeneration: "3" }, large: true },
   { name: "two-faults", constants: { Faults: "2" }, large: true },
 ]

@@ -3,14 +3,12 @@
 // exactly when the oracle says that it may be.
 
 import { expect, inject, it } from "vitest"
-import { EVENTS, type Event, SmallWorld } from "./support/small-world.js"
+import { EVENTS, type Event, LAGGING_EVENTS, SmallWorld, type SmallWorldOptions } from "./support/small-world.js"
 
-type VersionOf = (generation: number) => string
-
-/** As in the code: the wire document has the generation, so no two generations share a version. */
-const withGeneration: VersionOf = generation => `${generation}`
-/** A policy that is changed and changed back has its first version again. */
-const ofContent: VersionOf = generation => `content-${generation % 2}`
+/** The wire document has the generation, so no two generations share a version. */
+const WITH_GENERATION: SmallWorldOptions = { versionOf: generation => `${generation}` }
+/** Labels, annotations and keys can be changed and changed back: then the first version is there again. */
+const OF_CONTENT: SmallWorldOptions = { versionOf: generation => `content-${generation % 2}` }
 
 interface Explored {
   readonly sequences: number
@@ -19,19 +17,19 @@ interface Explored {
 }
 
 /** Stops at the first violation. Worlds cannot be copied, so each sequence but the first of a branch begins anew. */
-function explore(length: number, versionOf: VersionOf, errorOf: (world: SmallWorld) => string | undefined): Explored {
+function explore(length: number, options: SmallWorldOptions, violationOf = falseClaim): Explored {
   let sequences = 0
   let claims = 0
   let violation: string | undefined
   const replay = (events: readonly Event[]): SmallWorld => {
-    const world = new SmallWorld(versionOf)
+    const world = new SmallWorld(options)
     for (const event of events) world.do(event)
     return world
   }
   const visit = (events: readonly Event[]): void => {
     if (events.length === length) return
     let world: SmallWorld | undefined
-    for (const event of EVENTS) {
+    for (const event of options.lags === true ? LAGGING_EVENTS : EVENTS) {
       if (violation !== undefined) return
       world ??= replay(events)
       // An event that cannot happen leaves the world as it was.
@@ -39,7 +37,7 @@ function explore(length: number, versionOf: VersionOf, errorOf: (world: SmallWor
       const happened = [...events, event]
       sequences++
       if (world.claimed) claims++
-      const found = errorOf(world)
+      const found = violationOf(world)
       if (found !== undefined) violation = `${found}, after: ${happened.join(", ")}`
       else visit(happened)
       world = undefined
@@ -49,19 +47,37 @@ function explore(length: number, versionOf: VersionOf, errorOf: (world: SmallWor
   return { sequences, claims, violation }
 }
 
-const any = (world: SmallWorld): string | undefined => {
+const falseClaim = (world: SmallWorld): string | undefined => world.violation
+const anyViolation = (world: SmallWorld): string | undefined => {
   if (world.violation !== undefined) return world.violation
   if (world.claimed === world.mayBeClaimed) return undefined
   return world.claimed ? "claimed without an acknowledgement" : "not claimed although everything is acknowledged"
 }
+const LENGTH = inject("effort") > 1 ? 11 : 9
 
 it("claims Enforced exactly when the newest stream has acknowledged what is stored", () => {
-  const { sequences, claims, violation } = explore(inject("effort") > 1 ? 11 : 9, withGeneration, any)
+  const { sequences, claims, violation } = explore(LENGTH, WITH_GENERATION, anyViolation)
   console.info(`${sequences} sequences, ${claims} of them Enforced`)
   expect(violation).toBeUndefined()
   expect(claims).toBeGreaterThan(0)
 })
 
-it("finds the false claim that versions without a generation would make", () => {
-  expect(explore(8, ofContent, world => world.violation).violation).toContain("Enforced at generation 3")
+it("claims nothing false when a change without a new generation is undone", () => {
+  expect(explore(LENGTH - 1, OF_CONTENT).violation).toBeUndefined()
+})
+
+it("serves a proxy nothing older than another replica did, although it lags", () => {
+  const { sequences, violation } = explore(LENGTH, { ...WITH_GENERATION, lags: true })
+  console.info(`${sequences} sequences of a replica that lags`)
+  expect(violation).toBeUndefined()
+})
+
+it("finds the false claim of a session that ignores what was sent", () => {
+  const { violation } = explore(8, { ...OF_CONTENT, bug: "sent is ignored" })
+  expect(violation).toContain("Enforced at generation 3")
+})
+
+it("finds the older policy of a replica that lags and serves", () => {
+  const { violation } = explore(8, { ...WITH_GENERATION, lags: true, bug: "served although it lags" })
+  expect(violation).toContain("judges by 1")
 })

@@ -9,7 +9,7 @@
 (* Each action names the function that it models. Where the model allows   *)
 (* more than the code does, a comment says so: a property of the model     *)
 (* then holds for the code too. docs/how-it-is-tested.md lists what TLC    *)
-(* found, and the assumption that `Lagging` stands for.                    *)
+(* found.                                                                  *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, TLC
 
@@ -19,16 +19,18 @@ CONSTANTS
   MaxSessions,   \* streams of one proxy that a replica may hold, lingering ones included
   Faults,        \* disconnects, crashes, dead workers and rejections in one behaviour, together
   Moves,         \* workloads that start or go, and leaders that change, in one behaviour, together
-  Lagging,       \* whether a replica may serve a proxy an older generation than the proxy has
+  VersionOfContent, \* the version of what is sent does not cover the generation, as with labels, annotations and keys
   \* Bugs that TLC must find. All are FALSE in the code.
   AckBeforeSwap,        \* a proxy acknowledges what it received before its workers enforce it
   AckAfterOneWorker,    \* ... when the first of its workers enforces it
   AckBeforeKeep,        \* ... before it is on disk
   RespawnWithOld,       \* a new worker gets the last acknowledged configuration, not the wanted one
   AnyAckCounts,         \* an acknowledgement counts for what the replica would send now
-  VersionOfContent,     \* the version of a policy does not cover its generation
+  SentIgnored,          \* what was acknowledged counts although something else was sent since (fixed in the code)
   DisconnectedIgnored,  \* a proxy that is not connected is not waited for
-  OldPodCounts          \* the stream of a Pod that is gone counts for a new Pod of its name (fixed in the code)
+  ServesLagging,        \* a replica serves a proxy that holds more than the replica has seen (fixed in the code)
+  OldPodCounts,         \* the stream of a Pod that is gone counts for a new Pod of its name (fixed in the code)
+  OldReportCounts       \* ... where another replica reports it (fixed in the code)
 
 NONE == 0 \* no generation: a worker that rejects everything, nothing sent, nothing acknowledged
 Generations == 1..MaxGeneration
@@ -44,6 +46,7 @@ VARIABLES
   sessions, \* streams, as replicas have them
   stream,   \* per proxy: its open stream, or NONE
   workload, \* per proxy: "gone", "new" (declared, not started) or "started"
+  pod,      \* per proxy: how many Pods of its name there were before
   runs,     \* per proxy: whether the process runs
   worker,   \* per proxy and worker: the generation by which it judges new requests
   wanted,   \* per proxy: what its workers are to enforce
@@ -53,12 +56,12 @@ VARIABLES
   faults, moves
 
 vars == <<stored, seen, up, leader, report, pending, status, sessions, stream,
-          workload, runs, worker, wanted, held, kept, taking, faults, moves>>
+          workload, pod, runs, worker, wanted, held, kept, taking, faults, moves>>
 control == <<seen, up, leader, report, pending, status>>
-proxy == <<runs, worker, wanted, held, kept, taking>>
+proxy == <<pod, runs, worker, wanted, held, kept, taking>>
 
 \* control/src/status/expected-versions.ts: the wire document has uid and generation, so no two generations
-\* share a version. Without them, a policy that is changed and changed back has its old version again.
+\* share a version. What changes without a generation and is changed back has its old version again.
 Version(g) == IF g = NONE THEN NONE ELSE IF VersionOfContent THEN 2 - (g % 2) ELSE g
 
 NoStatus == [true |-> FALSE, generation |-> NONE, covers |-> {}]
@@ -72,7 +75,7 @@ Init ==
   /\ pending = [r \in Replicas |-> NoStatus]
   /\ status = NoStatus
   /\ sessions = {} /\ stream = [p \in Proxies |-> NONE]
-  /\ workload = [p \in Proxies |-> "new"]
+  /\ workload = [p \in Proxies |-> "new"] /\ pod = [p \in Proxies |-> 0]
   /\ runs = [p \in Proxies |-> TRUE]
   /\ worker = [p \in Proxies |-> [w \in Workers |-> NONE]]
   /\ wanted = [p \in Proxies |-> NONE] /\ held = [p \in Proxies |-> NONE] /\ kept = [p \in Proxies |-> NONE]
@@ -103,23 +106,31 @@ Watch(r) ==
 ------------------------------------------------------------------------------
 (* Streams *)
 
-\* control/src/distribution/distribution.ts and xds/src/server/serve-stream.ts: `open`. INVARIANT of the deployment,
-\* unless `Lagging`: a replica does not lag behind what the proxy enforces already. One replica never does.
+\* control/src/distribution/distribution.ts and xds/src/server/serve-stream.ts: `open`. A proxy says which versions it
+\* holds. proxy-watch.ts: if they are not those that the replica would send, one of both is behind.
 Connect(p, r) ==
   /\ runs[p] /\ workload[p] # "gone" /\ up[r] /\ stream[p] = NONE
   /\ Cardinality({s \in sessions : s.proxy = p}) < MaxSessions
-  /\ Lagging \/ seen[r] >= held[p]
   /\ LET free == CHOOSE n \in 1..(MaxSessions + 1) : \A s \in sessions : s.proxy = p => s.number # n
-     IN /\ sessions' = sessions \cup {[replica |-> r, proxy |-> p, number |-> free, first |-> TRUE, sent |-> NONE,
+     IN /\ sessions' = sessions \cup {[replica |-> r, proxy |-> p, number |-> free, pod |-> pod[p],
+                                       fresh |-> ServesLagging \/ held[p] = NONE \/ Version(held[p]) = Version(seen[r]),
+                                       first |-> TRUE, sent |-> NONE,
                                        down |-> NONE, answer |-> NONE, acked |-> NONE, rejected |-> NONE]}
         /\ stream' = [stream EXCEPT ![p] = free]
   /\ Quiet /\ UNCHANGED <<stored, control, workload, proxy>>
+
+\* control/src/kubernetes/fresh-read.ts: the replica reads what is stored, for all that it holds back.
+ReadAnew(r) ==
+  /\ up[r] /\ \E s \in sessions : s.replica = r /\ ~s.fresh
+  /\ seen' = [seen EXCEPT ![r] = stored]
+  /\ sessions' = {IF s.replica = r THEN [s EXCEPT !.fresh = TRUE] ELSE s : s \in sessions}
+  /\ Quiet /\ UNCHANGED <<stored, up, leader, report, pending, status, stream, workload, proxy>>
 
 \* xds/src/server/delta-session.ts: `next` and `#respond`. One response in flight; the first one is sent even where the
 \* client has everything. What was rejected is not sent again until it differs. A response that is overdue is sent
 \* again: explored in `delta-session.exhaustive.test.ts`, not here.
 Send(s) ==
-  /\ up[s.replica] /\ s.sent = NONE
+  /\ up[s.replica] /\ s.fresh /\ s.sent = NONE
   /\ s.first \/ Version(seen[s.replica]) # Version(s.acked)
   /\ s.rejected # seen[s.replica]
   /\ Replace(s, [s EXCEPT !.first = FALSE, !.sent = seen[s.replica], !.down = seen[s.replica]])
@@ -136,13 +147,13 @@ Receive(s) ==
   /\ taking' = [taking EXCEPT ![p] = [generation |-> s.down, session |-> s.number, asked |-> Running(p)]]
   /\ wanted' = [wanted EXCEPT ![p] = s.down]
   /\ Replace(s, [s EXCEPT !.down = NONE, !.answer = IF AckBeforeSwap THEN s.down ELSE NONE])
-  /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, runs, worker, held, kept>>
+  /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, pod, runs, worker, held, kept>>
 
 \* xserver/src/enforcement/gate.ts: `swap`, in one worker.
 Swap(p, w) ==
   /\ runs[p] /\ w \in taking[p].asked /\ worker[p][w] # taking[p].generation
   /\ worker' = [worker EXCEPT ![p][w] = taking[p].generation]
-  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, runs, wanted, held, kept, taking>>
+  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, wanted, held, kept, taking>>
 
 \* worker-pool.ts: `#enforce` has the answer of every worker that it asked and that still runs, and one at least.
 AllSwapped(p) ==
@@ -154,14 +165,14 @@ AllSwapped(p) ==
 AskAgain(p) ==
   /\ taking[p] # NotTaking /\ taking[p].asked = {} /\ \E w \in Workers : worker[p][w] # NONE
   /\ taking' = [taking EXCEPT ![p].asked = {w \in Workers : worker[p][w] # NONE}]
-  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, runs, worker, wanted, held, kept>>
+  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, worker, wanted, held, kept>>
 
 \* mesh-source.ts: `#take`. Enforced, then on disk, and only then acknowledged.
 Keep(p) ==
   /\ runs[p] /\ AllSwapped(p) /\ (held[p] # taking[p].generation \/ kept[p] # taking[p].generation)
   /\ held' = [held EXCEPT ![p] = taking[p].generation]
   /\ kept' = [kept EXCEPT ![p] = taking[p].generation]
-  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, runs, worker, wanted, taking>>
+  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, worker, wanted, taking>>
 
 \* xds/src/client: the acknowledgement goes out on the stream of the response, if that is still open.
 Acknowledge(p) ==
@@ -171,7 +182,7 @@ Acknowledge(p) ==
      IN sessions' = (sessions \ mine) \cup {[s EXCEPT !.answer = taking[p].generation] : s \in mine}
   /\ held' = [held EXCEPT ![p] = taking[p].generation]
   /\ taking' = [taking EXCEPT ![p] = NotTaking]
-  /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, runs, worker, wanted, kept>>
+  /\ Quiet /\ UNCHANGED <<stored, control, stream, workload, pod, runs, worker, wanted, kept>>
 
 \* worker-pool.ts: a worker cannot use it, and all go back to what they had. mesh-source.ts: rejected as a whole.
 Reject(p) ==
@@ -181,7 +192,7 @@ Reject(p) ==
   /\ LET mine == {s \in sessions : s.proxy = p /\ s.number = taking[p].session /\ stream[p] = s.number}
      IN sessions' = (sessions \ mine) \cup {[s EXCEPT !.sent = NONE, !.rejected = taking[p].generation] : s \in mine}
   /\ taking' = [taking EXCEPT ![p] = NotTaking]
-  /\ UNCHANGED <<stored, control, stream, workload, runs, held, kept>>
+  /\ UNCHANGED <<stored, control, stream, workload, pod, runs, held, kept>>
 
 \* xds/src/server/served-types.ts: `settle`, and connected-proxies.ts: `acknowledged`, for exactly what was sent under
 \* that nonce. It may arrive after the proxy has gone.
@@ -197,7 +208,7 @@ Disconnect(p) ==
   /\ stream' = [stream EXCEPT ![p] = NONE]
   /\ sessions' = {IF s.proxy = p THEN [s EXCEPT !.down = NONE] ELSE s : s \in sessions}
   /\ taking' = [taking EXCEPT ![p].session = NONE]
-  /\ UNCHANGED <<stored, control, workload, runs, worker, wanted, held, kept>>
+  /\ UNCHANGED <<stored, control, workload, pod, runs, worker, wanted, held, kept>>
 
 \* connected-proxies.ts: `close` of a stream that the proxy has left.
 Forget(s) ==
@@ -213,14 +224,14 @@ WorkerDies(p, w) ==
   /\ Cardinality(Workers) > 1 /\ worker[p][w] # NONE /\ Fault
   /\ worker' = [worker EXCEPT ![p][w] = NONE]
   /\ taking' = [taking EXCEPT ![p].asked = @ \ {w}]
-  /\ UNCHANGED <<stored, control, sessions, stream, workload, runs, wanted, held, kept>>
+  /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, wanted, held, kept>>
 
 \* worker-pool.ts: `#spawn`. The new one listens only when it has the wanted configuration.
 WorkerStarts(p, w) ==
   /\ runs[p] /\ worker[p][w] = NONE /\ wanted[p] # NONE
   /\ LET given == IF RespawnWithOld THEN held[p] ELSE wanted[p]
      IN given # NONE /\ worker' = [worker EXCEPT ![p][w] = given]
-  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, runs, wanted, held, kept, taking>>
+  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, runs, wanted, held, kept, taking>>
 
 ProxyCrashes(p) ==
   /\ runs[p] /\ Fault
@@ -230,7 +241,7 @@ ProxyCrashes(p) ==
   /\ taking' = [taking EXCEPT ![p] = NotTaking]
   /\ stream' = [stream EXCEPT ![p] = NONE]
   /\ sessions' = {IF s.proxy = p THEN [s EXCEPT !.down = NONE] ELSE s : s \in sessions}
-  /\ UNCHANGED <<stored, control, workload, kept>>
+  /\ UNCHANGED <<stored, control, workload, pod, kept>>
 
 \* mesh-source.ts: `#startFromKept`. Without anything on disk it rejects all traffic.
 ProxyStarts(p) ==
@@ -238,7 +249,7 @@ ProxyStarts(p) ==
   /\ runs' = [runs EXCEPT ![p] = TRUE]
   /\ worker' = [worker EXCEPT ![p] = [w \in Workers |-> kept[p]]]
   /\ wanted' = [wanted EXCEPT ![p] = kept[p]] /\ held' = [held EXCEPT ![p] = kept[p]]
-  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, kept, taking>>
+  /\ Quiet /\ UNCHANGED <<stored, control, sessions, stream, workload, pod, kept, taking>>
 
 \* The Pod has started. (`mayServe`: before that it counts only if its proxy is connected.)
 Starts(p) ==
@@ -255,26 +266,28 @@ Goes(p) ==
   /\ taking' = [taking EXCEPT ![p] = NotTaking]
   /\ stream' = [stream EXCEPT ![p] = NONE]
   /\ sessions' = {IF s.proxy = p THEN [s EXCEPT !.down = NONE] ELSE s : s \in sessions}
-  /\ UNCHANGED <<stored, control, kept>>
+  /\ UNCHANGED <<stored, control, pod, kept>>
 
 \* A workload of that name, with the disk of the earlier one (a machine) or an empty one (a Pod). A status that was
-\* computed before speaks of the earlier one. control/src/distribution/proxy-watch.ts: `podChanged` stops counting the
-\* streams of the earlier one. Reports of other replicas follow within a second, which the model leaves out.
+\* computed before speaks of the earlier one. Its streams and the reports of them may still be there.
 Comes(p) ==
   /\ workload[p] = "gone" /\ Quiet
   /\ workload' = [workload EXCEPT ![p] = "new"]
   /\ \E disk \in {kept[p], NONE} : kept' = [kept EXCEPT ![p] = disk]
   /\ status' = [status EXCEPT !.covers = @ \ {p}]
   /\ pending' = [r \in Replicas |-> [pending[r] EXCEPT !.covers = @ \ {p}]]
-  /\ IF OldPodCounts THEN UNCHANGED <<sessions, report>>
-     ELSE /\ sessions' = {s \in sessions : s.proxy # p}
-          /\ report' = [r \in Replicas |-> [report[r] EXCEPT ![p] = {}]]
-  /\ UNCHANGED <<stored, seen, up, leader, stream, runs, worker, wanted, held, taking>>
+  /\ pod' = [pod EXCEPT ![p] = @ + 1]
+  /\ UNCHANGED <<stored, seen, up, leader, report, sessions, stream, runs, worker, wanted, held, taking>>
 
 ------------------------------------------------------------------------------
 (* Replicas and the status *)
 
-Acked(r, p) == {s.acked : s \in SessionsOf(r, p)}
+\* connected-proxies.ts: `sent`. What may have been replaced since is not certain.
+Certain(s) == IF SentIgnored \/ s.sent = NONE \/ Version(s.sent) = Version(s.acked) THEN s.acked ELSE NONE
+\* Of several streams of a proxy the newest one counts.
+Newest(r, p) == LET open == {s \in SessionsOf(r, p) : s.number = stream[p]}
+                IN IF open # {} THEN open ELSE SessionsOf(r, p)
+Acked(r, p) == {[generation |-> Certain(s), pod |-> s.pod] : s \in Newest(r, p)}
 
 \* control/src/distribution/replica-reporter.ts: `#put`, received by combined-ledger.ts: `#receive`.
 Report(r) ==
@@ -303,7 +316,7 @@ ReplicaCrashes(r) ==
   /\ LET lost == {p \in Proxies : \E s \in SessionsOf(r, p) : s.number = stream[p]}
      IN /\ stream' = [p \in Proxies |-> IF p \in lost THEN NONE ELSE stream[p]]
         /\ taking' = [p \in Proxies |-> IF p \in lost THEN [taking[p] EXCEPT !.session = NONE] ELSE taking[p]]
-  /\ UNCHANGED <<stored, seen, leader, report, status, workload, runs, worker, wanted, held, kept>>
+  /\ UNCHANGED <<stored, seen, leader, report, status, workload, pod, runs, worker, wanted, held, kept>>
 
 \* It reads everything that is stored before it serves anybody (`ready`).
 ReplicaStarts(r) ==
@@ -313,14 +326,17 @@ ReplicaStarts(r) ==
 
 \* combined-ledger.ts: `#revise` takes the record with the latest `connectedAt`. Clocks of replicas may differ, so the
 \* model takes any: more counts here than in the code.
-Records(r, p) == Acked(r, p) \cup UNION {report[other][p] : other \in Replicas \ {r}}
+\* control/src/distribution/ledger.ts: `recordOf` counts those of the Pod that exists.
+Records(r, p) ==
+  {a \in Acked(r, p) : OldPodCounts \/ a.pod = pod[p]} \cup
+  {a \in UNION {report[other][p] : other \in Replicas \ {r}} : OldReportCounts \/ a.pod = pod[p]}
 
 \* control/src/status/status-maker.ts: `tallyOf` and `mayServe`
 MustCount(r) == {p \in Proxies : workload[p] = "started" \/ (workload[p] = "new" /\ Records(r, p) # {})}
 Counted(r) == IF DisconnectedIgnored THEN {p \in MustCount(r) : Records(r, p) # {}} ELSE MustCount(r)
 
 \* control/src/status/enforcement.ts: `standingOf`
-Enforcing(r, p) == \E a \in Records(r, p) : a # NONE /\ Version(a) = Version(seen[r])
+Enforcing(r, p) == \E a \in Records(r, p) : a.generation # NONE /\ Version(a.generation) = Version(seen[r])
 
 Computed(r) ==
   LET counted == Counted(r)
@@ -346,7 +362,7 @@ Write(r) ==
 ------------------------------------------------------------------------------
 
 Progress ==
-  \/ \E r \in Replicas : Watch(r) \/ Report(r) \/ DropReport(r) \/ ReplicaStarts(r) \/ Compute(r) \/ Write(r)
+  \/ \E r \in Replicas : Watch(r) \/ ReadAnew(r) \/ Report(r) \/ DropReport(r) \/ ReplicaStarts(r) \/ Compute(r) \/ Write(r)
   \/ \E p \in Proxies : Keep(p) \/ AskAgain(p) \/ Acknowledge(p) \/ ProxyStarts(p) \/ Starts(p) \/ Comes(p)
   \/ \E p \in Proxies, r \in Replicas : Connect(p, r)
   \/ \E p \in Proxies, w \in Workers : Swap(p, w) \/ WorkerStarts(p, w)
@@ -374,10 +390,11 @@ Connected(p) == stream[p] # NONE
 \* request under an older one. (A worker at NONE rejects everything.)
 Honest ==
   status.true => \A p \in status.covers, w \in Workers :
-    Connected(p) /\ workload[p] # "gone" /\ worker[p][w] # NONE => worker[p][w] >= status.generation
+    Connected(p) /\ workload[p] # "gone" /\ worker[p][w] # NONE =>
+      worker[p][w] >= status.generation \/ Version(worker[p][w]) = Version(status.generation)
 
 \* INVARIANT: the disk never falls behind what was acknowledged, so a restart loses nothing that was counted.
-DiskKeepsUp == \A s \in sessions : stream[s.proxy] = s.number => kept[s.proxy] >= s.acked \/ Lagging
+DiskKeepsUp == \A s \in sessions : stream[s.proxy] = s.number => kept[s.proxy] >= s.acked
 
 Symmetry == Permutations(Proxies) \cup Permutations(Workers) \cup Permutations(Replicas)
 
@@ -385,7 +402,7 @@ Symmetry == Permutations(Proxies) \cup Permutations(Workers) \cup Permutations(R
 FairSpec ==
   /\ Spec
   /\ WF_vars(Progress)
-  /\ \A r \in Replicas : WF_vars(Watch(r)) /\ WF_vars(Report(r)) /\ WF_vars(DropReport(r)) /\ WF_vars(ReplicaStarts(r))
+  /\ \A r \in Replicas : WF_vars(Watch(r)) /\ WF_vars(ReadAnew(r)) /\ WF_vars(Report(r)) /\ WF_vars(DropReport(r)) /\ WF_vars(ReplicaStarts(r))
                          /\ WF_vars(Compute(r)) /\ WF_vars(Write(r))
   /\ \A p \in Proxies : WF_vars(Keep(p)) /\ WF_vars(AskAgain(p)) /\ WF_vars(Acknowledge(p)) /\ WF_vars(ProxyStarts(p)) /\ WF_vars(Starts(p))
                         /\ WF_vars(Comes(p)) /\ WF_vars(\E r \in Replicas : Connect(p, r))

@@ -132,7 +132,20 @@ beforeAll(async () => {
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
   const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
   const routes = { serves: () => false, watch: () => expect.unreachable("nobody asks for routes") }
-  const distribution = new Distribution({ mesh, directory: registry, trust, views, proxies, routes, presence })
+  const readAnew = async (): Promise<void> => {
+    await Promise.all([...Object.values(sources), pods].map(copy => copy.refresh()))
+    views.settle()
+  }
+  const distribution = new Distribution({
+    mesh,
+    directory: registry,
+    trust,
+    views,
+    proxies,
+    routes,
+    presence,
+    readAnew,
+  })
   stops.push(
     () => presence.stop(),
     () => distribution.stop(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One policy, one proxy and one replica, made of the control plane's own code: delta sessions, proxy watches, the list of
 // connected proxies and the tally of a status. Nothing happens by itself: each event is one step. Beside it stands an
-// oracle, which knows from the events alone what may be claimed.
+// oracle, which knows from the events alone what may be claimed. In a world that `lags`, the replica learns of changes
+// late, and another one that does not lag may serve the proxy in between.
 
-import { ConnectedProxies } from "../../../packages/control/src/distribution/connected-proxies.js"
+import { ConnectedProxies, type ProxySession } from "../../../packages/control/src/distribution/connected-proxies.js"
 import { ProxyWatch } from "../../../packages/control/src/distribution/proxy-watch.js"
 import type { ProxyView } from "../../../packages/control/src/snapshot/proxy-views.js"
 import { EnforcementTally } from "../../../packages/control/src/status/enforcement.js"
@@ -17,7 +18,7 @@ const POLICY = "policy/AuthorizationPolicy/foo/p"
 const MAX_GENERATION = 3
 const MAX_STREAMS = 2
 
-export const EVENTS = [
+const EVERY_EVENT = [
   "change",
   "send",
   "accept",
@@ -29,8 +30,23 @@ export const EVENTS = [
   "connect",
   "overdue",
   "replace the Pod",
+  "learn of changes",
+  "read anew",
+  "be served elsewhere",
 ] as const
-export type Event = (typeof EVENTS)[number]
+export type Event = (typeof EVERY_EVENT)[number]
+
+const LAGGING: readonly Event[] = ["learn of changes", "read anew", "be served elsewhere"]
+export const EVENTS = EVERY_EVENT.filter(event => !LAGGING.includes(event))
+const ELSEWHERE: readonly Event[] = ["reject", "overdue", "replace the Pod", "answer of a lost stream"]
+export const LAGGING_EVENTS = EVERY_EVENT.filter(event => !ELSEWHERE.includes(event))
+
+export interface SmallWorldOptions {
+  readonly versionOf: (generation: number) => string
+  readonly lags?: boolean
+  /** A bug that the exploration must find: what was sent counts as if it had not been, or is not held back. */
+  readonly bug?: "sent is ignored" | "served although it lags"
+}
 
 interface Sent {
   readonly response: DeltaResponse
@@ -48,10 +64,15 @@ interface Stream {
 }
 
 export class SmallWorld {
-  readonly #versionOf: (generation: number) => string
+  readonly #options: SmallWorldOptions
   readonly #proxies: ConnectedProxies
   readonly #soon: (() => void)[] = []
+  /** Stored, and as this replica knows it. */
+  #stored = 1
   #generation = 1
+  /** By which another replica says that the proxy judges. */
+  #enforcedElsewhere = 0
+  #reads: (() => void)[] = []
   #view: ProxyView = { revision: 0, resources: new Map() }
   #tally: EnforcementTally
   #now = 0
@@ -64,8 +85,8 @@ export class SmallWorld {
   /** By which the proxy judges; undefined while it has no configuration and rejects everything. */
   #judges: number | undefined
 
-  constructor(versionOf: (generation: number) => string) {
-    this.#versionOf = versionOf
+  constructor(options: SmallWorldOptions) {
+    this.#options = options
     const later = (run: () => void): (() => void) => {
       this.#soon.push(run)
       return () => undefined
@@ -77,7 +98,7 @@ export class SmallWorld {
     this.#proxies.onChange(keys => {
       for (const key of keys) this.#tally.update(key)
     })
-    this.#tally = this.#store()
+    this.#tally = this.#learn()
   }
 
   /** False where the event cannot happen now. */
@@ -89,9 +110,11 @@ export class SmallWorld {
 
   /** What is claimed and must not be; undefined where all is well. */
   get violation(): string | undefined {
-    if (!this.#tally.complete || this.#open === undefined) return undefined
-    if (this.#judges === undefined || this.#judges >= this.#generation) return undefined
-    return `Enforced at generation ${this.#generation}, and the connected proxy judges by ${this.#judges}`
+    const claimed = Math.max(this.#enforcedElsewhere, this.#tally.complete ? this.#generation : 0)
+    if (this.#open === undefined || this.#judges === undefined || this.#judges >= claimed) return undefined
+    const { versionOf } = this.#options
+    if (versionOf(this.#judges) === versionOf(claimed)) return undefined
+    return `Enforced at generation ${claimed}, and the connected proxy judges by ${this.#judges}`
   }
 
   get claimed(): boolean {
@@ -107,11 +130,9 @@ export class SmallWorld {
     const open = this.#open
     switch (event) {
       case "change":
-        if (this.#generation === MAX_GENERATION) return false
-        this.#generation++
-        this.#tally = this.#store()
-        for (const { watch } of this.#streams) watch.changed()
-        return true
+        if (this.#stored === MAX_GENERATION) return false
+        this.#stored++
+        return this.#options.lags === true || this.#watch()
       case "send":
         return open !== undefined && this.#send(open)
       case "accept":
@@ -142,13 +163,34 @@ export class SmallWorld {
         this.#judges = undefined
         for (const { watch } of this.#streams) watch.podChanged()
         return true
+      case "learn of changes":
+        return this.#watch()
+      case "read anew":
+        if (this.#reads.length === 0) return false
+        this.#watch()
+        for (const done of this.#reads.splice(0)) done()
+        return true
+      case "be served elsewhere":
+        if (open !== undefined || this.#enforcedElsewhere === this.#stored) return false
+        this.#enforcedElsewhere = this.#stored
+        this.#judges = this.#stored
+        this.#held.set(POLICY, this.#options.versionOf(this.#stored))
+        return true
       default:
         return event satisfies never
     }
   }
 
-  #store(): EnforcementTally {
-    const version = this.#versionOf(this.#generation)
+  #watch(): boolean {
+    if (this.#generation === this.#stored) return false
+    this.#tally = this.#learn()
+    for (const { watch } of this.#streams) watch.changed()
+    return true
+  }
+
+  #learn(): EnforcementTally {
+    this.#generation = this.#stored
+    const version = this.#options.versionOf(this.#generation)
     const resource = { name: POLICY, version, value: new Uint8Array() }
     this.#view = { revision: this.#generation, resources: new Map([[POLICY, resource]]) }
     return new EnforcementTally(new Map([[POLICY, version]]), [KEY], key => this.#proxies.proxies.get(key))
@@ -171,8 +213,9 @@ export class SmallWorld {
       },
       first: this.#view,
       wake: typeUrl => session.wake(typeUrl),
-      session: this.#proxies.connect(KEY),
-      host: { enforcing: () => undefined, closed: () => undefined },
+      session: this.#sessionOf(this.#proxies.connect(KEY)),
+      held: this.#options.bug === "served although it lags" ? new Map() : new Map(this.#held),
+      host: { enforcing: () => undefined, readAnew: done => void this.#reads.push(done), closed: () => undefined },
     })
     const session: DeltaSession = new DeltaSession({
       subscriber: {
@@ -189,6 +232,16 @@ export class SmallWorld {
     this.#open = { pod, session, watch, down: [], up: [], acknowledged: undefined }
     this.#streams.push(this.#open)
     return true
+  }
+
+  #sessionOf(session: ProxySession): ProxySession {
+    if (this.#options.bug !== "sent is ignored") return session
+    return {
+      sent: () => undefined,
+      acknowledged: sent => session.acknowledged(sent),
+      rejected: (revision, message, sent) => session.rejected(revision, message, sent),
+      close: () => session.close(),
+    }
   }
 
   #send(stream: Stream): boolean {

@@ -14,6 +14,8 @@ export interface ConnectedProxiesOptions {
 
 /** Told which resources were sent. */
 export interface ProxySession {
+  /** From here on the proxy may enforce it instead of what it acknowledged, or may not yet. */
+  sent(resources: Enforced): void
   acknowledged(sent: Enforced): void
   rejected(revision: number, message: string, sent: Enforced): void
   close(): void
@@ -28,6 +30,8 @@ export interface ProxyMetadata {
   readonly enforcer?: unknown
 }
 
+const NOTHING: Enforced = new Map()
+
 interface SessionHost {
   changed(key: string): void
   closed(session: Session): void
@@ -36,18 +40,27 @@ interface SessionHost {
 class Session implements ProxySession {
   record: ProxyRecord
   readonly #host: SessionHost
+  #acknowledged: Enforced = NOTHING
 
   constructor(record: ProxyRecord, host: SessionHost) {
     this.record = record
     this.#host = host
   }
 
+  /** INVARIANT: what is counted is certain, whether the proxy applied this already or not. */
+  sent(resources: Enforced): void {
+    const enforced = inBoth(this.record.enforced, resources)
+    if (enforced !== this.record.enforced) this.become({ ...this.record, enforced })
+  }
+
   acknowledged(enforced: Enforced): void {
+    this.#acknowledged = enforced
     this.become({ ...this.record, enforced, rejection: undefined })
   }
 
   rejected(revision: number, message: string, sent: Enforced): void {
-    this.become({ ...this.record, rejection: rejectionOf(revision, message, sent, this.record.enforced) })
+    const enforced = this.#acknowledged
+    this.become({ ...this.record, enforced, rejection: rejectionOf(revision, message, sent, enforced) })
   }
 
   close(): void {
@@ -60,7 +73,6 @@ class Session implements ProxySession {
   }
 }
 
-const NOTHING: Enforced = new Map()
 const MAX_MESSAGE = 1_024
 /** Enough for whatever a build is called, and nothing that a terminal would act on. */
 const VERSION = /^[\w.+-]{1,64}$/
@@ -89,8 +101,8 @@ export class ConnectedProxies implements ProxyLedger {
     return this.#changes.on(listener)
   }
 
-  /** `said`: what the proxy says of its own certificate and of itself. */
-  connect(key: string, said: ProxyMetadata = {}): ProxySession {
+  /** `said`: what the proxy says of its own certificate and of itself. `pod`: the uid of its Pod, as proven. */
+  connect(key: string, said: ProxyMetadata = {}, pod?: string): ProxySession {
     const record: ProxyRecord = {
       key,
       connectedAt: this.#now(),
@@ -101,6 +113,7 @@ export class ConnectedProxies implements ProxyLedger {
       certificateNotAfter: readTime(said.certificateNotAfter),
       calls: readCalls(said.calls),
       enforcer: readEnforcer(said.enforcer),
+      pod,
     }
     const session = new Session(record, this.#host)
     const sessions = this.#sessions.get(key) ?? []
@@ -139,6 +152,12 @@ export class ConnectedProxies implements ProxyLedger {
     this.#changed.clear()
     this.#changes.emit(changed)
   }
+}
+
+/** The first map itself where nothing of it differs. */
+function inBoth(one: Enforced, other: Enforced): Enforced {
+  const same = [...one].filter(([name, { version }]) => other.get(name)?.version === version)
+  return same.length === one.size ? one : new Map(same)
 }
 
 function rejectionOf(revision: number, message: string, sent: Enforced, enforced: Enforced): Rejection {

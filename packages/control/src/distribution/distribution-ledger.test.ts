@@ -25,6 +25,40 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.enforced).toBe(newest?.resources)
   })
 
+  it("counts nothing that the proxy may have replaced since it acknowledged", () => {
+    const { connect, apply, proxies } = setUp()
+    const enforced = (): string | undefined =>
+      proxies.proxies.get("foo/a")?.enforced.get("policy/AuthorizationPolicy/foo/p")?.version
+    const subscriber = connect()
+    apply("p")
+    const first = subscriber.snapshot(PROXY_RESOURCE).revision
+    subscriber.acknowledged(PROXY_RESOURCE, first)
+    const version = enforced()
+    expect(version).toBeDefined()
+    apply("p", 2)
+    const second = subscriber.snapshot(PROXY_RESOURCE).revision
+    expect(enforced()).toBeUndefined()
+    // Changed back, as a label or an annotation may be: the second one is still under way.
+    apply("p", 1)
+    const third = subscriber.snapshot(PROXY_RESOURCE).revision
+    expect(enforced()).toBeUndefined()
+    subscriber.acknowledged(PROXY_RESOURCE, second)
+    expect(enforced()).toBeUndefined()
+    subscriber.acknowledged(PROXY_RESOURCE, third)
+    expect(enforced()).toBe(version)
+  })
+
+  it("counts what a proxy had before the update that it rejects", () => {
+    const { connect, apply, proxies } = setUp()
+    const subscriber = connect()
+    apply("p")
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    const before = proxies.proxies.get("foo/a")?.enforced
+    apply("p", 2)
+    subscriber.rejected(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision, "cannot compile")
+    expect(proxies.proxies.get("foo/a")?.enforced).toBe(before)
+  })
+
   it("takes no acknowledgement of what was never sent", () => {
     const { connect, proxies } = setUp()
     const subscriber = connect()

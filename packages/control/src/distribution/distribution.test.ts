@@ -177,7 +177,7 @@ describe("routes", () => {
     })
     const subscriber = distribution.open(who, node("some envoy"), typeUrl => woken.push(typeUrl)) as Subscriber
     subscriber.watch(ROUTES, new Set(["web"]))
-    expect(subscriber.snapshot(ROUTES).revision).toBe(7)
+    expect(subscriber.snapshot(ROUTES)?.revision).toBe(7)
     routes[0]?.wake()
     expect(woken).toEqual([ROUTES])
     subscriber.watch(ROUTES, "*")
@@ -202,4 +202,40 @@ it("ends all listening when it stops", () => {
   distribution.stop()
   apply("p")
   expect(woken).toEqual([])
+})
+
+describe("a proxy that had a stream before", () => {
+  const versionsOf = (resources: ReadonlyMap<string, { readonly version: string }> = new Map()) =>
+    new Map([...resources].map(([name, { version }]) => [name, version]))
+
+  it("is served at once when it holds what this replica would send", () => {
+    const { reconnect, views, reads } = setUp()
+    const subscriber = reconnect(versionsOf(views.get("foo/a")?.resources))
+    expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(views.get("foo/a"))
+    expect(reads).toEqual([])
+  })
+
+  test.each([
+    ["a newer version", "policy/AuthorizationPolicy/foo/p", "newer"],
+    ["a policy that this replica does not know", "policy/AuthorizationPolicy/foo/q", "1"],
+  ])("is sent nothing before the cluster state was read anew when it holds %s", async (_, name, version) => {
+    const { reconnect, apply, views, reads, woken } = setUp()
+    apply("p")
+    const subscriber = reconnect(versionsOf(views.get("foo/a")?.resources).set(name, version))
+    expect(subscriber.snapshot(PROXY_RESOURCE)).toBeUndefined()
+    woken.length = 0
+    apply("p", 2)
+    expect(subscriber.snapshot(PROXY_RESOURCE)).toBeUndefined()
+    for (const done of reads) done()
+    await expect.poll(() => woken.length, { message: "the stream is not woken" }).toBeGreaterThan(0)
+    expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(views.get("foo/a"))
+  })
+
+  it("is not woken by a read that ends after its stream", async () => {
+    const { reconnect, reads, woken } = setUp()
+    reconnect(new Map([["policy/AuthorizationPolicy/foo/p", "1"]])).close()
+    for (const done of reads) done()
+    await new Promise(setImmediate)
+    expect(woken).toEqual([])
+  })
 })

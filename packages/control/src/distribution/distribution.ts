@@ -3,7 +3,7 @@
 // member of the mesh. The ledger records who is connected and what each enforces.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
-import type { Caller, ClientNode, Refusal, ResourceSource, Subscriber } from "@merlon/xds/server"
+import type { Caller, ClientNode, HeldVersions, Refusal, ResourceSource, Subscriber } from "@merlon/xds/server"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ConnectedProxies } from "./connected-proxies.js"
 import type { RouteResources } from "./delegate.js"
@@ -23,6 +23,8 @@ export interface DistributionOptions extends GatekeeperOptions {
   readonly proxies: ConnectedProxies
   readonly routes: RouteResources
   readonly presence?: PresenceSink
+  /** Resolves when the views have everything that was stored when it was called. */
+  readonly readAnew: () => Promise<void>
 }
 
 export class Distribution implements ResourceSource {
@@ -34,12 +36,13 @@ export class Distribution implements ResourceSource {
   readonly #permitOptions: ViewPermitOptions
   // Once for all streams, of which there are thousands.
   readonly #sources: Watches = {
-    proxy: (client, names) => this.#watchProxy(client, names),
+    proxy: (client, names, held) => this.#watchProxy(client, names, held),
     routes: ({ caller, node, wake }, typeUrl, names) =>
       this.#options.routes.watch({ caller, node }, typeUrl, names, () => wake(typeUrl)),
   }
   readonly #host: ProxyWatchHost = {
     enforcing: node => this.#options.presence?.enforcing(node.id, node),
+    readAnew: done => void this.#readAnew(done),
     closed: watch => this.#forget(watch),
   }
 
@@ -97,15 +100,20 @@ export class Distribution implements ResourceSource {
     return { code: "UNAVAILABLE", message: `the configuration of \`${node.id}\` is not known yet; ask again` }
   }
 
-  #watchProxy({ caller, node, wake }: StreamClient, names: "*" | ReadonlySet<string>): ProxyWatch {
+  #watchProxy({ caller, node, wake }: StreamClient, names: "*" | ReadonlySet<string>, held: HeldVersions): ProxyWatch {
     const permit = new ViewPermit(this.#permitOptions, caller, node)
     const first = permit.current()
     // Fail closed: an empty view would allow every caller, so a watch without permission ends instead.
     if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller that may not`)
-    const session = this.#options.proxies.connect(node.id, node.metadata)
-    const watch = new ProxyWatch({ names, permit, first, wake, session, host: this.#host })
+    const session = this.#options.proxies.connect(node.id, node.metadata, caller.podUid)
+    const watch = new ProxyWatch({ names, held, permit, first, wake, session, host: this.#host })
     this.#watches.set(node.id, [...(this.#watches.get(node.id) ?? []), watch])
     return watch
+  }
+
+  async #readAnew(done: () => void): Promise<void> {
+    await this.#options.readAnew()
+    done()
   }
 
   #forget(watch: ProxyWatch): void {

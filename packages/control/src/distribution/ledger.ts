@@ -9,8 +9,8 @@ export interface Rejection {
 }
 
 /**
- * Resources by name, as last acknowledged. Of our own proxies it is the very map that they were sent, so that keeping it costs
- * nothing and one that has all is known without a look at its parts.
+ * Resources by name, as last acknowledged, without those of which something else was sent since. Of our own proxies it is
+ * mostly the very map that they were sent, so that keeping it costs nothing and one that has all is known without a look at its parts.
  */
 export type Enforced = ReadonlyMap<string, { readonly version: string }>
 
@@ -39,6 +39,8 @@ export interface ProxyRecord {
   readonly calls?: CallsTaken | undefined
   /** Default: an xserver. */
   readonly enforcer?: Enforcer | undefined
+  /** The uid of its Pod, where that was proven. */
+  readonly pod?: string | undefined
 }
 
 /** By its own word, or that of its Pod as long as it is not connected. */
@@ -52,4 +54,10 @@ export interface ProxyLedger {
   readonly complete?: boolean
   /** Called once for a burst of changes. */
   onChange(listener: (keys: ReadonlySet<string>) => void): () => void
+}
+
+/** INVARIANT: what the proxy of an earlier Pod acknowledged never counts for a new Pod of the same name, whichever replica says so. */
+export function recordOf({ proxies }: ProxyLedger, key: string, uid: string | undefined): ProxyRecord | undefined {
+  const record = proxies.get(key)
+  return record?.pod === undefined || record.pod === uid ? record : undefined
 }

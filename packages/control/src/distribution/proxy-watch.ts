@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One proxy's watch of its workload's view. It remembers what was sent until it is acknowledged, so that an acknowledged
 // nonce maps to resources. INVARIANT: a deleted view is never sent as an empty one, since a proxy without policies allows
-// everything: the last view stays until the stream ends.
+// everything: the last view stays until the stream ends. INVARIANT: a proxy that comes with other versions than ours is
+// sent nothing before the cluster state was read anew. Another replica may have sent it newer ones, and our copy may lag.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
-import type { ClientNode, Snapshot, VersionedResource } from "@merlon/xds/server"
+import type { ClientNode, HeldVersions, Snapshot, VersionedResource } from "@merlon/xds/server"
 import type { ProxyView } from "../snapshot/proxy-views.js"
 import type { ProxySession } from "./connected-proxies.js"
 import type { ViewPermit } from "./view-permit.js"
 
 export interface ProxyWatchOptions {
   readonly names: "*" | ReadonlySet<string>
+  /** What the proxy says that it holds from an earlier stream. */
+  readonly held: HeldVersions
   readonly permit: Pick<ViewPermit, "node" | "current" | "isReplaced">
   /** As it was when the watch was allowed: what is shown until there is another. */
   readonly first: ProxyView
@@ -22,6 +25,8 @@ export interface ProxyWatchOptions {
 export interface ProxyWatchHost {
   /** The first acknowledgement of everything. Answers how to say that the watch has ended. */
   enforcing(node: ClientNode): (() => void) | undefined
+  /** Calls back when the views have everything that was stored when it was called. */
+  readAnew(done: () => void): void
   closed(watch: ProxyWatch): void
 }
 
@@ -40,11 +45,12 @@ export class ProxyWatch {
   #names: "*" | ReadonlySet<string>
   #view: ProxyView | undefined
   #last: Snapshot
+  #isHeldBack: boolean
   #enforcing = false
   #gone: (() => void) | undefined
   #closed = false
 
-  constructor({ names, permit, first, wake, session, host }: ProxyWatchOptions) {
+  constructor({ names, held, permit, first, wake, session, host }: ProxyWatchOptions) {
     this.#permit = permit
     this.#wake = wake
     this.#session = session
@@ -52,6 +58,8 @@ export class ProxyWatch {
     this.#names = names
     this.#view = first
     this.#last = this.#show(first)
+    this.#isHeldBack = isOther(held, first)
+    if (this.#isHeldBack) host.readAnew(() => this.#release())
   }
 
   /** Of the workload. */
@@ -73,7 +81,9 @@ export class ProxyWatch {
     if (this.#permit.isReplaced) this.#session.close()
   }
 
-  snapshot(): Snapshot {
+  /** Undefined until it is known to be no older than what the proxy holds. */
+  snapshot(): Snapshot | undefined {
+    if (this.#isHeldBack) return undefined
     const view = this.#permit.current()
     if (view !== undefined && view !== this.#view) {
       this.#view = view
@@ -87,6 +97,7 @@ export class ProxyWatch {
     const resources = this.#answered(revision)
     if (resources === undefined) return
     this.#session.acknowledged(resources)
+    this.#sayUnanswered()
     if (this.#enforcing || this.#names !== "*") return
     this.#enforcing = true
     this.#gone = this.#host.enforcing(this.#permit.node)
@@ -94,7 +105,9 @@ export class ProxyWatch {
 
   rejected(revision: number, message: string): void {
     const resources = this.#answered(revision)
-    if (resources !== undefined) this.#session.rejected(revision, message, resources)
+    if (resources === undefined) return
+    this.#session.rejected(revision, message, resources)
+    this.#sayUnanswered()
   }
 
   close(): void {
@@ -115,6 +128,17 @@ export class ProxyWatch {
   #remember(shown: Snapshot): void {
     const others = this.#unanswered.filter(({ revision }) => revision !== shown.revision)
     this.#unanswered = [...others.slice(1 - MAX_UNANSWERED), shown]
+    this.#session.sent(shown.resources)
+  }
+
+  /** What was sent after the answered one may be enforced by now. */
+  #sayUnanswered(): void {
+    for (const { resources } of this.#unanswered) this.#session.sent(resources)
+  }
+
+  #release(): void {
+    this.#isHeldBack = false
+    if (!this.#closed) this.#wake(PROXY_RESOURCE)
   }
 
   /** What was shown under it. Answers come in the order of the questions: what is older than this one was skipped. */
@@ -123,4 +147,12 @@ export class ProxyWatch {
     this.#unanswered = this.#unanswered.filter(other => other.revision > revision)
     return shown?.resources
   }
+}
+
+/** A proxy that holds nothing can only get newer. */
+function isOther(held: HeldVersions, { resources }: ProxyView): boolean {
+  if (held.size === 0) return false
+  if (held.size !== resources.size) return true
+  for (const [name, { version }] of resources) if (held.get(name) !== version) return true
+  return false
 }

@@ -31,6 +31,7 @@ type ProxyEntry = [
   certificateNotAfter: number | null,
   calls: string | null,
   enforcer: string | null,
+  pod: string | null,
 ]
 
 export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
@@ -38,7 +39,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   const ids = new Map<string, string>()
   const entries: Record<string, ProxyEntry> = {}
   for (const [key, record] of proxies) {
-    const { connectedAt, enforced, signer, rejection, version, certificateNotAfter, calls, enforcer } = record
+    const { connectedAt, enforced, signer, rejection, version, certificateNotAfter, calls, enforcer, pod } = record
     const others = [...enforced]
       .filter(([name]) => name !== resourceNames.workload)
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -57,6 +58,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
       certificateNotAfter ?? null,
       calls ?? null,
       enforcer ?? null,
+      pod ?? null,
     ]
   }
   return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
@@ -93,8 +95,18 @@ function readProxy(
   sets: ReadonlyMap<string, readonly (readonly [string, string])[]>,
   versions: InternedVersions,
 ): ProxyRecord {
-  const [connectedAt, id, workload, signer, rejection, version = null, certificateNotAfter = null, calls, enforcer] =
-    list(value)
+  const [
+    connectedAt,
+    id,
+    workload,
+    signer,
+    rejection,
+    version = null,
+    certificateNotAfter = null,
+    calls,
+    enforcer,
+    pod = null,
+  ] = list(value)
   const set = sets.get(text(id))
   if (set === undefined) throw new Unreadable()
   const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
@@ -110,6 +122,7 @@ function readProxy(
     certificateNotAfter: readTime(certificateNotAfter),
     calls: readCalls(calls),
     enforcer: readEnforcer(enforcer),
+    pod: pod === null ? undefined : text(pod),
   }
 }
 

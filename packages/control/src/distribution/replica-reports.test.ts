@@ -27,6 +27,7 @@ const records = fc.dictionary(
     enforced: versionMaps,
     signer: fc.option(fc.constantFrom("s1", "s2"), { nil: undefined }),
     certificateNotAfter: fc.option(fc.nat(), { nil: undefined }),
+    pod: fc.option(fc.constantFrom("uid-1", "uid-2"), { nil: undefined }),
     rejection: fc.option(
       fc.record({ revision: fc.nat(), message: fc.string(), resources: fc.uniqueArray(fc.string()) }),
       { nil: undefined },
@@ -36,13 +37,14 @@ const records = fc.dictionary(
 
 function recordsOf(value: typeof records extends fc.Arbitrary<infer T> ? T : never, versions: InternedVersions) {
   const entries = Object.entries(value).map(
-    ([key, { connectedAt, enforced, signer, rejection, certificateNotAfter }]) => {
+    ([key, { connectedAt, enforced, signer, rejection, certificateNotAfter, pod }]) => {
       const record: ProxyRecord = {
         key,
         connectedAt,
         enforced: versions.of(Object.entries(enforced)),
         signer,
         certificateNotAfter,
+        pod,
         rejection: rejection && { ...rejection, resources: new Set(rejection.resources) },
       }
       return [key, record] as const

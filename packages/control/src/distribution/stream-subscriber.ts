@@ -2,7 +2,7 @@
 // One stream's subscriptions, each passed to the provider of the type's resources.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
-import type { Caller, ClientNode, Snapshot, Subscriber } from "@merlon/xds/server"
+import type { Caller, ClientNode, HeldVersions, Snapshot, Subscriber } from "@merlon/xds/server"
 import type { RouteWatch } from "./delegate.js"
 import type { ProxyWatch } from "./proxy-watch.js"
 
@@ -16,11 +16,12 @@ export interface StreamClient {
 }
 
 export interface Watches {
-  proxy(client: StreamClient, names: Names): ProxyWatch
+  proxy(client: StreamClient, names: Names, held: HeldVersions): ProxyWatch
   routes(client: StreamClient, typeUrl: string, names: Names): RouteWatch
 }
 
 const NOTHING: Snapshot = { revision: 0, resources: new Map() }
+const NOTHING_HELD: HeldVersions = new Map()
 
 export class StreamSubscriber implements Subscriber {
   readonly #watches: Watches
@@ -35,7 +36,7 @@ export class StreamSubscriber implements Subscriber {
     this.#client = client
   }
 
-  watch(typeUrl: string, names: Names): void {
+  watch(typeUrl: string, names: Names, held = NOTHING_HELD): void {
     if (this.#closed) return
     if (typeUrl !== PROXY_RESOURCE) {
       this.#routes ??= new Map()
@@ -43,13 +44,13 @@ export class StreamSubscriber implements Subscriber {
       this.#routes.set(typeUrl, this.#watches.routes(this.#client, typeUrl, names))
       // After the new one is open: what both name is not made again. A proxy asks for one more destination at a time.
       before?.close()
-    } else if (this.#proxy === undefined) this.#proxy = this.#watches.proxy(this.#client, names)
+    } else if (this.#proxy === undefined) this.#proxy = this.#watches.proxy(this.#client, names, held)
     else this.#proxy.rename(names)
   }
 
-  snapshot(typeUrl: string): Snapshot {
+  snapshot(typeUrl: string): Snapshot | undefined {
     const watch = typeUrl === PROXY_RESOURCE ? this.#proxy : this.#routes?.get(typeUrl)
-    return watch?.snapshot() ?? NOTHING
+    return watch === undefined ? NOTHING : watch.snapshot()
   }
 
   acknowledged(typeUrl: string, revision: number): void {

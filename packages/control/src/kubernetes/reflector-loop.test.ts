@@ -107,6 +107,33 @@ describe("a reflector", () => {
     expect([...reflector.items.keys()]).toEqual(["foo/a"])
   })
 
+  it("lists anew for a refresh, although its watch is open and silent", async () => {
+    const { api, time, reflector, changes, logged } = await reflect([object("a", "1")])
+    const stuck = api.last
+    api.contents = [object("a", "2")]
+    api.version = "2"
+    let fresh = 0
+    for (let i = 0; i < 2; i++) void reflector.refresh().then(() => fresh++)
+    await time.advance(0)
+    expect([stuck.aborted(), api.lists, fresh]).toEqual([true, 2, 2])
+    expect(changes).toEqual(["foo/a -→1", "foo/a 1→2"])
+    expect([api.last.from, reflector.health.connected, logged]).toEqual(["2", true, []])
+  })
+
+  it("does not take a list that began before a refresh for the refresh", async () => {
+    const { api, time, reflector } = await reflect([])
+    api.listError = new ApiError(503, "ServiceUnavailable", "away")
+    let fresh = false
+    void reflector.refresh().then(() => {
+      fresh = true
+    })
+    await time.advance(0)
+    expect([api.lists, fresh]).toEqual([2, false])
+    api.listError = undefined
+    await time.advance(1_000)
+    expect([api.lists, fresh]).toEqual([3, true])
+  })
+
   it("keeps nothing of who wrote which field", async () => {
     const managed = (name: string, version: string): KubernetesObject => {
       const bare = object(name, version)

@@ -51,6 +51,9 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   #markSynced: () => void = () => {}
   #loop: Promise<void> | undefined
   #resourceVersion: string | undefined
+  /** Waits for a list that is not under way yet. */
+  #refreshes: (() => void)[] = []
+  #endWatch: () => void = () => {}
   #health: ReflectorHealth
 
   constructor(options: ReflectorOptions<T>) {
@@ -85,6 +88,14 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     return this
   }
 
+  /** Resolves when the copy has everything that was stored when this was called, however far the watch lags. */
+  refresh(): Promise<void> {
+    return new Promise(resolve => {
+      this.#refreshes.push(resolve)
+      this.#endWatch()
+    })
+  }
+
   /** Nothing is reported any more once this has been called. */
   async stop(): Promise<void> {
     this.#end.abort()
@@ -96,9 +107,10 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     while (!signal.aborted) {
       try {
         // A list that hangs does not hold up the end; its outcome is then of no interest.
+        if (this.#refreshes.length > 0) this.#resourceVersion = undefined
         this.#resourceVersion ??= await unlessAborted(this.#list(), signal)
         if (signal.aborted || this.#resourceVersion === undefined) return
-        if (await this.#watch(this.#resourceVersion)) {
+        if (this.#refreshes.length > 0 || (await this.#watch(this.#resourceVersion))) {
           this.#backoff.reset()
           continue
         }
@@ -112,7 +124,13 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
 
   async #list(): Promise<string> {
     const { client, type, namespace, labelSelector, fieldSelector } = this.#options
-    const { items, resourceVersion } = await client.list<T>(type, defined({ namespace, labelSelector, fieldSelector }))
+    const waiting = this.#refreshes.splice(0)
+    const { items, resourceVersion } = await client
+      .list<T>(type, defined({ namespace, labelSelector, fieldSelector }))
+      .catch((error: unknown) => {
+        this.#refreshes.push(...waiting)
+        throw error
+      })
     if (this.#end.signal.aborted) return resourceVersion
     const listed = new Map(items.flatMap(item => (this.#readable(item) ? [[objectKey(item), item] as const] : [])))
     for (const [key, gone] of [...this.#items]) {
@@ -125,6 +143,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     }
     this.#connected()
     this.#markSynced()
+    for (const done of waiting) done()
     return resourceVersion
   }
 
@@ -136,6 +155,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     const opened = new AbortController()
     const stop = (): void => opened.abort()
     this.#end.signal.addEventListener("abort", stop, { once: true })
+    this.#endWatch = stop
     let cancel = this.#time.after(deadline, stop)
     let progress = false
     try {
@@ -154,8 +174,9 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
       }
       // One that brought nothing may wait for a version that will never come, as a cluster restored from a backup has it.
       if (!progress) this.#resourceVersion = undefined
-      return progress || this.#time.monotonic() - began >= deadline
+      return progress || this.#refreshes.length > 0 || this.#time.monotonic() - began >= deadline
     } catch (error) {
+      if (this.#refreshes.length > 0 && opened.signal.aborted) return true
       const forgotten = error instanceof ApiError && error.code === 410
       // A connection that was cut is opened again where it stood. One that never came to anything is judged by a list,
       // which also tells when the API is back.

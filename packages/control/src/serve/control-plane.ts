@@ -10,6 +10,7 @@ import { Authority } from "../authority/authority.js"
 import { Distribution } from "../distribution/distribution.js"
 import { installDefinitions } from "../install/install.js"
 import { InvariantStatus } from "../invariants/invariant-status.js"
+import { FreshRead } from "../kubernetes/fresh-read.js"
 import { systemClock } from "../observe/clock.js"
 import { ControlMetrics } from "../observe/metrics.js"
 import { startTracing } from "../observe/traces.js"
@@ -195,7 +196,22 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   missing.delete("the cluster has not been read")
 
   const trust = authority
-  const distribution = new Distribution({ mesh, directory: registry, trust, views, proxies, routes, presence })
+  const fresh = new FreshRead(async () => {
+    const { policies, pods, services } = reflectors
+    await Promise.all([...Object.values(policies), pods, services].map(copy => copy.refresh()))
+    views.settle()
+  })
+  const readAnew = (): Promise<void> => fresh.request()
+  const distribution = new Distribution({
+    mesh,
+    directory: registry,
+    trust,
+    views,
+    proxies,
+    routes,
+    presence,
+    readAnew,
+  })
   closers.add(() => distribution.stop())
   const replicas = keepReplicas({ options, authority, reflectors, isLeader }, closers)
   const answers = keepAnswers(

@@ -49,6 +49,11 @@ export class PendingChanges {
     this.#due()
   }
 
+  /** Acts on what was added, without waiting for the end of the burst. */
+  settle(): void {
+    if (this.#begun && this.#workloads.size + this.#policies.size > 0) this.#due()
+  }
+
   stop(): void {
     this.#burst.stop()
   }

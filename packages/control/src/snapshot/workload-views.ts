@@ -76,6 +76,11 @@ export class WorkloadViews implements ProxyViews {
     this.#pending.begin()
   }
 
+  /** Takes in at once what has changed until now. */
+  settle(): void {
+    this.#pending.settle()
+  }
+
   stop(): void {
     for (const stop of this.#stops) stop()
   }

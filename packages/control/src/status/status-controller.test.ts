@@ -60,6 +60,22 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("not connected: foo/b")
   })
 
+  it("is not enforced by a Pod's proxy that another replica still reports for the Pod before it", async () => {
+    const stage = await staged()
+    stage.setWorkloads({ ...workload("foo/a"), uid: "old" })
+    stage.apply(allow())
+    stage.acknowledge("foo/a", "old")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
+    await stage.clock.advance(10_000)
+    stage.setWorkloads({ ...workload("foo/a"), uid: "new" })
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("not connected: foo/a")
+    stage.acknowledge("foo/a", "new")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
+  })
+
   it("is not ready while a Pod without a proxy runs that it selects", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"), workload("foo/c", {}, false))

@@ -45,7 +45,7 @@ export class StatusController {
   readonly #entries = new PolicyEntries()
   readonly #writer: StatusWriter
   readonly #stops: (() => void)[]
-  /** By workload: whether it has a proxy, has started and can be bypassed. */
+  /** By workload: which Pod it is, whether it has a proxy, has started and can be bypassed. */
   readonly #standings = new Map<string, string>()
   readonly #troubled = new Map<string, { readonly error: boolean; readonly at: number }>()
   readonly #cosmetic = new Set<string>()
@@ -345,8 +345,8 @@ function sameStatus(a: Status | undefined, b: Status | undefined): boolean {
   return isDeepStrictEqual([a?.observedGeneration, a?.conditions ?? []], [b?.observedGeneration, b?.conditions ?? []])
 }
 
-function standingOf({ proxied, started, bypass }: MeshWorkload): string {
-  return JSON.stringify([proxied, started, bypass])
+function standingOf({ uid, proxied, started, bypass }: MeshWorkload): string {
+  return JSON.stringify([uid, proxied, started, bypass])
 }
 
 function intersects(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

@@ -5,7 +5,7 @@ import type { MeshConfig } from "@merlon/policy/mesh"
 import type { JwtRule, MeshService, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy/resources"
 import { keySetId } from "@merlon/policy/tokens"
 import type { MeshMembers } from "../admission/mesh-members.js"
-import { type Enforcer, enforcerOf, type ProxyLedger } from "../distribution/ledger.js"
+import { type Enforcer, enforcerOf, type ProxyLedger, recordOf } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
 import { isSecurityPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -139,8 +139,8 @@ function reachOf(
 }
 
 /** A Pod that has not started cannot serve; one whose proxy has come must have, whatever its document says. */
-export function mayServe({ started, key }: MeshWorkload, { proxies }: ProxyLedger): boolean {
-  return started || proxies.has(key)
+export function mayServe({ started, key, uid }: MeshWorkload, ledger: ProxyLedger): boolean {
+  return started || recordOf(ledger, key, uid) !== undefined
 }
 
 /** Who enforces it now, counted anew. */
@@ -158,7 +158,12 @@ function tallyOf(
   const expected = expectedVersions(document, mesh.names, id => keySets.get(id)?.jwks)
   const proxied = workloads.filter(workload => workload.proxied && mayServe(workload, ledger)).map(({ key }) => key)
   const declared = (key: string): Enforcer | undefined => directory.workloads.get(key)?.enforcer
-  return new EnforcementTally(expected, proxied, key => ledger.proxies.get(key), declared)
+  return new EnforcementTally(
+    expected,
+    proxied,
+    key => recordOf(ledger, key, directory.workloads.get(key)?.uid),
+    declared,
+  )
 }
 
 function keysOf(

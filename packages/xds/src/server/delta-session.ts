@@ -62,7 +62,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       tooMany ?? this.#options.charge?.([...this.#types.values()].reduce((sum, { bytes }) => sum + bytes, 0))
     if (tooLarge !== undefined) return tooLarge
     if (known === undefined) type.expecting = true
-    subscriber.watch(typeUrl, type.wildcard ? "*" : new Set(type.names))
+    subscriber.watch(typeUrl, type.wildcard ? "*" : new Set(type.names), new Map(claims))
     return undefined
   }
 
@@ -81,6 +81,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
   #respond(typeUrl: string, type: DeltaType, now: number): DeltaResponse | undefined {
     const { subscriber } = this.#options
     const snapshot = subscriber.snapshot(typeUrl)
+    if (snapshot === undefined) return undefined
     const { resources, removed, changes } = type.difference(snapshot)
     const { expecting } = type
     if (!expecting && type.wasRejected(changes)) return undefined

@@ -6,4 +6,13 @@ export { MeshServer } from "./mesh-server.js"
 export type { MeshServerOptions } from "./options.js"
 export type { PeerCertificate } from "./peer-certificate.js"
 export type { ObservationSink } from "./serve-observations.js"
-export type { Caller, ClientNode, Refusal, ResourceSource, Snapshot, Subscriber, VersionedResource } from "./source.js"
+export type {
+  Caller,
+  ClientNode,
+  HeldVersions,
+  Refusal,
+  ResourceSource,
+  Snapshot,
+  Subscriber,
+  VersionedResource,
+} from "./source.js"

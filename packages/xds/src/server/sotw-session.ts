@@ -107,6 +107,7 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
   #respond(typeUrl: string, type: SotwType, now: number): SotwResponse | undefined {
     const { subscriber } = this.#options
     const snapshot = subscriber.snapshot(typeUrl)
+    if (snapshot === undefined) return undefined
     const wanted = [...snapshot.resources.values()].filter(({ name }) => type.wildcard || type.names.has(name))
     const fresh = wanted.filter(({ name, version }) => type.sent.get(name) !== version)
     const complete = isCompleteType(typeUrl)

@@ -43,12 +43,15 @@ export interface Snapshot {
   readonly resources: ReadonlyMap<string, VersionedResource>
 }
 
+export type HeldVersions = ReadonlyMap<string, string>
+
 /** One stream's view of the resources. */
 export interface Subscriber {
   /** Names replace those of an earlier call for the type. The source calls `wake` whenever what they yield changes. */
-  watch(typeUrl: string, names: "*" | ReadonlySet<string>): void
-  /** What the watched names yield now. Cheap: called after every `wake`. */
-  snapshot(typeUrl: string): Snapshot
+  /** `held`: versions by name that the client brought from an earlier stream, with its first request for the type. */
+  watch(typeUrl: string, names: "*" | ReadonlySet<string>, held?: HeldVersions): void
+  /** What the watched names yield now. Cheap: called after every `wake`. Undefined while it may not be sent yet. */
+  snapshot(typeUrl: string): Snapshot | undefined
   acknowledged(typeUrl: string, revision: number): void
   /** The client keeps what it had. */
   rejected(typeUrl: string, revision: number, message: string): void

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A distribution on a small mesh, and callers with every kind of proof.
 import { PROXY_RESOURCE } from "@merlon/xds"
-import type { Caller, ClientNode, Snapshot, Subscriber } from "@merlon/xds/server"
+import type { Caller, ClientNode, HeldVersions, Snapshot, Subscriber } from "@merlon/xds/server"
 import { expect } from "vitest"
 import { podOf } from "../../registry/testing/objects.js"
 import { MESH, policyOf, viewsStage } from "../../snapshot/testing/views-stage.js"
@@ -33,6 +33,8 @@ export const node = (id = "foo/a", metadata: ClientNode["metadata"] = {}): Clien
   peerAddress: "10.0.0.9",
 })
 
+type ShownAtOnce = Omit<Subscriber, "snapshot"> & { snapshot(typeUrl: string): Snapshot }
+
 export function setUp() {
   const stage = viewsStage()
   const { registry, views, trust, scheduler } = stage
@@ -60,6 +62,7 @@ export function setUp() {
       }
     },
   }
+  const reads: (() => void)[] = []
   const distribution = new Distribution({
     mesh: MESH,
     directory: registry,
@@ -67,6 +70,7 @@ export function setUp() {
     views,
     proxies,
     routes: routeResources,
+    readAnew: () => new Promise(resolve => reads.push(resolve)),
     presence: {
       enforcing: (key, { peerAddress }) => {
         presence.push(`enforcing ${key} from ${peerAddress}`)
@@ -75,16 +79,20 @@ export function setUp() {
     },
   })
   const woken: string[] = []
-  const connect = (who = caller(), from = node()): Subscriber => {
+  const open = (who: Caller, from: ClientNode, held: HeldVersions): Subscriber => {
     expect(distribution.mayWatch(who, from, PROXY_RESOURCE)).toBeUndefined()
     const subscriber = distribution.open(who, from, typeUrl => woken.push(typeUrl))
     if ("code" in subscriber) throw new Error(subscriber.message)
-    subscriber.watch(PROXY_RESOURCE, "*")
+    subscriber.watch(PROXY_RESOURCE, "*", held)
     return subscriber
   }
+  // One that brings nothing is shown everything at once.
+  const connect = (who = caller(), from = node()) => open(who, from, new Map()) as ShownAtOnce
+  /** As a proxy that had a stream before. */
+  const reconnect = (held: HeldVersions): Subscriber => open(caller(), node(), held)
   const apply = (name: string, generation = 1): void => {
     stage.policies.set(AP, policyOf(AP, `foo/${name}`, {}, { generation }))
     stage.settle()
   }
-  return { ...stage, distribution, proxies, presence, routes, woken, connect, apply, clock }
+  return { ...stage, distribution, proxies, presence, routes, reads, woken, connect, reconnect, apply, clock }
 }

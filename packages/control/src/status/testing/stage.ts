@@ -135,9 +135,9 @@ export class Stage {
   }
 
   /** The proxy acknowledges everything that it is to enforce now. */
-  acknowledge(key: string): void {
+  acknowledge(key: string, pod?: string): void {
     const { enforcer } = this.#proxies.get(key) ?? {}
-    this.#report(key, { enforced: this.#viewOf(key), enforcer })
+    this.#report(key, { enforced: this.#viewOf(key), enforcer, pod })
   }
 
   connect(key: string, { enforcer }: Pick<ProxyRecord, "enforcer"> = {}): void {
