@@ -15,7 +15,7 @@ import { currentVersion } from "./release/bundling.js"
 import { billOfMaterials, type Component } from "./release/components.js"
 import { type Arch, makeExecutable, nodeProgram } from "./release/executable.js"
 import { krewArchiveName, krewManifest } from "./release/krew.js"
-import { type Packed, policyPackage, programsPackage } from "./release/packages.js"
+import { type Packed, policyPackage, programsPackage, proofCheckPackage } from "./release/packages.js"
 import { debianPackage, krewArchive, standaloneArchive } from "./release/systems.js"
 import { checkVersion, lockWithVersion, notesOf, releasedChangelog, withVersion } from "./release/version.js"
 
@@ -41,6 +41,9 @@ if (values.only !== "library") await addPrograms()
 const policy = policyPackage(version)
 add(`merlon-policy-${version}.tgz`, policy.archive)
 add(`merlon-policy-${version}.cdx.json`, bill("@merlon/policy", policy))
+const proofCheck = proofCheckPackage(version)
+add(`merlon-proof-check-${version}.tgz`, proofCheck.archive)
+add(`merlon-proof-check-${version}.cdx.json`, bill("@merlon/proof-check", proofCheck))
 add("RELEASE_NOTES.md", Buffer.from(`${notesOf(readFileSync("CHANGELOG.md", "utf8"), version)}\n`))
 const sums = [...artefacts]
   .sort(([a], [b]) => (a < b ? -1 : 1))

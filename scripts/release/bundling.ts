@@ -62,6 +62,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
     entryPoints: {
       merlond: "packages/cli/src/merlond.ts",
       merlonctl: "packages/cli/src/merlonctl.ts",
+      "proof-check": "packages/proof-check/src/main.ts",
       "parent-watchdog": "packages/cli/src/local/processes/parent-watchdog.ts",
       // Found beside whatever starts it, which lies in the same folder.
       "proof-thread-main": PROOF_THREAD,

@@ -17,6 +17,9 @@ async function main(): Promise<void> {
     case "kubectl-merlon":
       await import("../../packages/cli/src/merlonctl.js")
       return
+    case "proof-check":
+      await import("../../packages/proof-check/src/main.js")
+      return
     case "httpbin":
     case "web":
     case "shop":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two npm packages: `merlon`, both programs with all dependencies, so that installing it downloads nothing else; and
-// `@merlon/policy`, the library, with its dependencies listed for npm.
+// The npm packages: `merlon`, our programs with all dependencies, so that installing it downloads nothing else; and with their
+// dependencies listed for npm `@merlon/policy`, the library, and `@merlon/proof-check`, which auditors read as it was compiled.
 
 import { readFileSync } from "node:fs"
 import type { ShellFile } from "@merlon/cli"
@@ -38,7 +38,12 @@ export function programsPackage(version: string, bundle: string, shell: readonly
     description,
     license: "Apache-2.0",
     type: "module",
-    bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js", "kubectl-merlon": "bin/merlonctl.js" },
+    bin: {
+      merlond: "bin/merlond.js",
+      merlonctl: "bin/merlonctl.js",
+      "kubectl-merlon": "bin/merlonctl.js",
+      "proof-check": "bin/proof-check.js",
+    },
     // npm links them for `man` when the package is installed globally.
     man: shell.filter(({ path }) => path.includes("/man/")).map(({ path }) => `./${path}`),
     engines,
@@ -59,7 +64,7 @@ export function programsPackage(version: string, bundle: string, shell: readonly
 
 /** After `tsc -b`. */
 export function policyPackage(version: string): Packed {
-  const source = JSON.parse(readFileSync("packages/policy/package.json", "utf8"))
+  const source = manifestOf("policy")
   const { engines, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"))
   const manifest = {
     name: source.name,
@@ -74,17 +79,35 @@ export function policyPackage(version: string): Packed {
     dependencies: { ...source.dependencies, "@types/node": devDependencies["@types/node"] },
   }
   const components = neededComponents(Object.keys(source.dependencies), readLock())
-  const built = entriesOf("packages/policy/dist", "package/dist/").filter(
-    ({ path }) => !/\.map$|tsbuildinfo$|\.test\.|\/testing\//.test(path),
-  )
   const entries = [
     json("package/package.json", manifest),
     ...LEGAL.map(name => copy(`package/${name}`, name)),
     copy("package/README.md", "packages/policy/README.md"),
-    ...built.map(withoutMapComment).map(withNodeTypes),
+    ...compiled("policy").map(withNodeTypes),
   ]
   return { archive: tarGz(entries), components }
 }
+
+/** After `tsc -b`. */
+export function proofCheckPackage(version: string): Packed {
+  const { name, description, license, type, bin, dependencies } = manifestOf("proof-check")
+  const { engines } = JSON.parse(readFileSync("package.json", "utf8"))
+  const entries = [
+    json("package/package.json", { name, version, description, license, type, bin, engines, dependencies }),
+    ...LEGAL.map(name => copy(`package/${name}`, name)),
+    copy("package/README.md", "packages/proof-check/README.md"),
+    ...entriesOf("packages/proof-check/bin", "package/bin/").map(entry => ({ ...entry, mode: 0o755 })),
+    ...compiled("proof-check").filter(({ path }) => path.endsWith(".js")),
+  ]
+  return { archive: tarGz(entries), components: neededComponents(Object.keys(dependencies), readLock()) }
+}
+
+const manifestOf = (name: string) => JSON.parse(readFileSync(`packages/${name}/package.json`, "utf8"))
+
+const compiled = (name: string): readonly Entry[] =>
+  entriesOf(`packages/${name}/dist`, "package/dist/")
+    .filter(({ path }) => !/\.map$|tsbuildinfo$|\.test\.|\/testing\//.test(path))
+    .map(withoutMapComment)
 
 /** A compiler that was told of no types finds them by this line. */
 function withNodeTypes(entry: Entry): Entry {

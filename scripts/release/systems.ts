@@ -30,6 +30,7 @@ const programs = (prefix: string, program: Buffer): readonly Entry[] => [
   file(`${prefix}merlond`, program, true),
   { path: `${prefix}merlonctl`, kind: "link", target: "merlond" },
   { path: `${prefix}kubectl-merlon`, kind: "link", target: "merlond" },
+  { path: `${prefix}proof-check`, kind: "link", target: "merlond" },
 ]
 
 /** What krew unpacks: it takes files alone, and no links. */
@@ -84,7 +85,7 @@ export function debianPackage({ arch, program, version, components, shell, level
     "Priority: optional",
     "Homepage: https://merlon.dev",
     "Description: mesh security policy that explains itself",
-    " The control plane, the proxy and the command line of Merlon.",
+    " The control plane, the proxy, the command line and the checker of proofs of Merlon.",
     "",
   ].join("\n")
   return ar([

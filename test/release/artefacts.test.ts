@@ -153,6 +153,43 @@ it("the library is checked by a strict compiler that skips nothing, and runs", (
   expect(execFileSync("node", [join(home, "out", "program.js")], { encoding: "utf8" })).toBe(printed?.text)
 })
 
+/** Writes a certificate with one program, and checks it with the other. */
+function checkedBy(command: string, args: readonly string[], merlonctl: string, home: string): string {
+  const policy = (paths: readonly string[]) => ({
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "AuthorizationPolicy",
+    metadata: { name: "web", namespace: "shop" },
+    spec: { rules: paths.map(path => ({ to: [{ operation: { paths: [path] } }] })) },
+  })
+  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "shop" }, spec: { containers: [] } }
+  writeFileSync(join(home, "old.json"), JSON.stringify(policy(["/a*"])))
+  writeFileSync(join(home, "new.json"), JSON.stringify(policy(["/a*", "/ab"])))
+  writeFileSync(join(home, "pods.json"), JSON.stringify(pod))
+  const sets = ["--from", "old.json", "--to", "new.json"]
+  const env = { ...process.env, HOME: home }
+  execFileSync(merlonctl, ["diff", ...sets, "--workloads", "pods.json", "--certificate", "c.json"], { cwd: home, env })
+  return execFileSync(command, [...args, "c.json", ...sets], { cwd: home, env, encoding: "utf8" })
+}
+
+const PROVED = "shop/web: no request is decided differently\nvalid\n"
+
+it("the checker of certificates comes with the programs, and as a package of its own", () => {
+  const home = empty("checker")
+  const programs = join(home, "programs")
+  const place = join(home, "node_modules", "@merlon", "proof-check")
+  for (const [name, to] of [["merlon", programs] as const, ["merlon-proof-check", place] as const]) {
+    mkdirSync(to, { recursive: true })
+    execFileSync("tar", ["-xzf", join(out, `${name}-${version}.tgz`), "-C", to, "--strip-components", "1"])
+  }
+  // In place of the registry.
+  symlinkSync(resolve("node_modules", "yaml"), join(home, "node_modules", "yaml"))
+  const { bin, dependencies } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"))
+  expect(Object.keys(dependencies)).toEqual(["yaml"])
+  const merlonctl = join(programs, "bin", "merlonctl.js")
+  for (const program of [join(place, bin["proof-check"]), join(programs, "bin", "proof-check.js")])
+    expect(checkedBy("node", [program], merlonctl, home)).toBe(PROVED)
+})
+
 describe("an executable of this machine's kind (only on Linux)", { tags: ["needs/linux"] }, () => {
   const arch = process.arch === "arm64" ? "arm64" : "x64"
   // Not compressed at all: a hundred megabytes, twice, are most of what these tests would cost.
@@ -189,6 +226,8 @@ describe("an executable of this machine's kind (only on Linux)", { tags: ["needs
     execFileSync("dpkg-deb", ["--extract", file, join(home, "root")])
     const said = execFileSync(join(home, "root/usr/bin/merlonctl"), ["--version"], { encoding: "utf8" })
     expect(said.trim()).toBe(version)
+    const bin = join(home, "root/usr/bin")
+    expect(checkedBy(join(bin, "proof-check"), [], join(bin, "merlonctl"), home)).toBe(PROVED)
     expect(readdirSync(join(home, "root/usr/lib/systemd/system"))).toEqual([
       "merlon-xserver@.service",
       "merlon.service",
