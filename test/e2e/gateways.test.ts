@@ -9,6 +9,7 @@ import { parse } from "yaml"
 import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
+import { startContour } from "./support/contour.js"
 import { envoyGatewayConfiguration } from "./support/envoy-gateway.js"
 import { documented, GatewayRig } from "./support/gateway-rig.js"
 import type { XserverProcess } from "./support/xserver.js"
@@ -104,6 +105,19 @@ describe("Envoy Gateway", { tags: ["needs/envoy", "needs/egctl"] }, () => {
     await rig.normalizesOtherSpellings(envoy.port)
     await authorizer.kill()
     await rig.deniesAllWith(envoy.port, 403)
+  })
+})
+
+describe("Contour", { tags: ["needs/contour", "needs/envoy", "needs/kubectl"] }, () => {
+  it("decides as xserver does, asking an ExtensionService", async () => {
+    const authorizer = await rig.startAuthorizer([])
+    const configuration = documented(PAGE, "yaml", "globalExtAuth").replace("1s", "60s")
+    const resources = documented(PAGE, "yaml", "kind: ExtensionService")
+    const port = await startContour(rig, resources, configuration, authorizer.port)
+    await rig.agreesWithXserver(port)
+    await rig.normalizesOtherSpellings(port)
+    await authorizer.kill()
+    await rig.deniesAllWith(port, 403)
   })
 })
 

@@ -11,10 +11,16 @@ build github.com/caddyserver/caddy/v2 cmd/caddy@v2.11.7
 build github.com/projectcontour/contour cmd/contour@v1.33.8
 build github.com/envoyproxy/gateway cmd/egctl@v1.9.1
 
-# Its module lacks the web console, which the program embeds.
+folder_of() { # MODULE@VERSION
+  go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'
+}
+# Contour does not bring its resource definitions with it.
+install -m 644 "$(folder_of github.com/projectcontour/contour@v1.33.8)/examples/contour/01-crds.yaml" "$folder/contour-crds.yaml"
+
+# Traefik's module lacks the web console, which the program embeds.
 source="$(mktemp -d)"
 trap 'chmod -R u+w "$source"; rm -rf "$source"' EXIT
-cp -r "$(go mod download -json github.com/traefik/traefik/v3@v3.5.4 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/." "$source"
+cp -r "$(folder_of github.com/traefik/traefik/v3@v3.5.4)/." "$source"
 chmod -R u+w "$source"
 mkdir -p "$source/webui/static"
 echo "no console" > "$source/webui/static/index.html"

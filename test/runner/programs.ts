@@ -25,6 +25,7 @@ const PROGRAMS = {
   bash: onPath("bash", debian("bash")),
   caddy: onPath("caddy", "test/programs/build-gateways.sh FOLDER, with FOLDER on the path"),
   chromium: { isThere: () => existsSync(CHROMIUM), provider: debian("chromium-headless-shell") },
+  contour: onPath("contour", "test/programs/build-gateways.sh FOLDER, with FOLDER on the path"),
   curl: onPath("curl", debian("curl")),
   "dpkg-deb": onPath("dpkg-deb", debian("dpkg")),
   egctl: onPath("egctl", "test/programs/build-gateways.sh FOLDER, with FOLDER on the path"),
