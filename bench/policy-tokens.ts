@@ -63,7 +63,7 @@ function cost(jwks: string, token: string, batch: number, memory: TokenMemory | 
       }),
     run(requests) {
       for (const each of requests) {
-        if (authenticate(program, each, NOW, memory).outcome !== "pass") throw new Error("refused")
+        if (authenticate(program, each, NOW, memory).outcome !== "pass") throw new Error("rejected")
       }
     },
   }).nanoseconds

@@ -10,7 +10,7 @@ import {
   type KindDefinition,
   type MeshNames,
   PLAIN_ATTRIBUTES,
-  type Refused,
+  type Rejected,
 } from "@merlon/policy"
 
 const NOTICE = "<!-- Written by `npm run generate` from packages/policy/src/resources. Do not edit. -->"
@@ -37,7 +37,7 @@ export function referencePage(definition: KindDefinition, names: MeshNames): str
     `## Fields\n\n| field | type | default | limits | meaning |\n|---|---|---|---|---|\n${rows.map(fieldLine).join("\n")}`,
     definition.kind === "AuthorizationPolicy" ? attributes() : "",
     rules(nodes),
-    refused(nodes),
+    rejected(nodes),
     STATUS,
   ]
   return `${sections.filter(section => section !== "").join("\n\n")}\n`
@@ -121,9 +121,9 @@ function rules(nodes: readonly FieldRow[]): string {
   return lines.length === 0 ? "" : `## Rules the API server checks\n\n${[...new Set(lines)].join("\n")}`
 }
 
-function refused(nodes: readonly FieldRow[]): string {
+function rejected(nodes: readonly FieldRow[]): string {
   const lines = nodes.flatMap(({ path, node }) =>
-    Object.entries((node["x-rejected"] ?? {}) as { readonly [name: string]: Refused }) // as `Notes` has it
+    Object.entries((node["x-rejected"] ?? {}) as { readonly [name: string]: Rejected }) // as `Notes` has it
       .map(([name, { problem, fix }]) => `- \`${path}\`, \`${name}\`: ${problem}; ${fix}`),
   )
   return lines.length === 0 ? "" : `## Known from other meshes and rejected\n\n${lines.join("\n")}`

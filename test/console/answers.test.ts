@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was seen and what is proved, as people find it: a refused call and why, what a change changes, who still calls in
+// What was seen and what is proved, as people find it: a denied call and why, what a change changes, who still calls in
 // plaintext, a request that is tried and kept as a test.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
@@ -60,12 +60,12 @@ async function coloursOf(page: Page, badge: string): Promise<readonly number[]> 
   return [...colour.matchAll(/[\d.]+/g)].map(Number)
 }
 
-it("shows a refused call at once, why it was refused, and the smallest change that would allow it", async () => {
+it("shows a denied call at once, why it was denied, and the smallest change that would allow it", async () => {
   const page = await asOwner("/traffic?verdict=deny&workload=httpbin*")
   await page.getByText("· live").waitFor()
   const before = await page.getByRole("row").count()
-  expect((await fetch(mesh.exposed("httpbin.foo", "/anything/refused"), { method: "DELETE" })).status).toBe(403)
-  const row = page.getByRole("row").filter({ hasText: "/anything/refused" }).first()
+  expect((await fetch(mesh.exposed("httpbin.foo", "/anything/denied"), { method: "DELETE" })).status).toBe(403)
+  const row = page.getByRole("row").filter({ hasText: "/anything/denied" }).first()
   await row.waitFor()
   expect(before).toBeLessThan(await page.getByRole("row").count())
 
@@ -78,12 +78,12 @@ it("shows a refused call at once, why it was refused, and the smallest change th
 
   await page.getByRole("grid").focus()
   await page.keyboard.press("x")
-  await page.getByRole("button", { name: "path is not /anything/refused" }).waitFor()
-  expect(decodeURIComponent(page.url())).toContain("not-path=/anything/refused")
+  await page.getByRole("button", { name: "path is not /anything/denied" }).waitFor()
+  expect(decodeURIComponent(page.url())).toContain("not-path=/anything/denied")
   await row.waitFor({ state: "detached" })
 })
 
-it("misses no call that is refused while the page begins to follow", async () => {
+it("misses no call that is denied while the page begins to follow", async () => {
   const page = await asOwner()
   await page.route(/decisions\?watch=true/, async route => {
     await fetch(mesh.exposed("httpbin.foo", "/anything/in-between"), { method: "DELETE" })
@@ -104,7 +104,7 @@ it("shows what a change would change, proved, while it is written", async () => 
   expect(red, "widening is amber").toBeGreaterThan(little)
   await page.getByText("for example PUT /").first().waitFor()
   await page.getByText("Nothing else changes (proved).").waitFor()
-  // Of the calls that were made, those that it would refuse.
+  // Of the calls that were made, those that it would deny.
   await fetch(mesh.exposed("httpbin.foo", "/anything/touched"))
   const calls = "/apis/answers.merlon.dev/v1alpha1/namespaces/foo/calls?path=/anything/touched"
   await expect.poll(() => kubectl("get", "--raw", calls), SELDOM).toContain("lastSeen")
@@ -117,7 +117,7 @@ it("shows what a change would change, proved, while it is written", async () => 
   expect(blue, "narrowing is blue").toBeGreaterThan(less)
 })
 
-it("refuses a change that breaks what must stay true, with the request that shows it", async () => {
+it("denies a change that breaks what must stay true, with the request that shows it", async () => {
   const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+a")

@@ -46,7 +46,7 @@ it("takes nothing from another origin's page, though the browser sends our cooki
 
 const POLICIES = "/api/apis/security.merlon.dev/v1alpha3/namespaces/app/peerauthentications"
 
-describe("what a foreign page makes a browser send, cookie and all, is refused:", () => {
+describe("what a foreign page makes a browser send, cookie and all, is rejected:", () => {
   let own: Readonly<Record<string, string>> = {}
   beforeAll(async () => {
     const page = await asOwner()
@@ -114,7 +114,7 @@ it("asks no other host for anything, and lets no script in that is not its own",
     try {
       script.textContent = "window.hacked = true"
     } catch {
-      return "refused"
+      return "rejected"
     }
     document.body.append(script)
     return "hacked" in window ? "ran" : "did not run"
@@ -168,7 +168,7 @@ describe("text that would be markup", () => {
 
   beforeAll(async () => {
     await kubectl("create", "namespace", "hostile")
-    // One by one: what the cluster itself refuses is no text that a page could show.
+    // One by one: what the cluster itself rejects is no text that a page could show.
     for (const document of documents) await apply(document).catch(() => undefined)
     for (const path of [`/${encoded}`, `/%22%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E`]) {
       await fetch(mesh.exposed("web.app", path), { headers: { "user-agent": evilText } })

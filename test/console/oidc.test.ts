@@ -136,12 +136,12 @@ it("lets nobody in with a token that the cluster does not take", async () => {
 })
 
 it("says why the issuer let nobody in", async () => {
-  issuer.refuses = "access_denied"
+  issuer.rejects = "access_denied"
   const page = await atHome()
   await page.getByRole("link", { name: "Sign in at" }).click()
   await page.getByRole("alert").filter({ hasText: "the issuer rejected the sign-in (access_denied)" }).waitFor()
   await page.getByRole("link", { name: "Sign in at" }).waitFor()
-  issuer.refuses = undefined
+  issuer.rejects = undefined
 })
 
 it("names identities by the mesh's own trust domain wherever it names them", async () => {

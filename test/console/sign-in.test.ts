@@ -43,7 +43,7 @@ it("opens with a token of the cluster, as whoever that is, and shows no token an
   expect(page.url()).not.toContain(token)
 })
 
-it("refuses what is no token with words", async () => {
+it("rejects what is no token with words", async () => {
   for (const [token, words] of [
     ["two words", "this is no token"],
     ["abc.def.ghi", "the API does not accept this token"],

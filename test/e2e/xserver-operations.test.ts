@@ -91,7 +91,7 @@ describe("a change", () => {
     await xserver.enforced()
     expect(await status()).toBe(403)
     xserver.write("ports: [")
-    await xserver.refused()
+    await xserver.rejected()
     expect(xserver.stderr).toMatch(/revision [2-9] stays in force/)
     expect([await status(), await xserver.ready()]).toEqual([403, 200])
   })

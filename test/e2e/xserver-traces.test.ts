@@ -82,12 +82,12 @@ describe("with a collector", () => {
     expect((await fetch(`${xserver?.url}/closed`)).status).toBe(403)
     await call("/status/500")
     await collected(2)
-    const refused = collector.spans.find(({ attributes }) => attributes["url.path"] === "/closed")
-    expect(refused).toMatchObject({
+    const denied = collector.spans.find(({ attributes }) => attributes["url.path"] === "/closed")
+    expect(denied).toMatchObject({
       status: {},
       attributes: { "http.response.status_code": "403", "merlon.verdict": "deny", "merlon.policy": "foo/closed" },
     })
-    expect(refused?.attributes["merlon.decision_id"]).toMatch(/^[0-9a-f]{20}$/)
+    expect(denied?.attributes["merlon.decision_id"]).toMatch(/^[0-9a-f]{20}$/)
     const failed = collector.spans.find(({ attributes }) => attributes["url.path"] === "/status/500")
     expect(failed).toMatchObject({ status: { code: 2 }, attributes: { "error.type": "500" } })
   })

@@ -37,7 +37,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
   async function allIsWell(): Promise<void> {
     await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(200)
     await expect.poll(() => caller.getAs(httpbin, "/"), SLOW).toBe(200)
-    await stillRefuses()
+    await stillDenies()
     await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
     changes++
     await expect
@@ -47,7 +47,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     await expect.poll(() => caller.getAs(httpbin, `/change-${changes}`), SLOW).toBe(403)
   }
 
-  async function stillRefuses(): Promise<void> {
+  async function stillDenies(): Promise<void> {
     // 0 where it does not even shake hands.
     for (const path of ["/closed", "/"]) expect(await httpbin.get(path), `plaintext ${path}`).toBe(0)
     expect([0, 403]).toContain(await httpbin.getAs(caller, "/closed"))
@@ -65,7 +65,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
       // certificate outlives.
       const expected = offset === "+1h" ? 200 : 0
       await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(expected)
-      await stillRefuses()
+      await stillDenies()
       clocks.httpbin.set("+0")
       await allIsWell()
     },
@@ -78,7 +78,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
       await taken(`http://127.0.0.1:${mesh.control.healthPort}/healthz/live`, offset)
       expect(await httpbin.getAs(caller, "/")).toBe(200)
       expect(await caller.getAs(httpbin, "/")).toBe(200)
-      await stillRefuses()
+      await stillDenies()
       clocks.control.set("+0")
       await allIsWell()
     },
@@ -90,7 +90,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     await taken(`http://127.0.0.1:${mesh.control.healthPort}/healthz/live`, "+1y")
     await caller.xserver.kill()
     await caller.run()
-    await stillRefuses()
+    await stillDenies()
     clocks.control.set("+0")
     await allIsWell()
     expect(httpbin.credentials.chain).toBe(before)
@@ -100,7 +100,7 @@ describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"
     await mesh.control.kill()
     clocks.control.set("+1y")
     await mesh.control.run()
-    await stillRefuses()
+    await stillDenies()
     expect(await httpbin.getAs(caller, "/")).toBe(200)
     clocks.control.set("+0")
     await mesh.control.kill()

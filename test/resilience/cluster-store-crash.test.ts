@@ -99,7 +99,7 @@ async function write(client: StoreClient, ledger: Ledger, writer: number, round:
     } catch (error) {
       if (error instanceof Died) return
       if (!(error instanceof StoreFailure)) throw error
-      if (error.code === "store-unreachable") ledger.refuse(id)
+      if (error.code === "store-unreachable") ledger.reject(id)
       // After anything uncertain the next deletion might hit what is not there: begin anew.
       n = -1
       round += 0.001

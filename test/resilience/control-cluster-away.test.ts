@@ -27,8 +27,8 @@ describe("while the API server is away", () => {
   })
 
   /** Connected proxies stay, and one with a certificate reconnects without a request to the API. */
-  async function servesMeanwhile(refused: string): Promise<void> {
-    expect(await httpbin.get(refused)).toBe(403)
+  async function servesMeanwhile(denied: string): Promise<void> {
+    expect(await httpbin.get(denied)).toBe(403)
     expect(await httpbin.get("/public")).toBe(200)
     expect((await mesh.control.health("/readyz")).status).toBe(200)
     // Long enough that no replica may consider itself the leader any more.
@@ -38,7 +38,7 @@ describe("while the API server is away", () => {
     await expect.poll(() => mesh.control.metric(CONNECTED), SLOW).toBe(0)
     await httpbin.run()
     await expect.poll(() => mesh.control.metric(CONNECTED), SLOW).toBe(1)
-    expect(await httpbin.get(refused)).toBe(403)
+    expect(await httpbin.get(denied)).toBe(403)
   }
 
   async function changeArrives(path: string): Promise<void> {

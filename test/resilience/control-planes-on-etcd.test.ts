@@ -164,7 +164,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
     await load.stop()
 
     expect(load.wrongAnswers).toEqual([])
-    expect(load.refusals).toEqual([])
+    expect(load.rejections).toEqual([])
     expect(load.storedUnseen).toEqual([])
     for (const name of load.acknowledged) expect(await api.get("AuthorizationPolicy", name, "foo"), name).toBeDefined()
     for (const name of load.acknowledged) expect(await workload.get(`/${name}`), name).toBe(403)
@@ -174,7 +174,7 @@ describe("control planes on one etcd behind one address (needs etcd and haproxy)
 /** Valid policies, one that must be rejected, and requests: all of them all the time. */
 class Load {
   readonly acknowledged: string[] = []
-  readonly refusals: string[] = []
+  readonly rejections: string[] = []
   readonly wrongAnswers: string[] = []
   readonly storedUnseen: string[] = []
   #stopped = false
@@ -272,6 +272,6 @@ class Load {
     if (!(error instanceof ApiError) || error.code === 0) return
     if (error.reason === "ServerTimeout" || error.message.includes("etcd did not say whether the write happened"))
       return
-    this.refusals.push(`${error.code} ${error.reason}: ${error.message}`)
+    this.rejections.push(`${error.code} ${error.reason}: ${error.message}`)
   }
 }

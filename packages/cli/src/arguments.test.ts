@@ -21,6 +21,6 @@ it.each([
   [endpoint, "nonsense"],
   [endpoint, "a:99999"],
   [endpoint, "https://a:1"],
-])("%o refuses `%s`", (read, text) => {
+])("%o rejects `%s`", (read, text) => {
   expect(() => read(text)).toThrow(InvalidArgumentError)
 })

@@ -60,7 +60,7 @@ it("yields to the environment, which yields to the flag", () => {
 describe("rejects", () => {
   it.each([
     ["a field nobody knows, naming the nearest", "xdsprot: 1", /unknown field `xdsprot`; did you mean `xdsPort`\?/],
-    ["what the flag refuses", "xdsPort: a", /xdsPort: must be a whole number; it is `a`/],
+    ["what the flag rejects", "xdsPort: a", /xdsPort: must be a whole number; it is `a`/],
     ["what is no choice", "level: loud", /level: .*info, debug/],
     ["a list where one value is meant", "xdsPort: [1, 2]", /must be one value/],
     ["a mapping where a value is meant", "xdsPort: {a: 1}", /must be a text or a number/],

@@ -212,14 +212,14 @@ describe("responses that are not read", () => {
 
   it("make their owner's writes fail before they take effect", async () => {
     const editor = await account("editors", "cluster-admin")
-    const body = JSON.stringify({ metadata: { name: "refused" } })
+    const body = JSON.stringify({ metadata: { name: "rejected" } })
     await open(head("GET", MAPS, editor), true)
     await eventually("a watch has a backlog", async () => (await gauge("backlog_bytes")) > 0)
     const more = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
     const write = await open(head("POST", MAPS, editor, more) + body)
     await eventually("the write is answered", () => write.answer().includes("\r\n\r\n{"))
     expect(write.answer()).toMatch(/^HTTP\/1\.1 429/)
-    expect((await admin("GET", `${MAPS}/refused`)).status).toBe(404)
+    expect((await admin("GET", `${MAPS}/rejected`)).status).toBe(404)
   }, 120_000)
 })
 

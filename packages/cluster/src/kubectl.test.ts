@@ -64,7 +64,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     expect(`${err}${out}`).toMatch(expected)
     expect(code).toBe(0)
   }
-  const refuses = async (args: string, expected: RegExp | string, input?: string): Promise<void> => {
+  const rejects = async (args: string, expected: RegExp | string, input?: string): Promise<void> => {
     const { code, out, err } = await k(args, input)
     expect(`${err}${out}`).toMatch(expected)
     expect(code).not.toBe(0)
@@ -72,7 +72,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
 
   it("creates, applies and says what changed", async () => {
     await says("create -f -", "authorizationpolicy.security.merlon.dev/one created", policy(1))
-    await refuses(
+    await rejects(
       "create -f -",
       /AlreadyExists.*authorizationpolicies.security.merlon.dev "one" already exists/,
       policy(1),
@@ -132,19 +132,19 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   )
 
   it("says clearly what it does not know", async () => {
-    await refuses("get nothings", /the server doesn't have a resource type "nothings"/)
-    await refuses("get ap nope -n kubectl", /NotFound.*authorizationpolicies.security.merlon.dev "nope" not found/)
-    await refuses(
+    await rejects("get nothings", /the server doesn't have a resource type "nothings"/)
+    await rejects("get ap nope -n kubectl", /NotFound.*authorizationpolicies.security.merlon.dev "nope" not found/)
+    await rejects(
       "create -f -",
       /unknown field "(spec\.)?acton"/,
       policy(1, ", acton: ALLOW").replace("name: one", "name: bad"),
     )
-    await refuses(
+    await rejects(
       "create -f -",
       /no matches for kind "Nothing"/,
       "apiVersion: security.merlon.dev/v1alpha3\nkind: Nothing\nmetadata: {name: x}\n",
     )
-    await refuses(
+    await rejects(
       "create -f -",
       /spec.action: Unsupported value: "NOPE"/,
       policy(1).replace("ALLOW", "NOPE").replace("name: one", "name: bad"),
@@ -171,13 +171,13 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
       "authorizationpolicy.security.merlon.dev/one replaced",
       out.replace('"priority": 8', '"priority": 9'),
     )
-    await refuses("replace -f -", /the object has been modified/, out.replace('"priority": 8', '"priority": 10'))
+    await rejects("replace -f -", /the object has been modified/, out.replace('"priority": 8', '"priority": 10'))
     await says("scale deploy web -n kubectl --replicas=3", "scaled")
     await says("get deploy web -n kubectl -o jsonpath={.spec.replicas}", /^3$/)
   })
 
   it("applies on the server, with conflicts and by force", async () => {
-    await refuses("apply --server-side -f -", /Apply failed with \d+ conflicts?/, deployment("echo:9"))
+    await rejects("apply --server-side -f -", /Apply failed with \d+ conflicts?/, deployment("echo:9"))
     await says(
       "apply --server-side --force-conflicts -f -",
       "deployment.apps/web serverside-applied",
@@ -203,7 +203,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
 
   it("asks who may", async () => {
     await says("auth can-i list ap -n kubectl", /^yes\n$/)
-    await refuses("auth can-i list ap -n kubectl --as jane", /^no\n$/)
+    await rejects("auth can-i list ap -n kubectl --as jane", /^no\n$/)
     await says(
       "create role reader -n kubectl --verb=get,list --resource=authorizationpolicies.security.merlon.dev",
       "created",
@@ -211,14 +211,14 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await says("create rolebinding reader -n kubectl --role=reader --user=jane", "created")
     await says("auth can-i list ap -n kubectl --as jane", /^yes\n$/)
     await says("get ap -n kubectl --as jane -o name", /one/)
-    await refuses(
+    await rejects(
       "delete ap one -n kubectl --as jane",
       /Forbidden.*User "jane" cannot delete resource "authorizationpolicies"/,
     )
   })
 
   it("waits, watches and deletes", async () => {
-    await refuses("wait ap/one -n kubectl --for=condition=Enforced --timeout=1s", /timed out waiting for the condition/)
+    await rejects("wait ap/one -n kubectl --for=condition=Enforced --timeout=1s", /timed out waiting for the condition/)
     const waiting = k("wait ap/one -n kubectl --for=condition=Enforced --timeout=120s")
     await new Promise(resolve => setTimeout(resolve, 500))
     // Written as every kubectl can; newer ones have `patch --subresource`.
@@ -237,7 +237,7 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     })
     await says("delete ap one -n kubectl", /"one" deleted/)
     await expect.poll(() => seen.at(-1)).toMatch(/one[\s\S]*one/)
-    await refuses("delete ap one -n kubectl", /NotFound/)
+    await rejects("delete ap one -n kubectl", /NotFound/)
     await says("delete ap one -n kubectl --ignore-not-found", /^$/)
   })
 
@@ -255,12 +255,12 @@ describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await says("delete cm child -n kubectl", "deleted")
     await family()
     await says("delete cm owner -n kubectl --cascade=foreground", "deleted")
-    await refuses("get cm child -n kubectl", /NotFound/)
+    await rejects("get cm child -n kubectl", /NotFound/)
   })
 
   it.skipIf(alone)("empties a namespace before it goes (needs controllers)", async () => {
     await says("create configmap settings -n kubectl --from-literal=a=b", "created")
     await says("delete namespace kubectl", /"kubectl" deleted/)
-    await refuses("get namespace kubectl", /NotFound/)
+    await rejects("get namespace kubectl", /NotFound/)
   })
 })

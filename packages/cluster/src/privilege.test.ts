@@ -105,9 +105,9 @@ describe("writes that create", () => {
     async (_, method, verb, type, resources, group, path, body) => {
       const name = `only-${verb}`
       await grant(name, [verb], [...resources], [group])
-      const refused = await as(name, method, path, body, type)
-      expect(refused.status).toBe(403)
-      expect(message(refused)).toMatch(
+      const rejected = await as(name, method, path, body, type)
+      expect(rejected.status).toBe(403)
+      expect(message(rejected)).toMatch(
         `User "${name}" cannot create resource "${resources[0]}" in API group "${group}"`,
       )
       expect((await admin("GET", path.split("?")[0] ?? "")).status).toBe(404)

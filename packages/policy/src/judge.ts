@@ -196,6 +196,6 @@ export function rejectedByMode(
 ): EffectiveMode | undefined {
   if (behindGateway) return undefined
   const { mode } = program.peers.resolve(destinationPort)
-  const refused = peer === undefined ? "STRICT" : "DISABLE"
-  return mode === refused ? mode : undefined
+  const denied = peer === undefined ? "STRICT" : "DISABLE"
+  return mode === denied ? mode : undefined
 }

@@ -87,9 +87,9 @@ export function stagesOf({ policies, modes, tokens }: Side, at: number, context:
         (rule, index) => regionOf(rule, policy, `${label}[${index}]`, wanted, context) ?? [],
       )
     })
-  const refused = frame.identity ? "DISABLE" : "STRICT"
-  const isUsual = modes.get("") === refused
-  const ports = [...modes.keys()].filter(port => port !== "" && (modes.get(port) === refused) !== isUsual)
+  const rejected = frame.identity ? "DISABLE" : "STRICT"
+  const isUsual = modes.get("") === rejected
+  const ports = [...modes.keys()].filter(port => port !== "" && (modes.get(port) === rejected) !== isUsual)
   const mode = region(`${at} mode`, ...(ports.length > 0 ? [[[condition("port", isUsual, exactly(...ports))]]] : []))
   const looking = tokens.filter(rule => looksAt(rule, frame.token))
   const isMissing =

@@ -117,7 +117,7 @@ it("parses or rejects any bytes, and never fails otherwise", () => {
       return decodeProxyResource(bytes).kind
     } catch (error) {
       expect(error).toBeInstanceOf(MalformedResource)
-      return "refused"
+      return "rejected"
     }
   }
   fc.assert(

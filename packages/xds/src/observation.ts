@@ -21,7 +21,7 @@ import { readJson } from "./malformed-resource.js"
 export interface ObservedDecision {
   /** RFC 3339. */
   readonly time: string
-  /** Of a refusal alone. */
+  /** Of a rejection alone. */
   readonly id?: string | undefined
   readonly verdict: "allow" | "deny"
   readonly stage?: string | undefined
@@ -38,7 +38,7 @@ export interface ObservedDecision {
   readonly rule?: string | undefined
   readonly reason?: string | undefined
   readonly shadow?: string | undefined
-  /** A trace of the evaluator as JSON, of refusals by authorization and where it was asked for. */
+  /** A trace of the evaluator as JSON, of rejections by authorization and where it was asked for. */
   readonly explanation?: string | undefined
 }
 

@@ -18,7 +18,7 @@ let base = ""
 let server: Server
 let comments: { id: number; body: string }[] = []
 let requests: string[] = []
-let refuses = false
+let rejects = false
 
 const git = (...args: readonly string[]): string =>
   execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", "-C", repository, ...args], {
@@ -45,7 +45,7 @@ beforeAll(async () => {
       if (method === "POST") comments.push({ id: comments.length + 1, body })
       if (method === "PATCH") comments = comments.map(one => (url.endsWith(`/${one.id}`) ? { ...one, body } : one))
       const page = Number(new URL(url, "http://x").searchParams.get("page") ?? 1)
-      response.statusCode = refuses ? 403 : 200
+      response.statusCode = rejects ? 403 : 200
       response.end(JSON.stringify(method === "GET" ? comments.slice((page - 1) * 100, page * 100) : {}))
     })
   })
@@ -58,7 +58,7 @@ afterAll(() => {
 beforeEach(() => {
   comments = []
   requests = []
-  refuses = false
+  rejects = false
   git("reset", "-q", "--hard", base)
   git("clean", "-q", "-f", "-d")
 })
@@ -154,7 +154,7 @@ it("compares the first policies of a repository with none", async () => {
 })
 
 it("does not fail for a token that must not comment", async () => {
-  refuses = true
+  rejects = true
   const { failed, log } = await run()
   expect(failed).toBeUndefined()
   expect(log).toContain("::warning title=Merlon::the comment was not written: GET 7/comments")

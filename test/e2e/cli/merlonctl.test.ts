@@ -89,8 +89,8 @@ describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     await kubectl(`patch cm c -n one --type merge -p {"data":{"a":"hand"}}`)
     expect((await ctl("apply -n one -f -", configMap("file"))).out).toBe("configmap/c configured\n")
     await kubectl("apply -n one --server-side --field-manager=argo --force-conflicts -f -", configMap("argo"))
-    const refused = await ctl("apply -n one -f -", configMap("file"))
-    expect(refused).toMatchObject({
+    const rejected = await ctl("apply -n one -f -", configMap("file"))
+    expect(rejected).toMatchObject({
       code: 1,
       err: expect.stringMatching(/let `argo` have these fields, or .*`--force-conflicts`/),
     })

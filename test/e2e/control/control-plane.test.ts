@@ -93,9 +93,9 @@ describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl
 
   it("is asked before a policy is stored", async () => {
     const misspelt = JSON.stringify(policy("AuthorizationPolicy", "misspelt", { ruls: [] }))
-    const refused = await mesh.api.kubectl("create --validate=false -f -", misspelt)
-    expect(refused.code).toBe(1)
-    expect(refused.err).toContain("spec.ruls: unknown field `ruls`; did you mean `rules`?")
+    const rejected = await mesh.api.kubectl("create --validate=false -f -", misspelt)
+    expect(rejected.code).toBe(1)
+    expect(rejected.err).toContain("spec.ruls: unknown field `ruls`; did you mean `rules`?")
     const odd = await merlonctl(["apply", "-f", "-"], JSON.stringify(deny("odd", "/x", "nobody")))
     expect(odd).toMatchObject({ code: 0, out: expect.stringContaining("odd created") })
     expect(odd.err).toMatch(/^Warning: .*nobody/m)

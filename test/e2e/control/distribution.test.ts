@@ -56,7 +56,7 @@ let server: MeshServer
 let proxies: ConnectedProxies
 const authority = new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now: Date.now() }), Date.now())
 const versions = new InternedVersions()
-const refused: string[] = []
+const rejected: string[] = []
 const stops: (() => unknown)[] = []
 const clients: MeshClient[] = []
 
@@ -165,7 +165,7 @@ beforeAll(async () => {
     source: distribution,
     sign: async () => ({ code: "PERMISSION_DENIED", message: "nothing is signed here" }),
     report: () => {},
-    observe: { refused: code => void refused.push(code) },
+    observe: { denied: code => void rejected.push(code) },
   })
 })
 
@@ -293,9 +293,9 @@ it("keeps a configuration that a proxy rejected, and the rejection", async () =>
 it("gives a token bound to one pod nothing of another", async () => {
   const token = await declare("three")
   await declare("four")
-  refused.length = 0
+  rejected.length = 0
   const { held } = connect("foo/four", token)
-  await vi.waitFor(() => expect(refused).toContain("PERMISSION_DENIED"), 90_000)
+  await vi.waitFor(() => expect(rejected).toContain("PERMISSION_DENIED"), 90_000)
   expect(held.size).toBe(0)
   expect(proxies.proxies.has("foo/four")).toBe(false)
 })

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { json, jwks, startIssuer } from "../../../packages/control/src/keysets/testing/issuer.js"
-import { refuse } from "./support/bare-proxy.js"
+import { reject } from "./support/bare-proxy.js"
 import { WAIT } from "./support/cluster-api.js"
 import { deny, Mesh, policy } from "./support/mesh.js"
 import { Program } from "./support/program.js"
@@ -60,7 +60,7 @@ describe("a control plane that runs", () => {
     await mesh.api.put(deny("seen", "/seen"))
     await mesh.api.becomes("AuthorizationPolicy", "seen", "foo", "Enforced", "True")
     await mesh.api.becomes("RequestAuthentication", "jwt", "foo", "JwksReady", "True")
-    proxy.behaviour = refuse("no")
+    proxy.behaviour = reject("no")
     await mesh.api.put(deny("seen", "/other"))
     await mesh.api.becomes("AuthorizationPolicy", "seen", "foo", "Enforced", "False")
     await issuer.close()

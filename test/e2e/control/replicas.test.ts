@@ -92,9 +92,9 @@ describe.each(asked)("the replica %s, asked alone", replica => {
   })
 
   it("adds up the calls of the last hour over both", async () => {
-    const before = await refusedLately(replica)
+    const before = await rejectedLately(replica)
     for (const workload of [here, there]) expect(await workload.get(`/no/counted-${replica}`)).toBe(403)
-    await expect.poll(() => refusedLately(replica), WAIT).toBeGreaterThanOrEqual(before + 2)
+    await expect.poll(() => rejectedLately(replica), WAIT).toBeGreaterThanOrEqual(before + 2)
   })
 
   it("tells a user only of what the cluster lets them see, wherever it is known", async () => {
@@ -236,7 +236,7 @@ async function whole(replica: (typeof asked)[number], path: string): Promise<Bod
   }, WAIT)
 }
 
-async function refusedLately(replica: (typeof asked)[number]): Promise<number> {
+async function rejectedLately(replica: (typeof asked)[number]): Promise<number> {
   const body = await whole(replica, "/namespaces/foo/calls")
   return (body.traffic ?? []).reduce((sum, { denied }) => sum + denied, 0)
 }

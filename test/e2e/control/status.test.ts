@@ -199,19 +199,19 @@ describe("status (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   })
 
   it("shows a proxy's rejection beside the resource", async () => {
-    await create("AuthorizationPolicy", "refused", { rules: [{}] })
+    await create("AuthorizationPolicy", "rejected", { rules: [{}] })
     await vi.waitFor(() => {
-      expect(controlPlane.views.get("foo/a")?.resources.has("policy/AuthorizationPolicy/foo/refused")).toBe(true)
+      expect(controlPlane.views.get("foo/a")?.resources.has("policy/AuthorizationPolicy/foo/rejected")).toBe(true)
     }, WAIT)
     controlPlane
       .proxy("foo/a")
       .rejected(1, "cannot compile it", controlPlane.views.get("foo/a")?.resources ?? new Map())
     await vi.waitFor(async () => {
-      expect((await k("describe -n foo authorizationpolicy refused")).out).toMatch(
+      expect((await k("describe -n foo authorizationpolicy rejected")).out).toMatch(
         /Warning\s+ProxyRejected\s.*merlon-control\s+.*`foo\/a` rejected it: cannot compile it/,
       )
     }, WAIT)
-    await client.delete(types.AuthorizationPolicy, "refused", "foo")
+    await client.delete(types.AuthorizationPolicy, "rejected", "foo")
   })
 
   it("follows an issuer through failure and rotation, and over a restart while it is down", async () => {

@@ -81,9 +81,9 @@ spec:
 `,
   )
   expect(await mesh.run("apply", "-f", policy, "--wait", "--timeout", "2m")).toMatchObject({ code: 0 })
-  const refused = await call("/headers")
-  const id = refused.headers.get("x-merlon-decision") ?? ""
-  expect(refused.status).toBe(403)
+  const denied = await call("/headers")
+  const id = denied.headers.get("x-merlon-decision") ?? ""
+  expect(denied.status).toBe(403)
   // A proxy that does not answer in time, as on a busy machine, is asked again.
   const explained = await vi.waitFor(async () => {
     const said = await mesh.run("explain", id)
@@ -184,8 +184,8 @@ it("rejects a change that breaks an invariant, with a counterexample", async () 
     expect(waited).toMatchObject({ code: 0 })
     return (await mesh.run("get", "policyinvariant", "closed", "-n", "foo", "-o", "json")).stdout
   }
-  // A busy machine may not decide in time, which refuses too; asked again, it says why.
-  const refused = (...command: readonly string[]): Promise<string> =>
+  // A busy machine may not decide in time, which denies too; asked again, it says why.
+  const denied = (...command: readonly string[]): Promise<string> =>
     vi.waitFor(async () => {
       const { code, stderr } = await mesh.run(...command)
       expect(code).not.toBe(0)
@@ -195,8 +195,8 @@ it("rejects a change that breaks an invariant, with a counterexample", async () 
 
   expect(await mesh.run("apply", "-f", invariant)).toMatchObject({ code: 0 })
   expect(await holds("True")).toContain("every rule of the invariant holds for 1 workload (proved)")
-  expect(await refused("apply", "-f", open)).toMatch(/GET \/headers .* is allowed by rule 0 of `foo\/open`/)
-  const deleted = await refused("delete", "authorizationpolicy", "readers", "-n", "foo")
+  expect(await denied("apply", "-f", open)).toMatch(/GET \/headers .* is allowed by rule 0 of `foo\/open`/)
+  const deleted = await denied("delete", "authorizationpolicy", "readers", "-n", "foo")
   expect(deleted).toContain("is allowed, because nothing denies it")
   expect((await call("/headers")).status).toBe(403)
 

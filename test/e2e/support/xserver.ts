@@ -131,8 +131,8 @@ export class XserverProcess {
   }
 
   /** Waits until something was no configuration. */
-  async refused(): Promise<void> {
-    await eventually("xserver rejects the configuration", async () => this.stderr.includes("configuration refused"))
+  async rejected(): Promise<void> {
+    await eventually("xserver rejects the configuration", async () => this.stderr.includes("configuration rejected"))
   }
 
   get #mark(): string {

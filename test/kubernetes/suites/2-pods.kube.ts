@@ -314,7 +314,7 @@ describe("nasty Pods, of which the server is asked what it would do", () => {
     const document = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "nasty", namespace: SPACE }, spec }
     const asked = ["create", "--dry-run=server", "-o", "json", "-f", "-"]
     const { code, out, err } = await tryKubectl(asked, JSON.stringify(document))
-    if (outcome === "refused") expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(because) })
+    if (outcome === "rejected") expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(because) })
     else expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" })
     if (outcome !== "injected") return
     const { initContainers } = JSON.parse(out).spec

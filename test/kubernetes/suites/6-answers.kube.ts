@@ -149,17 +149,17 @@ describe("merlonctl on that cluster", () => {
   })
 
   it("shows decisions, and explains a denial by the id that its caller got", async () => {
-    const refusals = async () => {
-      await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", REFUSED)
+    const denials = async () => {
+      await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", DENIED)
       return merlonctl("decisions", ...APP, "--verdict", "deny", "-o", "json")
     }
-    await expect.poll(refusals, PATIENTLY).toContain('"verdict":"deny"')
+    await expect.poll(denials, PATIENTLY).toContain('"verdict":"deny"')
     const explained = async () => {
-      const id = await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", REFUSED)
+      const id = await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", DENIED)
       return (await tryMerlonctl(["explain", id, ...APP])).out
     }
     await expect.poll(explained, PATIENTLY).toContain("app/only-consumer")
   })
 })
 
-const REFUSED = `fetch("http://web.app/").then(answer => console.log(answer.headers.get("x-merlon-decision")))`
+const DENIED = `fetch("http://web.app/").then(answer => console.log(answer.headers.get("x-merlon-decision")))`

@@ -12,17 +12,17 @@ const URI = "https://issuer.example/jwks.json"
 
 const ERRORS: readonly [string, object, RegExp][] = [
   [
-    "a relative `jwksUri` is refused",
+    "a relative `jwksUri` is rejected",
     { jwtRules: [{ issuer: ISSUER, jwksUri: "/jwks.json" }] },
     /jwtRules\[0\]\.jwksUri.*url must have scheme http:\/\/ or https:\/\//,
   ],
   [
-    "`jwks` beside `jwksUri` is refused",
+    "`jwks` beside `jwksUri` is rejected",
     { jwtRules: [{ issuer: ISSUER, jwksUri: URI, jwks: KEYS }] },
     /jwtRules\[0\].*only one of jwks or jwksUri can be set/,
   ],
   [
-    "an unknown field is refused, with the nearest name",
+    "an unknown field is rejected, with the nearest name",
     { selecter: { matchLabels: { app: "httpbin" } }, jwtRules: [{ issuer: ISSUER, jwksUri: URI }] },
     /unknown field `selecter`; did you mean `selector`\?/,
   ],

@@ -20,7 +20,7 @@ export function run(command: string, args: readonly string[], env: Environment, 
     child.stderr.on("data", (chunk: Buffer) => (texts.err += chunk.toString()))
     child.once("error", reject)
     child.once("close", code => resolve({ code, ...texts }))
-    // Who refuses its arguments reads nothing.
+    // Who rejects its arguments reads nothing.
     child.stdin.on("error", () => undefined)
     child.stdin.end(input)
   })

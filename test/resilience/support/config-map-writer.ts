@@ -50,7 +50,7 @@ export class ConfigMapWriter {
     this.ledger.ask(id, name, method === "DELETE")
     try {
       const answer = await server.ask(method, path, method === "DELETE" ? undefined : body)
-      if (answer.status >= 400 && answer.status < 500) this.ledger.refuse(id)
+      if (answer.status >= 400 && answer.status < 500) this.ledger.reject(id)
       if (answer.status >= 300) return 0
       if (method === "DELETE") {
         this.ledger.acknowledgeUnnumbered(id)
@@ -70,7 +70,7 @@ export class ConfigMapWriter {
 export async function follow(server: ClusterProcess, ledger: Ledger): Promise<{ close(): void; ended: Promise<void> }> {
   const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${ledger.lastSeen}`
   return await server.watch(`${PATH}?${query}`, ({ type, object }: WatchLine) => {
-    if (type === "ERROR") throw new Error(`the watch from ${ledger.lastSeen} was refused: ${object.message}`)
+    if (type === "ERROR") throw new Error(`the watch from ${ledger.lastSeen} was rejected: ${object.message}`)
     const name = object.metadata?.name ?? ""
     if (type === "BOOKMARK" || !name.startsWith("w-")) return
     const seen = { revision: Number(object.metadata?.resourceVersion), key: name }

@@ -16,7 +16,7 @@ interface Asked {
   key: string
   deletes: boolean
   /** `open`: it is unknown whether it happened. */
-  outcome: "open" | "refused" | { revision: number }
+  outcome: "open" | "rejected" | { revision: number }
 }
 
 export class Ledger {
@@ -70,8 +70,8 @@ export class Ledger {
   }
 
   /** Certainly not written. */
-  refuse(id: string): void {
-    this.#settle(id, "refused")
+  reject(id: string): void {
+    this.#settle(id, "rejected")
   }
 
   see(event: Seen): void {
@@ -128,7 +128,9 @@ export class Ledger {
     )
       throw new Error(`${where} is a change nobody asked for`)
     if (acknowledged === undefined && asked.outcome !== "open")
-      throw new Error(`${where} is ${asked.id}, which was ${asked.outcome === "refused" ? "refused" : "told already"}`)
+      throw new Error(
+        `${where} is ${asked.id}, which was ${asked.outcome === "rejected" ? "rejected" : "told already"}`,
+      )
     if (acknowledged === undefined) asked.outcome = { revision }
     this.#open.delete(asked)
     this.#promised.delete(asked)
@@ -139,7 +141,7 @@ export class Ledger {
 
   /** Every server that could still execute these is dead, and a later write has been seen: now or never. */
   #expire(): void {
-    for (const asked of this.#open) if (asked.outcome === "open") asked.outcome = "refused"
+    for (const asked of this.#open) if (asked.outcome === "open") asked.outcome = "rejected"
     this.#open.clear()
   }
 

@@ -65,7 +65,7 @@ const parse = (...args: readonly string[]): Promise<unknown> =>
     .configureOutput({ writeErr: () => undefined })
     .parseAsync(["node", "capture", "--print", ...args])
 
-it.each(["8080", "8080:15080,8080:15081", "15080:15081", "0:15080", "a:b"])("refuses the map `%s`", map =>
+it.each(["8080", "8080:15080,8080:15081", "15080:15081", "0:15080", "a:b"])("rejects the map `%s`", map =>
   expect(parse("--map", map)).rejects.toThrow(/--map/),
 )
 

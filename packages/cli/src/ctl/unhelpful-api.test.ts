@@ -85,7 +85,7 @@ describe.each([
   ],
   ["stands behind a gateway that lost it", says(502, "text/html", PAGE), 3, /answered 502 with a page \(Sign in\)/],
   [
-    "refuses with a good status",
+    "rejects with a good status",
     says(200, json, '{"kind":"Status","status":"Failure","code":403,"reason":"Forbidden","message":"you may not"}'),
     1,
     /you may not/,

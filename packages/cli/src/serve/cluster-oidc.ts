@@ -46,7 +46,7 @@ export async function clusterOidc(flags: object): Promise<{ readonly oidc?: Oidc
 }
 
 /** A cluster that is not ours has flags of its own; these would be taken and do nothing. */
-export function refuseClusterOidc(flags: object): void {
+export function rejectClusterOidc(flags: object): void {
   const stray = Object.entries(clusterOidcValues(flags)).find(([, value]) => (value?.length ?? 0) > 0)
   if (stray !== undefined)
     throw new Error(

@@ -23,7 +23,7 @@ import type { Logger } from "pino"
 import { shellWord } from "../shell-word.js"
 import { VERSION } from "../version.js"
 import { makeWritable } from "../writable-folder.js"
-import { clusterOidc, refuseClusterOidc } from "./cluster-oidc.js"
+import { clusterOidc, rejectClusterOidc } from "./cluster-oidc.js"
 import { type EtcdFlags, etcdStore } from "./etcd-flags.js"
 import { readAuthorities } from "./issuer-authorities.js"
 import { type OidcFlags, oidcOptions } from "./oidc-options.js"
@@ -103,7 +103,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   if (flags.etcd.length > 0 && flags.kubeconfig !== undefined)
     throw new Error("`--etcd` is the store of a cluster of our own, `--kubeconfig` names another one; give one of them")
   const isOwn = flags.embedded === true || flags.etcd.length > 0 || !isElsewhere
-  if (!isOwn) refuseClusterOidc(flags)
+  if (!isOwn) rejectClusterOidc(flags)
   const cluster = isOwn ? await bringCluster(flags, env, names, logger) : undefined
   try {
     const { connection, close } = await connect(flags, env, names, cluster, logger)

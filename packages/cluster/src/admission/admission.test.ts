@@ -72,7 +72,7 @@ const pod = (labels: JsonObject = {}): JsonObject => ({
   spec: { containers: [{ name: "c", image: "i" }] },
 })
 
-/** The labels that mutation leaves, or the refusal. */
+/** The labels that mutation leaves, or the rejection. */
 async function mutated(objects: readonly JsonObject[], asked: Asked = {}): Promise<Json> {
   const { kind, request, context } = call({ object: pod(), ...asked })
   return chain(objects)
@@ -83,7 +83,7 @@ async function mutated(objects: readonly JsonObject[], asked: Asked = {}): Promi
     )
 }
 
-/** `passed` or the refusal, and what was warned of. */
+/** `passed` or the rejection, and what was warned of. */
 async function validated(objects: readonly JsonObject[], asked: Asked = {}, more: object = {}): Promise<Json[]> {
   const warned: string[] = []
   const { kind, request, context } = call({ object: pod(), warn: text => warned.push(text), ...asked })
@@ -135,17 +135,17 @@ describe("validating webhooks", () => {
     ["let through", {}, ["passed"]],
     ["warn", { warnings: ["mind"] }, ["passed", "mind"]],
     [
-      "refuse with their own code, reason and message",
+      "reject with their own code, reason and message",
       { allowed: false, status: { code: 409, reason: "Conflict", message: "taken" }, warnings: ["mind"] },
       ['409 Conflict admission webhook "hook" denied the request: taken', "mind"],
     ],
     [
-      "refuse without a word",
+      "reject without a word",
       { allowed: false },
       ['400  admission webhook "hook" denied the request without explanation'],
     ],
     ...[200, 399, 600, 418.5, "403"].map((code): [string, JsonObject, string[]] => [
-      `refuse even with the status ${JSON.stringify(code)}, which is none of a refusal`,
+      `reject even with the status ${JSON.stringify(code)}, which is none of a rejection`,
       { allowed: false, status: { code, message: "no" } },
       ['400  admission webhook "hook" denied the request: no'],
     ]),
@@ -260,7 +260,7 @@ describe("an update that would create", () => {
   it.each<[string, string, string]>([
     ["passes for whoever may create", "create", "passed"],
     [
-      "is refused to whoever may only update",
+      "is forbidden to a user who may only update",
       "update",
       '403 pods "x" is forbidden: User "u" cannot create resource "pods" in API group "" in the namespace "shop"',
     ],

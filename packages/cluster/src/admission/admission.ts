@@ -43,7 +43,7 @@ export class AdmissionChain implements Admission {
   }
 
   async mutate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<JsonObject> {
-    if (request.operation === "CREATE") this.#refuseTerminating(kind, request)
+    if (request.operation === "CREATE") this.#rejectTerminating(kind, request)
     const prepared = request.object === null ? null : builtinMutation(kind, request, context)
     let current: AdmissionRequest = { ...request, object: prepared }
     const hooks = await this.#hooks("mutatingwebhookconfigurations", kind)
@@ -78,7 +78,7 @@ export class AdmissionChain implements Admission {
     }
   }
 
-  #refuseTerminating(kind: Kind, request: AdmissionRequest): void {
+  #rejectTerminating(kind: Kind, request: AdmissionRequest): void {
     const crd = (kind as { crd?: JsonObject }).crd
     if (crd !== undefined && isCondition(crd, "Terminating"))
       throw forbiddenError(
@@ -151,7 +151,7 @@ export class AdmissionChain implements Admission {
         )
       if (!(error instanceof WebhookFailure)) throw error
       if (ignore) return undefined
-      // Fail closed: a webhook that cannot be asked refuses.
+      // Fail closed: a webhook that cannot be asked rejects.
       throw internalError(`failed calling webhook ${JSON.stringify(name)}: ${error.message}`)
     }
   }
@@ -215,7 +215,7 @@ export class AdmissionChain implements Admission {
   }
 }
 
-/** Fail closed: a webhook chooses among refusals, never a status that HTTP cannot carry. */
+/** Fail closed: a webhook chooses among rejections, never a status that HTTP cannot carry. */
 function isErrorCode(code: Json | undefined): code is number {
   return typeof code === "number" && Number.isInteger(code) && code >= 400 && code < 600
 }

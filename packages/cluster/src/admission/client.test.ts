@@ -51,7 +51,7 @@ it("takes a verdict with its warnings and its patch", async () => {
   expect(await ask()).toEqual({ allowed: true, status: {}, warnings: ["mind"], patch: operations })
 })
 
-it("takes anything but `allowed: true` for a refusal", async () => {
+it("takes anything but `allowed: true` for a rejection", async () => {
   for (const allowed of [false, "true", 1, null]) {
     hooks.routes = { "/hook": { body: answered({ ...good, allowed, status: { message: "no" } }) } }
     expect(await ask()).toMatchObject({ allowed: false, status: { message: "no" } })

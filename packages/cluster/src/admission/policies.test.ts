@@ -25,7 +25,7 @@ const pod = (containers: number): JsonObject => ({
   spec: { containers: Array.from({ length: containers }, (_, index) => ({ name: `c${index}` })) },
 })
 
-/** `passed`, or status, reason and message of the refusal; with what was warned of. */
+/** `passed`, or status, reason and message of the rejection; with what was warned of. */
 async function outcome(objects: readonly JsonObject[], asked: Asked = { object: pod(2) }): Promise<readonly string[]> {
   const warned: string[] = []
   const verdict = await checkPolicies(
@@ -40,10 +40,10 @@ async function outcome(objects: readonly JsonObject[], asked: Asked = { object: 
 }
 
 const TEXT = (why: string): string => `ValidatingAdmissionPolicy 'small' with binding 'bound' denied request: ${why}`
-const REFUSED = (why: string, status = "422 Invalid"): string => `${status} pods "p" is forbidden: ${TEXT(why)}`
+const REJECTED = (why: string, status = "422 Invalid"): string => `${status} pods "p" is forbidden: ${TEXT(why)}`
 
 it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
-  ["refuses what breaks it", [policy(), binding()], undefined, [REFUSED("one container is enough")]],
+  ["rejects what breaks it", [policy(), binding()], undefined, [REJECTED("one container is enough")]],
   ["lets through what does not", [policy(), binding()], { object: pod(1) }, ["passed"]],
   ["is nothing without a binding", [policy()], undefined, ["passed"]],
   ["is nothing by the binding of another", [policy(), binding({ policyName: "other" })], undefined, ["passed"]],
@@ -67,10 +67,10 @@ it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
     ["passed", `Validation failed for ${TEXT("one container is enough")}`],
   ],
   [
-    "says its expression where it has no message, and refuses with its own reason",
+    "says its expression where it has no message, and rejects with its own reason",
     [policy({ validations: [{ expression: "false", reason: "Forbidden" }] }), binding()],
     undefined,
-    [REFUSED("failed expression: false", "403 Forbidden")],
+    [REJECTED("failed expression: false", "403 Forbidden")],
   ],
   [
     "knows its own variables",
@@ -82,7 +82,7 @@ it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
       binding(),
     ],
     undefined,
-    [REFUSED("not one")],
+    [REJECTED("not one")],
   ],
   ["is left out where a condition does not hold", [policy(condition("false")), binding()], undefined, ["passed"]],
 ])("a policy %s", async (_, objects, asked, expected) => {

@@ -54,13 +54,13 @@ function checkBound(policy: JsonObject, binding: JsonObject, call: AdmissionCall
   const wanted = matchesConditions(spec, call, review)
   if (wanted === false) return
   const actions = asStrings(dig(binding, "spec", "validationActions"))
-  const refuse = (message: string, reason: string): void => {
+  const reject = (message: string, reason: string): void => {
     const text = `ValidatingAdmissionPolicy '${asString(dig(policy, "metadata", "name"))}' with binding '${asString(dig(binding, "metadata", "name"))}' denied request: ${message}`
     if (actions.includes("Warn")) call.context.warn(`Validation failed for ${text}`)
     if (actions.includes("Deny")) throw denied(call, text, reason)
   }
   if (wanted !== true) {
-    if (!failOpen) refuse(wanted.error, "Invalid")
+    if (!failOpen) reject(wanted.error, "Invalid")
     return
   }
   const variables = celBindings(call, review)
@@ -74,9 +74,9 @@ function checkBound(policy: JsonObject, binding: JsonObject, call: AdmissionCall
     const outcome = compileCel(expression, CONDITION_VARIABLES)({ ...variables, variables: named })
     if ("error" in outcome) {
       // Fail closed unless the policy says otherwise.
-      if (!failOpen) refuse(`expression '${expression}' resulted in error: ${outcome.error}`, "Invalid")
+      if (!failOpen) reject(`expression '${expression}' resulted in error: ${outcome.error}`, "Invalid")
     } else if (outcome.value !== true)
-      refuse(asString(item.message) || `failed expression: ${expression}`, asString(item.reason) || "Invalid")
+      reject(asString(item.message) || `failed expression: ${expression}`, asString(item.reason) || "Invalid")
   }
 }
 

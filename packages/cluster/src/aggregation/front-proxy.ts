@@ -42,7 +42,7 @@ export class FrontProxyIdentity {
   }
 }
 
-/** Header values are bytes; what Node would refuse to send must not be sent as something else. */
+/** Header values are bytes; what Node does not send must not be sent as something else. */
 function encoded(text: string): string {
   if (/[\0\r\n]/.test(text)) throw new RangeError("a user's name with line breaks cannot be passed on")
   return Buffer.from(text).toString("latin1")
@@ -50,7 +50,7 @@ function encoded(text: string): string {
 
 /**
  * Written at every start: the authority may be another than at the last one. Not so on a store that several servers share:
- * there one with keys of its own would refuse the tokens and certificates that the others gave out.
+ * there one with keys of its own would reject the tokens and certificates that the others gave out.
  */
 export async function publishFrontProxy(
   registry: Registry,

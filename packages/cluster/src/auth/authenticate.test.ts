@@ -45,7 +45,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The user, or the status of the refusal. */
+/** The user, or the status of the rejection. */
 function asked(certificate: Partial<Certificate>, authorization?: string): Promise<User | number> {
   const { port } = server.address() as AddressInfo
   const headers = authorization === undefined ? {} : { authorization }

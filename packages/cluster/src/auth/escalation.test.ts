@@ -63,7 +63,7 @@ async function write(
 describe("a role", () => {
   it.each<[string, string, JsonObject, RequestContext, JsonObject | null, RegExp]>([
     ["of what its author holds is written", "clusterroles", role("r", readPods), context("reader"), null, /^written$/],
-    ["of more is refused", "clusterroles", role("r", readPods, readSecrets), context("reader"), null, /^403 /],
+    ["of more is forbidden", "clusterroles", role("r", readPods, readSecrets), context("reader"), null, /^403 /],
     [
       "of all verbs is more than some of them",
       "clusterroles",
@@ -96,7 +96,7 @@ describe("a role", () => {
       null,
       /^written$/,
     ],
-    ["in another namespace is refused", "roles", role("r", readPods), context("local", "bank"), null, /^403 /],
+    ["in another namespace is forbidden", "roles", role("r", readPods), context("local", "bank"), null, /^403 /],
     [
       "cluster wide is more than what is held in a namespace",
       "clusterroles",
@@ -168,7 +168,7 @@ describe("a binding", () => {
       null,
       /^written$/,
     ],
-    ["to more is refused", "clusterrolebindings", binding("secret-reader"), context("reader"), null, /^403 /],
+    ["to more is forbidden", "clusterrolebindings", binding("secret-reader"), context("reader"), null, /^403 /],
     [
       "to oneself is no exception",
       "clusterrolebindings",
@@ -203,7 +203,7 @@ describe("a binding", () => {
       /^written$/,
     ],
     [
-      "to a role that is not there is refused, for it may grant anything later",
+      "to a role that is not there is forbidden, for it may grant anything later",
       "rolebindings",
       binding("to-come"),
       context("local", "shop"),

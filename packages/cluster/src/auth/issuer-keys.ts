@@ -82,7 +82,7 @@ export class IssuerKeys {
       // OpenID Connect Discovery 1.0, 4.3: another one's document would name another one's keys.
       if (document.issuer !== issuerUrl) throw new Error(`it calls itself ${JSON.stringify(document.issuer ?? null)}`)
       const set = await this.#json(asString(document.jwks_uri))
-      // jose reads each key when it is wanted, and refuses what it cannot use.
+      // jose reads each key when it is wanted, and rejects what it cannot use.
       this.#known = { keys: createLocalJWKSet(set as never), at: clock() }
     } catch (error) {
       this.#failure = new IssuerAway(

@@ -96,7 +96,7 @@ async function post(path: string, body: JsonObject, { token, asAdmin = false }: 
   })
 }
 
-/** Who the API takes the sender for, or the status and words of its refusal. */
+/** Who the API takes the sender for, or the status and words of its rejection. */
 async function who(token: string): Promise<Json> {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }
   const { status, body } = await post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, { token })

@@ -42,7 +42,7 @@ const verified = (ca: string, certificate: string, purpose: string): string => {
       .replace(/^.*: /, "")
       .trim()
   } catch {
-    return "refused"
+    return "rejected"
   }
 }
 
@@ -60,9 +60,9 @@ describe("on a first start", () => {
 
   it.each([
     ["the server's certificate serves", "ca.crt", "server.crt", "sslserver", "OK"],
-    ["and is no client's", "ca.crt", "server.crt", "sslclient", "refused"],
+    ["and is no client's", "ca.crt", "server.crt", "sslclient", "rejected"],
     ["the administrator's is a client's", "ca.crt", "admin.crt", "sslclient", "OK"],
-    ["and serves nothing", "ca.crt", "admin.crt", "sslserver", "refused"],
+    ["and serves nothing", "ca.crt", "admin.crt", "sslserver", "rejected"],
     [
       "the front proxy's is a client's of its own authority",
       "front-proxy-ca.crt",
@@ -75,9 +75,9 @@ describe("on a first start", () => {
       "ca.crt",
       "front-proxy-client.crt",
       "sslclient",
-      "refused",
+      "rejected",
     ],
-    ["nor do users' speak for others", "front-proxy-ca.crt", "admin.crt", "sslclient", "refused"],
+    ["nor do users' speak for others", "front-proxy-ca.crt", "admin.crt", "sslclient", "rejected"],
   ])("%s", (_, ca, certificate, purpose, want) => expect(verified(ca, certificate, purpose)).toBe(want))
 
   it("the server is known by its Service's names, this machine's and those it was given", () => {

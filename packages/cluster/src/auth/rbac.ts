@@ -42,7 +42,7 @@ interface Bound {
 
 const GROUP = "rbac.authorization.k8s.io"
 
-/** The refusal of a request that no rule allows. */
+/** The rejection of a request that no rule allows. */
 export function notAllowed(user: User, attributes: Attributes, name: string): ApiError {
   const who = `User ${JSON.stringify(user.name)}`
   const { verb } = attributes

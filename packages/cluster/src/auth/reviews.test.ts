@@ -48,7 +48,7 @@ const context = (more: Partial<RequestContext> = {}): RequestContext => ({
   ...more,
 })
 
-/** The status of the answer, or that of the refusal with its message. */
+/** The status of the answer, or that of the rejection with its message. */
 const told = (kind: string, spec: JsonObject, more: Partial<RequestContext> = {}): Promise<unknown> =>
   answerReview(services, kind, { kind, spec }, context(more)).then(
     ({ status }) => status,
@@ -68,7 +68,7 @@ describe("may they", () => {
     resourceAttributes: { verb, resource: "pods", namespace },
   })
   const reason = 'RBAC: allowed by RoleBinding "reader/shop" of Role "reader" to User "jane"'
-  const REFUSED = '422 .authorization.k8s.io "" is invalid: '
+  const REJECTED = '422 .authorization.k8s.io "" is invalid: '
 
   it.each<[string, string, JsonObject, unknown]>([
     ["I, what a role grants", "SelfSubjectAccessReview", pods("get"), { allowed: true, reason }],
@@ -94,13 +94,13 @@ describe("may they", () => {
       "nobody",
       "SubjectAccessReview",
       pods("get"),
-      `${REFUSED}spec.user: Invalid value: "": at least one of user or group must be specified`,
+      `${REJECTED}spec.user: Invalid value: "": at least one of user or group must be specified`,
     ],
     [
       "somebody elsewhere, asked here",
       "LocalSubjectAccessReview",
       { ...pods("get", "bank"), user: "jane" },
-      `${REFUSED}spec.resourceAttributes.namespace: Invalid value: "bank": must match metadata.namespace`,
+      `${REJECTED}spec.resourceAttributes.namespace: Invalid value: "bank": must match metadata.namespace`,
     ],
     [
       "do nothing in particular",
@@ -208,7 +208,7 @@ describe("a token", () => {
       "400 .* of type x/v2",
     ],
   ])("%s is not given", async (_, spec, more, metadata, want) => {
-    const refusal = await request(spec, more, metadata).catch(({ code, message }) => `${code} ${message}`)
-    expect(refusal).toMatch(new RegExp(`^${want}`))
+    const rejection = await request(spec, more, metadata).catch(({ code, message }) => `${code} ${message}`)
+    expect(rejection).toMatch(new RegExp(`^${want}`))
   })
 })

@@ -12,7 +12,7 @@ import { asObject, asString, asStrings, dig, isObject, type JsonObject } from ".
 import type { Credentials } from "./pki.js"
 
 export const ISSUER = "https://kubernetes.default.svc"
-/** How far the clocks of two servers may be apart before one refuses what the other has just issued. */
+/** How far the clocks of two servers may be apart before one rejects what the other has just issued. */
 const CLOCK_SKEW_SECONDS = 60
 const EXPIRED = "service account token has expired"
 const NOT_YET = "service account token is not valid yet"

@@ -28,7 +28,7 @@ export function readBody(request: IncomingMessage, claim: (bytes: number) => voi
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const refuse = (error: unknown): void => {
+    const fail = (error: unknown): void => {
       request.off("data", take)
       request.pause()
       reject(error instanceof Error ? error : new Error(String(error)))
@@ -40,16 +40,16 @@ export function readBody(request: IncomingMessage, claim: (bytes: number) => voi
         claim(chunk.length)
         chunks.push(chunk)
       } catch (error) {
-        refuse(error)
+        fail(error)
       }
     }
     if (Number(request.headers["content-length"] ?? "0") > MAX_BODY) {
-      refuse(tooLarge(`limit is ${MAX_BODY}`))
+      fail(tooLarge(`limit is ${MAX_BODY}`))
       return
     }
     request.on("data", take)
     request.on("end", () => resolve(Buffer.concat(chunks)))
-    request.on("error", refuse)
+    request.on("error", fail)
     request.on("close", () => reject(new Error("the client left before its request was complete")))
   })
 }
@@ -209,9 +209,9 @@ export function strictIssues(duplicates: readonly string[], unknown: readonly st
 export function complain(
   issues: readonly string[],
   context: Pick<RequestContext, "fieldValidation" | "warn">,
-  refuse: (issues: readonly string[]) => void,
+  fail: (issues: readonly string[]) => void,
 ): void {
   if (issues.length === 0 || context.fieldValidation === "Ignore") return
-  if (context.fieldValidation === "Strict") refuse(issues)
+  if (context.fieldValidation === "Strict") fail(issues)
   else for (const issue of issues) context.warn(issue)
 }

@@ -21,7 +21,7 @@ const ITEM_WARNING = 256
 
 /** Up to here an answer is not worth counting; what a connection costs by itself is more. */
 const SMALL_ANSWER = 4096
-/** How long a body that is not wanted is read and forgotten, so that the refusal is not lost with the connection. */
+/** How long a body that is not wanted is read and forgotten, so that the rejection is not lost with the connection. */
 const LINGER_MS = 5000
 
 export interface ExchangeParts {
@@ -140,7 +140,7 @@ export class Exchange {
     return this.method !== "GET" && this.method !== "HEAD"
   }
 
-  /** Refuses a caller who has too many bytes waiting to be read already. */
+  /** Rejects a caller who has too many bytes waiting to be read already. */
   checkRoom(bytes: number): void {
     if (!this.backlog.hasRoom(this.share, bytes))
       throw tooManyRequests("too many bytes wait for you already, read your answers first", 1)
@@ -154,19 +154,19 @@ export class Exchange {
   fail(error: ApiError): void {
     const retry = error.details?.retryAfterSeconds
     if (retry !== undefined) this.response.setHeader("Retry-After", `${retry}`)
-    // A client that takes only protobuf cannot read the refusal either way; its status still speaks.
+    // A client that takes only protobuf cannot read the rejection either way; its status still speaks.
     const only = this.request.headers.accept === "application/vnd.kubernetes.protobuf" && error.code === 406
     const type = only ? "application/vnd.kubernetes.protobuf" : "application/json"
     const text = `${stringify(error.toStatus())}\n`
     if (this.request.complete) this.sendText(error.code, text, type)
-    else this.#refuseUnread(error.code, text, type)
+    else this.#rejectUnread(error.code, text, type)
   }
 
   /**
    * Answers a request whose body is still coming. No other request can follow it on the connection, and closing that at
    * once would reset it under the client, which then never sees the answer: so the rest is read and forgotten for a while.
    */
-  #refuseUnread(status: number, text: string, contentType: string): void {
+  #rejectUnread(status: number, text: string, contentType: string): void {
     const { request, response } = this
     if (response.headersSent) return
     this.warningHeaders()

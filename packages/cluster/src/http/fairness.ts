@@ -77,8 +77,8 @@ export class Fairness {
   }
 }
 
-function claim(quota: Quota, share: Share, refusal: () => ApiError): () => void {
-  if (!quota.take(share.owner, 1, share.system)) throw refusal()
+function claim(quota: Quota, share: Share, rejection: () => ApiError): () => void {
+  if (!quota.take(share.owner, 1, share.system)) throw rejection()
   let left = false
   return () => {
     if (left) return

@@ -119,36 +119,36 @@ export function applyPatch(
   patch: Patch,
   context: Pick<RequestContext, "fieldValidation" | "warn">,
 ): JsonObject {
-  // Built-in kinds print in Go's order, custom resources sorted; refusals quote the result.
+  // Built-in kinds print in Go's order, custom resources sorted; rejections quote the result.
   const base =
     type === undefined
       ? (sorted(current) as JsonObject)
       : { kind: kind.info.kind, apiVersion: kind.info.apiVersion, ...decode(type, current) }
   const patched = patchValue(base, type, patch)
-  const refuse = (why: string): never => {
+  const reject = (why: string): never => {
     throw invalidError({ group: "", resource: "" }, "", [
       { type: "Invalid", field: "patch", value: JSON.stringify(stringify(patched)), detail: why },
     ])
   }
-  if (!isObject(patched)) return refuse("json: cannot unmarshal into Go value of type map[string]interface {}")
+  if (!isObject(patched)) return reject("json: cannot unmarshal into Go value of type map[string]interface {}")
   const wanted = asString(patched.kind)
-  if (type === undefined && wanted === "") refuse("Object 'Kind' is missing in '{}'".replace("{}", stringify(patched)))
+  if (type === undefined && wanted === "") reject("Object 'Kind' is missing in '{}'".replace("{}", stringify(patched)))
   if (
     type !== undefined &&
     (wanted !== kind.info.kind || asString(patched.apiVersion) !== kind.info.apiVersion) &&
     wanted !== ""
   )
-    refuse(
+    reject(
       `no kind ${JSON.stringify(wanted)} is registered for version ${JSON.stringify(asString(patched.apiVersion))} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
     )
   try {
     const { object, unknown } = kind.decode(patched)
     complain(strictIssues(patch.duplicates, unknown), context, issues =>
-      refuse(`strict decoding error: ${issues.join(", ")}`),
+      reject(`strict decoding error: ${issues.join(", ")}`),
     )
     return object
   } catch (error) {
-    if (error instanceof DecodeError) return refuse(error.message)
+    if (error instanceof DecodeError) return reject(error.message)
     throw error
   }
 }

@@ -223,7 +223,7 @@ export class ApiServer {
     exchange.fail(passing ? serverTimeout(messageOf(error)) : internalError(messageOf(error)))
   }
 
-  /** Node refuses unknown methods before any handler; Kubernetes answers them with 405. */
+  /** Node rejects unknown methods before any handler; Kubernetes answers them with 405. */
   #malformed(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: TLSSocket): void {
     if (!socket.writable) {
       socket.destroy()

@@ -31,8 +31,8 @@ export interface Allocating {
 export interface Behaviour {
   /** The status endpoint may also change labels, annotations and finalizers. */
   readonly metaThroughStatus?: boolean
-  /** Refusals of invalid objects name this group instead of the kind's own. */
-  readonly refusedIn?: string
+  /** Rejections of invalid objects name this group instead of the kind's own. */
+  readonly rejectedIn?: string
   /** Fields that selectors may ask for beside name and namespace. */
   readonly selectable?: readonly string[]
   /** A warning to every client that uses the kind. */

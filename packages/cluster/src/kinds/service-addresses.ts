@@ -49,11 +49,11 @@ export function allocateAddresses(
     const asked = asString(spec.clusterIP)
     if (asked !== "") {
       const offset = isIPv4(asked) ? ipNumber(asked) - RANGE.base : -1
-      const refuse = (why: string): FieldError[] => [
+      const reject = (why: string): FieldError[] => [
         invalid("spec.clusterIPs", [asked], `failed to allocate IP ${asked}: ${why}`),
       ]
-      if (offset < 1 || offset >= RANGE.size - 1) return refuse("the provided network does not match the current range")
-      if (taken.has(asked)) return refuse("provided IP is already allocated")
+      if (offset < 1 || offset >= RANGE.size - 1) return reject("the provided network does not match the current range")
+      if (taken.has(asked)) return reject("provided IP is already allocated")
     } else {
       const first = RANGE.base + RANGE.randomFrom
       const ip = pick(first, RANGE.size - RANGE.randomFrom - 1, value => taken.has(ipText(value)), random)

@@ -14,7 +14,7 @@ export type NameCheck = (name: string) => string[]
 export interface MetaRules {
   readonly namespaced: boolean
   readonly name: NameCheck
-  /** Built-in kinds also refuse finalizers without a domain; custom resources only warn. */
+  /** Built-in kinds also reject finalizers without a domain; custom resources only warn. */
   readonly strictFinalizers: boolean
 }
 

@@ -50,7 +50,7 @@ class Draft {
     return clone(value)
   }
 
-  /** Touched objects are printed sorted by Go, and refusals quote them. */
+  /** Touched objects are printed sorted by Go, and rejections quote them. */
   finish(): Json {
     for (const container of this.#own) if (!Array.isArray(container)) resort(container)
     return this.root

@@ -64,7 +64,7 @@ it.each([
     { type: "NodePort", ports: [{ port: 80, nodePort: 31999 }] },
     "provided port is already allocated",
   ],
-])("one %s goes to one service", async (_, prefix, spec: JsonObject, refusal) => {
+])("one %s goes to one service", async (_, prefix, spec: JsonObject, rejection) => {
   const catalog = new Catalog()
   const admission = afterAllLooked(2)
   const servers = [1, 2].map(() => new Registry(store, catalog, admission, Date.now))
@@ -79,6 +79,6 @@ it.each([
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
   expect(outcomes.find(outcome => outcome.status === "rejected")?.reason).toMatchObject({
     code: 422,
-    message: expect.stringContaining(refusal) as string,
+    message: expect.stringContaining(rejection) as string,
   })
 })

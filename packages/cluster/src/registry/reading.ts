@@ -44,25 +44,25 @@ function encodeContinue(revision: number, start: string): string {
 }
 
 function decodeContinue(token: string): { rv: number; start: string } {
-  const refuse = (why: string): never => {
+  const reject = (why: string): never => {
     throw badRequest(`invalid continue token: ${why}`)
   }
   const bad = /[^A-Za-z0-9_-]/.exec(token)
-  if (bad !== null) return refuse(`continue key is not valid: illegal base64 data at input byte ${bad.index}`)
+  if (bad !== null) return reject(`continue key is not valid: illegal base64 data at input byte ${bad.index}`)
   let value: Json
   try {
     value = parseJson(Buffer.from(token, "base64url").toString()).value
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error
-    return refuse(`continue key is not valid: ${error.message}`)
+    return reject(`continue key is not valid: ${error.message}`)
   }
   const { v, rv, start } = asObject(value)
-  if (v !== "meta.k8s.io/v1") return refuse(`server does not recognize this encoded version ${scalarText(v)}`)
+  if (v !== "meta.k8s.io/v1") return reject(`server does not recognize this encoded version ${scalarText(v)}`)
   if (typeof rv !== "number" || rv === 0)
-    return refuse("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
-  if (typeof start !== "string" || start === "") return refuse("encoded start key empty (version meta.k8s.io/v1)")
+    return reject("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+  if (typeof start !== "string" || start === "") return reject("encoded start key empty (version meta.k8s.io/v1)")
   // A start key must stay below the prefix of the list.
-  if (start.split("/").some(part => part === ".." || part === ".")) return refuse(`continue key is not valid: ${start}`)
+  if (start.split("/").some(part => part === ".." || part === ".")) return reject(`continue key is not valid: ${start}`)
   return { rv, start: start.replace(/^\//, "").replace(/\0$/, "") }
 }
 

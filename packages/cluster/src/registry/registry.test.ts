@@ -70,7 +70,7 @@ const change =
     metadata: { ...asObject(current?.metadata), ...meta },
   })
 
-const refused = async (made: Promise<unknown>): Promise<string> =>
+const rejected = async (made: Promise<unknown>): Promise<string> =>
   made.then(
     () => "passed",
     ({ code, reason, message }) => `${code} ${reason} ${message}`,
@@ -138,7 +138,7 @@ describe("a new object", () => {
   ])("%s is rejected", async (_, metadata, more, want) => {
     if (metadata.name === "kube-root") await create({ metadata })
     const sent = metadata.name === "new" ? { ...metadata, resourceVersion: "7" } : metadata
-    expect(await refused(create({ metadata: sent }, more))).toMatch(want)
+    expect(await rejected(create({ metadata: sent }, more))).toMatch(want)
   })
 
   it("in a terminating namespace is rejected, with the reason that clients know", async () => {
@@ -152,7 +152,7 @@ describe("a new object", () => {
   it("stays in the namespace it was sent to, whatever a webhook makes of it", async () => {
     const name = fresh()
     admits = change({}, { namespace: "kube-system" })
-    expect(await refused(create({ metadata: { name } }))).toMatch(
+    expect(await rejected(create({ metadata: { name } }))).toMatch(
       /^400 BadRequest the namespace of the provided object/,
     )
     expect(await isStored(maps, name, "kube-system")).toBe(false)
@@ -173,7 +173,7 @@ describe("a new object", () => {
 
   it("goes to one of two who create it at the same moment", async () => {
     const name = fresh()
-    const outcomes = await Promise.all([1, 2, 3].map(() => refused(create({ metadata: { name } }))))
+    const outcomes = await Promise.all([1, 2, 3].map(() => rejected(create({ metadata: { name } }))))
     expect(outcomes.filter(outcome => outcome === "passed")).toHaveLength(1)
     expect(outcomes.filter(outcome => outcome.startsWith("409 AlreadyExists"))).toHaveLength(2)
   })
@@ -208,7 +208,7 @@ describe("a changed object", () => {
   ])("%s is rejected", async (_, meta, want) => {
     const name = fresh()
     await create({ metadata: { name } })
-    expect(await refused(update(name, change({ data: { a: "b" } }, meta), { exact: true }))).toMatch(want)
+    expect(await rejected(update(name, change({ data: { a: "b" } }, meta), { exact: true }))).toMatch(want)
   })
 
   it("counts every one of many who change it at once, where each says what to change", async () => {
@@ -233,8 +233,8 @@ describe("a changed object", () => {
 
 describe("an object that is not there", () => {
   it("is not found", async () => {
-    expect(await refused(registry.get(maps, "default", "none"))).toBe('404 NotFound configmaps "none" not found')
-    expect(await refused(update("none", change({})))).toBe('404 NotFound configmaps "none" not found')
+    expect(await rejected(registry.get(maps, "default", "none"))).toBe('404 NotFound configmaps "none" not found')
+    expect(await rejected(update("none", change({})))).toBe('404 NotFound configmaps "none" not found')
   })
 
   const anew = (name: string, meta: JsonObject = {}): Promise<Written> =>
@@ -248,7 +248,7 @@ describe("an object that is not there", () => {
   })
 
   it("is not created under an identity that it had once", async () => {
-    expect(await refused(anew(fresh(), { uid: "once" }))).toMatch(/^409 Conflict .*no existing object was found/)
+    expect(await rejected(anew(fresh(), { uid: "once" }))).toMatch(/^409 Conflict .*no existing object was found/)
   })
 })
 
@@ -304,7 +304,7 @@ describe("an object that is being deleted", () => {
   it("takes no new finalizers", async () => {
     const name = await held()
     const more = change({}, { finalizers: ["example.com/hold", "example.com/more"] })
-    expect(await refused(update(name, more))).toMatch(/no new finalizers can be added if the object is being deleted/)
+    expect(await rejected(update(name, more))).toMatch(/no new finalizers can be added if the object is being deleted/)
   })
 
   it("is gone with its last finalizer", async () => {
@@ -315,7 +315,7 @@ describe("an object that is being deleted", () => {
 
   it("reports that to a client that asks for its name", async () => {
     const name = await held()
-    expect(await refused(create({ metadata: { name } }))).toMatch(/^409 AlreadyExists object is being deleted: /)
+    expect(await rejected(create({ metadata: { name } }))).toMatch(/^409 AlreadyExists object is being deleted: /)
   })
 })
 

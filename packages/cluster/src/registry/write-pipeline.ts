@@ -105,7 +105,7 @@ async function prepareAndValidate(
   })
   if (errors.length === 0) return
   // The error names the kind that the client sent.
-  const sent = { group: kind.behaviour.refusedIn ?? kind.info.group, resource: asString(object.kind) }
+  const sent = { group: kind.behaviour.rejectedIn ?? kind.info.group, resource: asString(object.kind) }
   throw invalidError(sent, asString(metaOf(object).name), errors)
 }
 

@@ -274,7 +274,7 @@ export function validateCrdUpdate(crd: JsonObject, old: JsonObject): FieldError[
   return [...rest, ...errors]
 }
 
-export function refuseStatusOnCreate(crd: JsonObject): void {
+export function rejectStatusOnCreate(crd: JsonObject): void {
   const storage = versionsOf(crd).find(version => version.storage === true)
   crd.status = { storedVersions: storage === undefined ? [] : [asString(storage.name)] }
 }

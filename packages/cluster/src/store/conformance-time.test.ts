@@ -195,7 +195,7 @@ overEngines(bench => {
       const waiting = Array.from({ length: 5 }, (_, n) =>
         bench.store.commit([], [put("/a", n)]).then(
           () => "done",
-          () => "refused",
+          () => "rejected",
         ),
       )
       await bench.store.close()

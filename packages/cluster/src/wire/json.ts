@@ -210,7 +210,7 @@ export function stringify(value: Json, indent?: number): string {
   try {
     return JSON.stringify(value, undefined, indent)
   } catch (error) {
-    // JSON.stringify refuses bigints; only documents that hold one pay for the slow writer.
+    // JSON.stringify rejects bigints; only documents that hold one pay for the slow writer.
     if (error instanceof TypeError) return write(value, indent ?? 0, "")
     throw error
   }

@@ -17,7 +17,7 @@ test.each([
   ["GET", "/api/v1/namespaces/foo/pods"],
   ["POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"],
 ])("lets pass %s %s", (method, path) => {
-  expect(allowed.refusal(method, path)).toBeUndefined()
+  expect(allowed.rejection(method, path)).toBeUndefined()
 })
 
 test.each([
@@ -37,5 +37,5 @@ test.each([
   ["deleting answers", "DELETE", "/apis/answers.merlon.dev/v1alpha1/calls"],
   ["tokens", "POST", "/api/v1/namespaces/foo/serviceaccounts/x/token"],
 ])("rejects %s", (_, method, path) => {
-  expect(allowed.refusal(method, path)).toBeTypeOf("string")
+  expect(allowed.rejection(method, path)).toBeTypeOf("string")
 })

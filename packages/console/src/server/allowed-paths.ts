@@ -41,7 +41,7 @@ export class AllowedPaths {
   }
 
   /** Undefined where it may pass; else why not. */
-  refusal(method: string, target: string): string | undefined {
+  rejection(method: string, target: string): string | undefined {
     const path = target.split("?", 1)[0] ?? ""
     // The API decodes and merges; what is not spelled plainly could be another path there.
     if (/[%\\]|\/\/|\/\.{1,2}(?:\/|$)/.test(path)) return "the path is not spelled plainly"

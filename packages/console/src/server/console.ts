@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net"
 import { limitConnections } from "@merlon/wire/limits"
 import { AllowedPaths, type PathNames } from "./allowed-paths.js"
 import { type Assets, PAGE } from "./assets.js"
-import { isOwn, refusal } from "./guard.js"
+import { isOwn, rejection } from "./guard.js"
 import { OidcIssuer } from "./oidc-issuer.js"
 import { OIDC_LIFE_MS, OidcSignIn } from "./oidc-sign-in.js"
 import { passOn } from "./pass-on.js"
@@ -104,7 +104,7 @@ class Handler {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "GET", url = "/" } = request
-    const why = refusal(method, request.headers, this.#options)
+    const why = rejection(method, request.headers, this.#options)
     if (why !== undefined) return sendFailure(response, 403, "Forbidden", why)
     const path = url.split("?", 1)[0] ?? "/"
     if (path === "/session") return this.#session(request, response)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest"
-import { refusal } from "./guard.js"
+import { rejection } from "./guard.js"
 
 const HOSTS = { hosts: ["mesh.example.com"] }
 
@@ -23,7 +23,7 @@ test.each([
     },
   ],
 ])("lets pass %s", (_, method, headers) => {
-  expect(refusal(method, headers, HOSTS)).toBeUndefined()
+  expect(rejection(method, headers, HOSTS)).toBeUndefined()
 })
 
 test.each([
@@ -46,5 +46,5 @@ test.each([
     },
   ],
 ])("rejects %s", (_, method, headers) => {
-  expect(refusal(method, headers, HOSTS)).toBeTypeOf("string")
+  expect(rejection(method, headers, HOSTS)).toBeTypeOf("string")
 })

@@ -12,7 +12,7 @@ export interface GuardOptions {
 }
 
 /** Undefined where it may pass; else why not. */
-export function refusal(method: string, headers: IncomingHttpHeaders, { hosts }: GuardOptions): string | undefined {
+export function rejection(method: string, headers: IncomingHttpHeaders, { hosts }: GuardOptions): string | undefined {
   const host = hostName(headers.host)
   if (host === undefined) return "the request has no readable Host"
   if (!LOCAL.test(host) && !hosts.includes(host)) {

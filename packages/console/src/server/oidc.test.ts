@@ -237,7 +237,7 @@ describe("keeps out", () => {
   })
 
   it("a user whom the issuer rejects, and reports that", async () => {
-    issuer.refuses = "access_denied"
+    issuer.rejects = "access_denied"
     const cookie = await comeBack(await begin())
     expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("access_denied") })
   })

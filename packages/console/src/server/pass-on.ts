@@ -22,7 +22,7 @@ export async function passOn(
   allowed: AllowedPaths,
 ): Promise<void> {
   const { method = "GET" } = request
-  const why = allowed.refusal(method, path)
+  const why = allowed.rejection(method, path)
   if (why !== undefined) return sendFailure(response, 403, "Forbidden", why)
   const ended = new AbortController()
   response.once("close", () => ended.abort())

@@ -22,7 +22,7 @@ export class Issuer {
   /** What stands in the document that tells of the issuer, on top of what is right. */
   document: Readonly<Record<string, unknown>> = {}
   /** Sent back instead of a code. */
-  refuses: string | undefined
+  rejects: string | undefined
   /** Every request, as `METHOD path?query body`. */
   readonly asked: string[] = []
 
@@ -89,8 +89,8 @@ export class Issuer {
     const code = randomUUID()
     this.#codes.set(code, { query })
     back.searchParams.set("state", query.get("state") ?? "")
-    if (this.refuses === undefined) back.searchParams.set("code", code)
-    else back.searchParams.set("error", this.refuses)
+    if (this.rejects === undefined) back.searchParams.set("code", code)
+    else back.searchParams.set("error", this.rejects)
     response.writeHead(302, { location: back.href }).end()
   }
 

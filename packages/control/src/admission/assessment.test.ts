@@ -31,8 +31,8 @@ function stage(...documents: readonly PolicyDocument[]) {
 
 const create = { operation: "CREATE", object: OPEN, oldObject: undefined } as const
 const NOT_DECIDED = expect.stringContaining("cannot verify what this changes: the time is used up")
-const WARNED = { refusals: [], warnings: [NOT_DECIDED] }
-const REFUSED = { refusals: [NOT_DECIDED], warnings: [] }
+const WARNED = { rejections: [], warnings: [NOT_DECIDED] }
+const REJECTED = { rejections: [NOT_DECIDED], warnings: [] }
 const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
 const root = MESH.names.rootNamespace
 const deny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] })
@@ -40,7 +40,7 @@ const strict = document("PeerAuthentication", "strict", { mtls: { mode: "STRICT"
 const rootDeny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, root)
 
 it.each([
-  ["rejects a change that might break an enforced invariant", [OPS, INVARIANT], OPEN, REFUSED],
+  ["rejects a change that might break an enforced invariant", [OPS, INVARIANT], OPEN, REJECTED],
   ["warns of a change that might break an invariant in shadow mode", [OPS, SHADOW], OPEN, WARNED],
   ["warns of a change that no invariant covers", [OPS], OPEN, WARNED],
   ["ignores an invariant of another namespace", [document("PolicyInvariant", "i", { always }, "bar")], OPEN, WARNED],
@@ -48,10 +48,10 @@ it.each([
     "rejects what might break an invariant of the root namespace",
     [document("PolicyInvariant", "i", { always }, root)],
     OPEN,
-    REFUSED,
+    REJECTED,
   ],
   ["stores a new DENY, which cannot break a `never`", [OPS, INVARIANT], deny, WARNED],
-  ["rejects a new DENY that may break an `always`", [document("PolicyInvariant", "i", { always })], deny, REFUSED],
+  ["rejects a new DENY that may break an `always`", [document("PolicyInvariant", "i", { always })], deny, REJECTED],
   [
     "stores an operator's DENY in spite of a tenant's `always`",
     [document("PolicyInvariant", "i", { always })],
@@ -62,7 +62,7 @@ it.each([
     "a DENY that loses a rule may break a `never`",
     [deny, INVARIANT],
     document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/x"] } }] }] }),
-    REFUSED,
+    REJECTED,
   ],
   ["an ALLOW that loses one cannot", [OPS, INVARIANT], document("AuthorizationPolicy", "ops", { rules: [] }), WARNED],
   ["STRICT cannot", [OPS, INVARIANT], strict, WARNED],

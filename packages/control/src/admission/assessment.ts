@@ -44,8 +44,8 @@ export async function reviewed(
   { prover, caughtUp }: AssessmentOptions,
 ): Promise<Assessment | NotDecided> {
   const answer = await prover.review(question)
-  const refuses = "refusals" in answer && answer.refusals.length > 0
-  return refuses && (await caughtUp()) ? prover.review(question) : answer
+  const rejects = "rejections" in answer && answer.rejections.length > 0
+  return rejects && (await caughtUp()) ? prover.review(question) : answer
 }
 
 /** The findings, or the fact that the answer is unknown. */
@@ -56,9 +56,9 @@ export function weighed(
 ): Assessment {
   const cut = options.cutOff(change)
   // Fail closed: it is unknown whether the invariants still hold.
-  if ("notDecided" in answer && mayBreak(change, options)) return { refusals: [undecided(answer)], warnings: cut }
-  const { refusals, warnings } = saidOf(answer)
-  return { refusals, warnings: [...cut, ...warnings] }
+  if ("notDecided" in answer && mayBreak(change, options)) return { rejections: [undecided(answer)], warnings: cut }
+  const { rejections, warnings } = saidOf(answer)
+  return { rejections, warnings: [...cut, ...warnings] }
 }
 
 export function inForce(key: string, { policies }: Pick<AssessmentOptions, "policies">): PolicyDocument | undefined {
@@ -67,7 +67,7 @@ export function inForce(key: string, { policies }: Pick<AssessmentOptions, "poli
 
 function saidOf(answer: Assessment | NotDecided): Assessment {
   if (!("notDecided" in answer)) return answer
-  return { refusals: [], warnings: [`${undecided(answer)}; run \`merlonctl diff\`, which takes longer`] }
+  return { rejections: [], warnings: [`${undecided(answer)}; run \`merlonctl diff\`, which takes longer`] }
 }
 
 function undecided({ notDecided }: NotDecided): string {

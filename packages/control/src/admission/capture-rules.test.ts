@@ -28,7 +28,7 @@ describe("the capture map", () => {
     "1:2,1:3",
     "1:2,3:2",
     Array.from({ length: 21 }, (_, at) => `${at + 1}:${at + 20000}`).join(),
-  ])("refuses `%s`", text => {
+  ])("rejects `%s`", text => {
     expect(parseCaptureMap(text)).toBeTypeOf("string")
   })
 })
@@ -73,9 +73,9 @@ table inet merlon_capture {
   })
 
   it("drop UDP on request, after what answers the Pod's own requests", () => {
-    const refusing = nftRules(PORTS, { ...MERLON, udp: "refuse" })
-    expect(refusing.replace("    meta l4proto udp drop\n", "")).toBe(nftRules(PORTS, MERLON))
-    const input = refusing.slice(refusing.indexOf("chain input"))
+    const rejecting = nftRules(PORTS, { ...MERLON, udp: "refuse" })
+    expect(rejecting.replace("    meta l4proto udp drop\n", "")).toBe(nftRules(PORTS, MERLON))
+    const input = rejecting.slice(rejecting.indexOf("chain input"))
     expect(input.indexOf("ct state established,related accept")).toBeLessThan(input.indexOf("meta l4proto udp drop"))
     expect(nftRules(PORTS, { ...MERLON, undeclared: "pass", udp: "refuse" })).toContain("meta l4proto udp drop")
     expect(nftRules(PORTS, { ...MERLON, udp: "pass" })).toBe(nftRules(PORTS, MERLON))

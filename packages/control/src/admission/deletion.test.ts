@@ -22,7 +22,7 @@ function stage(documents: readonly PolicyDocument[], more: { going?: boolean; la
     policies,
     prover: {
       review: async (asked: Parameters<Answering["answer"]>[0]) =>
-        more.late ?? (answering.answer(asked, () => false) as { refusals: string[]; warnings: string[] }), // of a removal
+        more.late ?? (answering.answer(asked, () => false) as { rejections: string[]; warnings: string[] }), // of a removal
     },
     cutOff: () => ["somebody is cut off"],
     caughtUp: async () => false,
@@ -42,7 +42,7 @@ function deletionOf(policy: PolicyDocument, more: Partial<AdmissionRequest> = {}
 const BROKEN = expect.stringMatching(/^`never: only ops` of PolicyInvariant `foo\/admin` is broken on `foo\/web`: GET /)
 const NEWLY = expect.stringMatching(/^this newly allows /)
 const CUT = "somebody is cut off"
-const NOTHING = { refusals: [], warnings: [] }
+const NOTHING = { rejections: [], warnings: [] }
 const LATE = { notDecided: "the time is used up" }
 const UNDECIDED = expect.stringContaining("cannot verify what this changes: the time is used up")
 const DENY = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] })
@@ -57,28 +57,28 @@ it.each([
     [OPS, INVARIANT],
     OPS,
     {},
-    { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
+    { rejections: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
   ],
   [
     "rejects it in a deletion of many, where only the object has a name",
     [OPS, INVARIANT],
     OPS,
     { name: "" },
-    { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
+    { rejections: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
   ],
   [
     "warns if the invariant is in shadow mode",
     [OPS, SHADOW],
     OPS,
     {},
-    { refusals: [], warnings: [CUT, BROKEN, NEWLY, NEWLY] },
+    { rejections: [], warnings: [CUT, BROKEN, NEWLY, NEWLY] },
   ],
   [
     "warns of newly allowed requests without an invariant",
     [OPS],
     OPS,
     {},
-    { refusals: [], warnings: [CUT, NEWLY, NEWLY] },
+    { rejections: [], warnings: [CUT, NEWLY, NEWLY] },
   ],
   ["allows the deletion of an unknown policy", [INVARIANT], OPS, {}, NOTHING],
   [
@@ -86,7 +86,7 @@ it.each([
     [OPS, DENY, INVARIANT],
     OPS,
     {},
-    { refusals: [], warnings: [CUT] },
+    { rejections: [], warnings: [CUT] },
   ],
   ["allows deletions by the namespace controller", [OPS, INVARIANT], OPS, { user: NAMESPACE_CONTROLLER }, NOTHING],
   ...["system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"].map(
@@ -96,7 +96,7 @@ it.each([
         [OPS, INVARIANT],
         OPS,
         { user },
-        { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
+        { rejections: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
       ] as const,
   ),
 ] as const)("%s", async (_, documents, policy, more, expected) => {
@@ -108,24 +108,24 @@ it("allows every deletion in a namespace that is being deleted", async () => {
 })
 
 it.each([
-  ["rejects what may break a `never`", [OPS, INVARIANT], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
+  ["rejects what may break a `never`", [OPS, INVARIANT], OPS, { rejections: [UNDECIDED], warnings: [CUT] }],
   [
     "allows the deletion of a DENY under an `always`",
     [DENY, ALWAYS],
     DENY,
-    { refusals: [], warnings: [CUT, UNDECIDED] },
+    { rejections: [], warnings: [CUT, UNDECIDED] },
   ],
   [
     "allows the deletion of the only ALLOW under an `always`",
     [OPS, ALWAYS],
     OPS,
-    { refusals: [], warnings: [CUT, UNDECIDED] },
+    { rejections: [], warnings: [CUT, UNDECIDED] },
   ],
   [
     "rejects the deletion of one of two ALLOWs under an `always`",
     [OPS, OTHER, ALWAYS],
     OPS,
-    { refusals: [UNDECIDED], warnings: [CUT] },
+    { rejections: [UNDECIDED], warnings: [CUT] },
   ],
 ] as const)("if the time budget runs out: %s", async (_, documents, policy, expected) => {
   expect(await assessedDeletion(deletionOf(policy), stage(documents, { late: LATE }))).toEqual(expected)
@@ -139,7 +139,7 @@ it("does not count a policy that is being deleted as a guard of an invariant", a
     answering.answer({ ask: "removal", key: "AuthorizationPolicy/foo/second", namespace: "foo" }, () => false)
   const answering = new Answering(MESH)
   answering.take(news)
-  expect(removal(answering)).toMatchObject({ refusals: [] })
+  expect(removal(answering)).toMatchObject({ rejections: [] })
   answering.take({ ...news, documents: [["AuthorizationPolicy/foo/first", first, true]] })
-  expect(removal(answering)).toMatchObject({ refusals: [BROKEN] })
+  expect(removal(answering)).toMatchObject({ rejections: [BROKEN] })
 })

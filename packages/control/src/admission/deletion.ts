@@ -9,7 +9,7 @@ import { policyKey } from "../policies/stored-policy.js"
 import { type AssessmentOptions, inForce, reviewed, weighed } from "./assessment.js"
 import { type AdmissionRequest, NAMESPACE_CONTROLLER, nameOf } from "./review.js"
 
-const NOTHING: Assessment = { refusals: [], warnings: [] }
+const NOTHING: Assessment = { rejections: [], warnings: [] }
 
 export async function assessedDeletion(request: AdmissionRequest, options: AssessmentOptions): Promise<Assessment> {
   const { kind, namespace, subresource, user } = request
@@ -21,5 +21,5 @@ export async function assessedDeletion(request: AdmissionRequest, options: Asses
   const answer = await reviewed({ ask: "removal", key, namespace }, options)
   const assessment = weighed(answer, { before, after: undefined }, options)
   // Asked only where it matters: the policies of a namespace that goes may be deleted one by one, also by people.
-  return assessment.refusals.length > 0 && (await options.isGoing(namespace)) ? NOTHING : assessment
+  return assessment.rejections.length > 0 && (await options.isGoing(namespace)) ? NOTHING : assessment
 }

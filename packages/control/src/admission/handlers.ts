@@ -46,7 +46,7 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
       VALIDATE_PATH,
       async request => {
         const answer = await reviewPolicy(request, { mesh, clusterDomain }, assessment)
-        if (answer.refused === undefined) options.allowed?.(request)
+        if (answer.rejected === undefined) options.allowed?.(request)
         return answer
       },
     ],
@@ -68,16 +68,16 @@ async function reviewPolicy(
   }
   const { accepted, ...answer } = validatePolicy(request, options)
   if (accepted === undefined) return answer
-  const { refusals, warnings } = proofs === undefined ? NO_NEWS : await assessed(request, accepted, proofs)
-  return told({ refusals, warnings: [...(answer.warnings ?? []), ...warnings] }, "change the policy")
+  const { rejections, warnings } = proofs === undefined ? NO_NEWS : await assessed(request, accepted, proofs)
+  return told({ rejections, warnings: [...(answer.warnings ?? []), ...warnings] }, "change the policy")
 }
 
-const NO_NEWS: Assessment = { refusals: [], warnings: [] }
+const NO_NEWS: Assessment = { rejections: [], warnings: [] }
 
-function told({ refusals, warnings }: Assessment, advice: string): AdmissionAnswer {
-  if (refusals.length === 0) return { warnings }
-  const message = `${refusals.join("; ")}; ${advice}, or change the invariant if it is no longer wanted`
-  return { refused: { error: "invariant-violation", code: 403, reason: "Forbidden", message }, warnings }
+function told({ rejections, warnings }: Assessment, advice: string): AdmissionAnswer {
+  if (rejections.length === 0) return { warnings }
+  const message = `${rejections.join("; ")}; ${advice}, or change the invariant if it is no longer wanted`
+  return { rejected: { error: "invariant-violation", code: 403, reason: "Forbidden", message }, warnings }
 }
 
 function inject(
@@ -91,9 +91,9 @@ function inject(
   const { injection: chosen, warnings } = choicesOf(request, options)
   if (group === "" && kind === "Pod" && operation === "CREATE") {
     const result = injectPod(object, place, chosen)
-    if (result.outcome === "refused") {
+    if (result.outcome === "rejected") {
       return {
-        refused: {
+        rejected: {
           error: "injection-failed",
           code: 422,
           reason: "Invalid",

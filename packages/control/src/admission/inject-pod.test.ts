@@ -171,7 +171,7 @@ describe("what is injected", () => {
         const options = { ...OPTIONS, nativeSidecar, capture }
         const before = pod({ containers: list })
         const result = injectPod(before, ENABLED, options)
-        if (result.outcome !== "injected") return result.outcome === "refused"
+        if (result.outcome !== "injected") return result.outcome === "rejected"
         return injectPod(patched(before, result.patch), ENABLED, options).outcome === "skipped"
       }),
     )
@@ -189,7 +189,7 @@ describe("Pods that are rejected or warned about", () => {
     pod({ containers: [app({ ports: numbers.map(containerPort => ({ containerPort })) })] })
   it.each([15000, 15021, 15080, 15099, 1337])("the port %i, which is xserver's", port => {
     expect(injectPod(ports(8080, port), ENABLED, OPTIONS)).toEqual({
-      outcome: "refused",
+      outcome: "rejected",
       because: `the ports ${port} are xserver's own; change it, or set the label \`sidecar.merlon.dev/inject: "false"\``,
     })
   })
@@ -198,13 +198,13 @@ describe("Pods that are rejected or warned about", () => {
     const twenty = Array.from({ length: 20 }, (_, at) => 8000 + at)
     expect(outcome(injectPod(ports(...twenty), ENABLED, OPTIONS))).toBe("injected")
     expect(injectPod(ports(...twenty, 9000), ENABLED, OPTIONS)).toMatchObject({
-      outcome: "refused",
+      outcome: "rejected",
       because: expect.stringContaining("21 ports"),
     })
   })
 
   it("a volume of the same name", () => {
-    expect(outcome(injectPod(pod({ volumes: [{ name: "merlon-credentials" }] }), ENABLED, OPTIONS))).toBe("refused")
+    expect(outcome(injectPod(pod({ volumes: [{ name: "merlon-credentials" }] }), ENABLED, OPTIONS))).toBe("rejected")
   })
 
   it("no port at all", () => {

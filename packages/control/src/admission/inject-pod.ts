@@ -30,7 +30,7 @@ import { rewriteProbes } from "./rewrite-probes.js"
 
 export type PodInjection =
   | { readonly outcome: "skipped"; readonly because: string; readonly warnings: readonly string[] }
-  | { readonly outcome: "refused"; readonly because: string }
+  | { readonly outcome: "rejected"; readonly because: string }
   | { readonly outcome: "injected"; readonly patch: readonly PatchOperation[]; readonly warnings: readonly string[] }
 
 export interface PodPlace {
@@ -50,38 +50,38 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
   const choice = optIn(metadata.labels, namespace, namespaceOptedIn, names)
   const skipped = (because: string, warnings = choice.warnings): PodInjection =>
     required
-      ? { outcome: "refused", because: `the namespace \`${namespace}\` takes no Pod without one, and ${because}` }
+      ? { outcome: "rejected", because: `the namespace \`${namespace}\` takes no Pod without one, and ${because}` }
       : { outcome: "skipped", because, warnings }
   if (!choice.inject) return skipped(choice.because)
   if (hasXserver(spec, names)) {
     const error = required ? injectionError(pod, options) : undefined
     return error === undefined
       ? { outcome: "skipped", because: "it has an xserver already", warnings: choice.warnings }
-      : { outcome: "refused", because: unprotected(namespace, error) }
+      : { outcome: "rejected", because: unprotected(namespace, error) }
   }
   if (spec.hostNetwork === true) {
     const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can protect it"
     return skipped(because, [...choice.warnings, `nothing is injected: ${because}`])
   }
   const ports = applicationPorts(spec, names)
-  const refused = refusal(
+  const rejected = rejection(
     ports.map(({ port }) => port),
     spec,
     options,
   )
-  if (refused !== undefined) return { outcome: "refused", because: refused }
+  if (rejected !== undefined) return { outcome: "rejected", because: rejected }
   const open = required
     ? (undeclaredError(objectOf(metadata.annotations), options) ?? bypassingPrivilege(spec, names))
     : undefined
-  if (open !== undefined) return { outcome: "refused", because: unprotected(namespace, open) }
+  if (open !== undefined) return { outcome: "rejected", because: unprotected(namespace, open) }
   const { annotations: keys, captureLabel } = injectionNames(names)
   const notes = objectOf(metadata.annotations)
   const undeclared = notes[keys.undeclared] === "pass" ? "pass" : "refuse"
   const outbound = outboundOf(notes, spec, options)
-  if (typeof outbound === "string") return { outcome: "refused", because: outbound }
+  if (typeof outbound === "string") return { outcome: "rejected", because: outbound }
   const callsOut = outbound.way === "proxy"
   const resources = resourcesOf(notes, options)
-  if (typeof resources === "string") return { outcome: "refused", because: resources }
+  if (typeof resources === "string") return { outcome: "rejected", because: resources }
   const sized = { ...options, resources }
   const { probes, warnings, ...rewritten } = rewriteProbes(listOf(spec.containers), listOf(spec.initContainers))
   const members = membersOf({ ...rewritten, annotations: notes, callsOut }, options)
@@ -146,7 +146,7 @@ function defaultContainer(containers: readonly Foreign[]): { readonly [annotatio
 }
 
 /** Why injection is impossible. The Pod is then rejected, because starting it without its proxy would be worse. */
-function refusal(ports: readonly number[], spec: Foreign, options: InjectionOptions): string | undefined {
+function rejection(ports: readonly number[], spec: Foreign, options: InjectionOptions): string | undefined {
   const { injectLabel } = options.names
   const instead = `change it, or set the label \`${injectLabel}: "false"\``
   const taken = ports.filter(isReservedPort)

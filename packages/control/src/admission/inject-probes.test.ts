@@ -138,7 +138,7 @@ describe("a namespace that requires an xserver", () => {
     ["shares the node's network", { hostNetwork: true }, {}],
   ])("rejects a Pod that %s", (_, spec, metadata) => {
     expect(injectPod(pod(spec, metadata), REQUIRED, OPTIONS)).toMatchObject({
-      outcome: "refused",
+      outcome: "rejected",
       because: expect.stringContaining("takes no Pod without one"),
     })
   })
@@ -160,11 +160,11 @@ describe("UDP ports", () => {
   const dns = pod({
     containers: [{ name: "app", ports: [{ containerPort: 80 }, { containerPort: 53, protocol: "UDP" }] }],
   })
-  const REFUSED = ["capture", "--map", "80:15080", "--udp", "refuse"]
+  const REJECTED = ["capture", "--map", "80:15080", "--udp", "refuse"]
   it.each<[string, Partial<InjectionOptions>, readonly string[] | undefined, string]>([
-    ["pass unless the mesh says otherwise", {}, REFUSED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["pass where it says so", { udp: "pass" }, REFUSED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["are refused where it says so", { udp: "refuse" }, REFUSED, "this mesh denies UDP: no client reaches 53"],
+    ["pass unless the mesh says otherwise", {}, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
+    ["pass where it says so", { udp: "pass" }, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
+    ["are rejected where it says so", { udp: "refuse" }, REJECTED, "this mesh denies UDP: no client reaches 53"],
     ["pass where no rules capture", { udp: "refuse", capture: "service" }, undefined, "no policy judges UDP: 53"],
   ])("%s", (_, options, args, warning) => {
     const { after, warnings } = injected(dns, options)

@@ -18,9 +18,9 @@ const CALLING = pod(
 )
 const PASS = { annotations: { "inbound.merlon.dev/undeclared": "pass" } }
 
-const refusal = (object: unknown, options: Partial<InjectionOptions> = {}): string | undefined => {
+const rejection = (object: unknown, options: Partial<InjectionOptions> = {}): string | undefined => {
   const result = injectPod(object, REQUIRED, { ...OPTIONS, ...options })
-  return result.outcome === "refused" ? result.because : undefined
+  return result.outcome === "rejected" ? result.because : undefined
 }
 const changed = (object: TestPod, name: string, fields: object): TestPod => {
   const change = (list: readonly Container[] = []) =>
@@ -70,10 +70,10 @@ test.each<[string, TestPod, Partial<InjectionOptions>]>([
   ["with calls that cannot be captured", CALLING, { capture: "service" }],
   ["with probes", pod({ containers: [app({ livenessProbe: { httpGet: { path: "/", port: 8080 } } })] }), {}],
 ])("takes what the injector wrote: %s", (_, before, options) => {
-  expect(refusal(before, options)).toBe(undefined)
+  expect(rejection(before, options)).toBe(undefined)
   const { after } = injected(before, options)
-  expect(refusal(after, options)).toBe(undefined)
-  expect(refusal(defaulted(after), options)).toBe(undefined)
+  expect(rejection(after, options)).toBe(undefined)
+  expect(rejection(defaulted(after), options)).toBe(undefined)
 })
 
 const { after: OURS } = injected(pod())
@@ -199,7 +199,7 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
   ["xserver's user for all", pod({ securityContext: { runAsUser: 1337 } }), "runs as xserver's user"],
   ["the node's network", pod({ hostNetwork: true }), "`hostNetwork`"],
 ])("rejects %s", (_, object, because, options) => {
-  expect(refusal(object, options)).toContain(because)
+  expect(rejection(object, options)).toContain(because)
 })
 
 it("leaves other namespaces to their status", () => {
@@ -218,7 +218,7 @@ const HANDLERS = admissionHandlers({
 })
 const asked = async (object: TestPod, request: Partial<AdmissionRequest> = {}): Promise<string | undefined> => {
   const answer = await HANDLERS.get("/validate/pods")?.(question(object, request))
-  return answer?.refused?.message
+  return answer?.rejected?.message
 }
 
 it("looks at a new Pod once more after all other webhooks", async () => {

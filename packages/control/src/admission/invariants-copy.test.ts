@@ -50,11 +50,11 @@ it("does not wait for ever", async () => {
 it("reviews only a rejection again", async () => {
   const question = { ask: "removal", key: "AuthorizationPolicy/foo/ops", namespace: "foo" } as const
   const asking = async (answers: string[][], behind: boolean) => {
-    const prover = { review: async () => ({ refusals: answers.shift() ?? ["asked too often"], warnings: [] }) }
+    const prover = { review: async () => ({ rejections: answers.shift() ?? ["asked too often"], warnings: [] }) }
     const rest = { mesh: MESH, policies: { items: new Map() }, cutOff: () => [], isGoing: async () => false }
     return reviewed(question, { ...rest, prover, caughtUp: async () => behind })
   }
-  expect(await asking([["no"], []], true)).toMatchObject({ refusals: [] })
-  expect(await asking([["no"], []], false)).toMatchObject({ refusals: ["no"] })
-  expect(await asking([[]], true)).toMatchObject({ refusals: [] })
+  expect(await asking([["no"], []], true)).toMatchObject({ rejections: [] })
+  expect(await asking([["no"], []], false)).toMatchObject({ rejections: ["no"] })
+  expect(await asking([[]], true)).toMatchObject({ rejections: [] })
 })

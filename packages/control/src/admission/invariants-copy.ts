@@ -20,7 +20,7 @@ const PATIENCE_MS = 2_000
 /** Resolves with true once a copy that was behind has caught up; with false where it was not, or does not. */
 export async function caughtUp(options: InvariantsCopyOptions): Promise<boolean> {
   const { client, names, policies, patienceMs = PATIENCE_MS } = options
-  // An API that cannot tell leaves what was said as it is: the refusal stands, with its reason.
+  // An API that cannot tell leaves what was said as it is: the rejection stands, with its reason.
   const items = await client.list<KubernetesObject>(policyTypes(names).PolicyInvariant).then(
     list => list.items,
     () => undefined,

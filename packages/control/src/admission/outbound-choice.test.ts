@@ -51,11 +51,11 @@ describe("the label of a namespace", () => {
     })
     const answer = await handlers.get("/inject/enabled")?.(question(before))
     const after = patched(before, answer?.patch ?? [])
-    const refused = (await handlers.get("/validate/pods")?.(question(after)))?.refused
+    const rejected = (await handlers.get("/validate/pods")?.(question(after)))?.rejected
     return {
       captured: JSON.stringify(find(after, "merlon-init")).includes("--outbound"),
       warnings: answer?.warnings,
-      refused,
+      rejected,
     }
   }
 
@@ -65,12 +65,12 @@ describe("the label of a namespace", () => {
     ["gives way to the Pod that asks for it", CAPTURED, "off", "capture", true],
     ["gives way to the Pod that opts out", annotated({ [PROXY]: "false" }), "capture", "off", false],
   ])("%s", async (_, before, label, outbound, captured) => {
-    expect(await admitted(before, label, outbound)).toEqual({ captured, warnings: [], refused: undefined })
+    expect(await admitted(before, label, outbound)).toEqual({ captured, warnings: [], rejected: undefined })
   })
 
   it("has no effect and gives a warning if it cannot be parsed", async () => {
     const because = "the label `merlon-outbound` of the namespace must be `capture` or `off`; `of` has no effect"
-    const expected = { captured: true, warnings: [because], refused: undefined }
+    const expected = { captured: true, warnings: [because], rejected: undefined }
     expect(await admitted(pod(), "of", "capture")).toEqual(expected)
   })
 })
@@ -146,7 +146,7 @@ test.each<[Record<string, string>, string]>([
 ])("rejects a Pod with %j", (annotations, because) => {
   for (const options of [OPTIONS, { ...OPTIONS, ...MESH }]) {
     const result = injectPod(annotated(annotations), ENABLED, options)
-    expect(result).toMatchObject({ outcome: "refused", because: expect.stringContaining(because) })
+    expect(result).toMatchObject({ outcome: "rejected", because: expect.stringContaining(because) })
   }
 })
 

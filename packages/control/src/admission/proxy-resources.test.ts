@@ -61,7 +61,7 @@ describe("resources of injected containers", () => {
     ['{"limits":{"memory":"much"}}', "needs a quantity for `memory`, as 500m or 256Mi"],
   ])("reject the annotation %s and say what is wrong", (annotation, message) => {
     expect(inject(annotation)).toEqual({
-      outcome: "refused",
+      outcome: "rejected",
       because: expect.stringContaining(`the annotation \`sidecar.merlon.dev/resources\` ${message}`),
     })
     expect(proxyResources(annotation, DEFAULT_RESOURCES)).toContain(message)

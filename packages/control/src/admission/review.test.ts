@@ -48,11 +48,11 @@ describe("writing a review", () => {
   it("never sends a patch with a rejection", () => {
     const patch = [{ op: "add" as const, path: "/a", value: 1 }]
     expect(response({ patch })).toMatchObject({ allowed: true, patchType: "JSONPatch" })
-    const refused = response({
+    const rejected = response({
       patch,
-      refused: { error: "invalid-policy", code: 422, reason: "Invalid", message: "no" },
+      rejected: { error: "invalid-policy", code: 422, reason: "Invalid", message: "no" },
     })
-    expect(refused).toEqual({
+    expect(rejected).toEqual({
       uid: "u",
       allowed: false,
       status: { status: "Failure", code: 422, reason: "Invalid", message: "no [invalid-policy]" },

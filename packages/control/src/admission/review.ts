@@ -38,7 +38,7 @@ export interface StatusCause {
   readonly field: string
 }
 
-export interface Refused {
+export interface Rejected {
   /** Of the error catalogue; the message that a person sees ends with it. */
   readonly error: AdmissionErrorCode
   readonly code: number
@@ -54,7 +54,7 @@ export interface Refused {
 
 export interface AdmissionAnswer {
   /** Undefined: allowed. */
-  readonly refused?: Refused
+  readonly rejected?: Rejected
   readonly warnings?: readonly string[]
   readonly patch?: readonly PatchOperation[]
 }
@@ -102,25 +102,25 @@ export function readReview(body: string): AdmissionRequest | string {
   }
 }
 
-export function writeReview(uid: string, { refused, warnings = [], patch = [] }: AdmissionAnswer): string {
+export function writeReview(uid: string, { rejected, warnings = [], patch = [] }: AdmissionAnswer): string {
   const shown = shortened(warnings)
   return JSON.stringify({
     apiVersion: API_VERSION,
     kind: "AdmissionReview",
     response: {
       uid,
-      allowed: refused === undefined,
-      ...(refused === undefined ? {} : { status: statusOf(refused) }),
+      allowed: rejected === undefined,
+      ...(rejected === undefined ? {} : { status: statusOf(rejected) }),
       ...(shown.length === 0 ? {} : { warnings: shown }),
-      ...(refused !== undefined || patch.length === 0
+      ...(rejected !== undefined || patch.length === 0
         ? {}
         : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
     },
   })
 }
 
-function statusOf({ error, message, ...refused }: Refused): object {
-  return { status: "Failure", ...refused, message: `${message} [${error}]` }
+function statusOf({ error, message, ...rejected }: Rejected): object {
+  return { status: "Failure", ...rejected, message: `${message} [${error}]` }
 }
 
 /** Removes duplicates, joins lines and keeps only as many warnings as people read. */

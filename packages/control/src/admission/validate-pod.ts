@@ -17,5 +17,7 @@ export function validatePod(request: AdmissionRequest, options: InjectionOptions
   if (isOlder) return {}
   const error = operation === "CREATE" ? injectionError(object, options) : updateError(oldObject, object, options)
   if (error === undefined) return {}
-  return { refused: { error: "unprotected-pod", code: 422, reason: "Invalid", message: unprotected(namespace, error) } }
+  return {
+    rejected: { error: "unprotected-pod", code: 422, reason: "Invalid", message: unprotected(namespace, error) },
+  }
 }

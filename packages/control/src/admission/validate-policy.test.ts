@@ -27,12 +27,12 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ["PeerAuthentication", { mtls: { mode: "STRICT" } }],
     ["MeshService", { hosts: ["web"], routes: [{ service: [{ host: "web", name: "v1" }] }] }],
   ])("lets a valid %s pass", (kind, spec) => {
-    expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).refused).toBeUndefined()
+    expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).rejected).toBeUndefined()
   })
 
   it("rejects with one cause per field, and the sentence other meshes use", () => {
     const two = document("AuthorizationPolicy", { action: "NOPE", rulez: [] })
-    expect(validatePolicy(question(two), { mesh, clusterDomain }).refused).toMatchObject({
+    expect(validatePolicy(question(two), { mesh, clusterDomain }).rejected).toMatchObject({
       code: 422,
       reason: "Invalid",
       message: expect.stringMatching(/^invalid policy one\.foo: spec\.(action|rulez): /),
@@ -46,7 +46,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
         ]),
       },
     })
-    expect(validatePolicy(question(relative), { mesh, clusterDomain }).refused?.details?.causes).toEqual([
+    expect(validatePolicy(question(relative), { mesh, clusterDomain }).rejected?.details?.causes).toEqual([
       expect.objectContaining({ field: "spec.jwtRules[0].jwksUri" }),
     ])
   })
@@ -77,7 +77,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       "regex",
     ],
   ])("rejects %s by what they compile to", (_, kind, spec, field) => {
-    expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).refused).toMatchObject({
+    expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).rejected).toMatchObject({
       code: 422,
       details: { causes: [{ field: expect.stringContaining(field), reason: "FieldValueTooLong" }] },
     })
@@ -88,7 +88,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       validatePolicy(question(object, { operation: "UPDATE", oldObject: relative, ...request }), {
         mesh,
         clusterDomain,
-      }).refused === undefined
+      }).rejected === undefined
     const { metadata } = relative
     expect(allowed(relative, { operation: "DELETE" })).toBe(true)
     expect(allowed({ ...relative, metadata: { ...metadata, finalizers: ["x"] } }, {})).toBe(true)
@@ -117,7 +117,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       ...document("PeerAuthentication", { mtls: { mode: "STRICT" } }),
       metadata: { ...rest, generateName: "pa-" },
     }
-    expect(validatePolicy(question(valid, { name: "" }), { mesh, clusterDomain }).refused).toBeUndefined()
+    expect(validatePolicy(question(valid, { name: "" }), { mesh, clusterDomain }).rejected).toBeUndefined()
   })
 
   it.each([
@@ -125,7 +125,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ["another kind", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "Pod" }],
     ["one of ours in the wrong group", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "MeshService" }],
   ])("rejects %s as not validated here", (_, object) => {
-    expect(validatePolicy(question(object), { mesh, clusterDomain }).refused).toMatchObject({ code: 400 })
+    expect(validatePolicy(question(object), { mesh, clusterDomain }).rejected).toMatchObject({ code: 400 })
   })
 
   describe("warnings", () => {

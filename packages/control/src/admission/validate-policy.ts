@@ -8,13 +8,13 @@ import {
   type DocumentErrorCode,
   KINDS,
   type PolicyDocument,
-  refusal,
+  rejection,
   validate,
 } from "@merlon/policy/resources"
 import { meansTheSame } from "../policies/meaning.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 import { guestHosts } from "../routes/host-governance.js"
-import { type AdmissionAnswer, type AdmissionRequest, nameOf, type Refused } from "./review.js"
+import { type AdmissionAnswer, type AdmissionRequest, nameOf, type Rejected } from "./review.js"
 
 export interface ValidateOptions {
   readonly mesh: MeshConfig
@@ -46,7 +46,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
     // The webhook is not registered for this kind. A request for it means a wrong installation that relies on the
     // check.
     return {
-      refused: {
+      rejected: {
         error: "wrong-webhook",
         code: 400,
         reason: "BadRequest",
@@ -61,7 +61,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
     if (operation === "UPDATE" && (isBeingDeleted(object) || meansTheSame(object, oldObject, names))) {
       return { warnings: [`this document is stored but not in force: ${errors[0]?.message ?? "it is invalid"}`] }
     }
-    return { refused: invalid(request, errors), warnings: told }
+    return { rejected: invalid(request, errors), warnings: told }
   }
   return { warnings: [...told, ...guests(document, options)], accepted: document }
 }
@@ -89,14 +89,14 @@ function isBeingDeleted(object: unknown): boolean {
   return textOf(objectOf(objectOf(object).metadata).deletionTimestamp) !== undefined
 }
 
-function invalid(request: AdmissionRequest, errors: readonly DocumentError[]): Refused {
+function invalid(request: AdmissionRequest, errors: readonly DocumentError[]): Rejected {
   const name = nameOf(request)
   const { group, kind, namespace } = request
   return {
     error: "invalid-policy",
     code: 422,
     reason: "Invalid",
-    message: refusal(name, namespace, errors),
+    message: rejection(name, namespace, errors),
     details: {
       name,
       group,

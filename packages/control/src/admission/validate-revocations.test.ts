@@ -42,14 +42,14 @@ describe("the list of revocations", () => {
     [{ identities: ID, serials: "4f 0a" }, "data.serials", "`4f 0a` revokes nobody"],
     [{ identites: ID }, "data.identites", "write `identities`"],
   ])("is rejected as %j, with the field", (data, field, message) => {
-    const { refused } = validateRevocations(question(list(data)), names)
-    expect(refused).toMatchObject({ code: 422, reason: "Invalid", message: expect.stringContaining(message) })
-    expect(refused?.details?.causes).toEqual([expect.objectContaining({ field })])
+    const { rejected } = validateRevocations(question(list(data)), names)
+    expect(rejected).toMatchObject({ code: 422, reason: "Invalid", message: expect.stringContaining(message) })
+    expect(rejected?.details?.causes).toEqual([expect.objectContaining({ field })])
   })
 
   it("is rejected with binary data, which is not read", () => {
-    const { refused } = validateRevocations(question(list({}, { binaryData: { identities: "eA==" } })), names)
-    expect(refused?.message).toContain("`binaryData.identities` is not read")
+    const { rejected } = validateRevocations(question(list({}, { binaryData: { identities: "eA==" } })), names)
+    expect(rejected?.message).toContain("`binaryData.identities` is not read")
   })
 
   it("may be labelled although it was stored unreadable, and not be changed into another that is", () => {
@@ -58,7 +58,7 @@ describe("the list of revocations", () => {
     expect(validateRevocations(question({ ...bad, metadata: {} }, update), names)).toEqual({
       warnings: [expect.stringContaining("`everyone` revokes nobody")],
     })
-    expect(validateRevocations(question(list({ identities: "nobody" }), update), names).refused).toBeDefined()
+    expect(validateRevocations(question(list({ identities: "nobody" }), update), names).rejected).toBeDefined()
   })
 
   it("is one ConfigMap of the root namespace, and no other is looked at", () => {

@@ -20,7 +20,7 @@ export function validateRevocations(request: AdmissionRequest, names: MeshNames)
     return { warnings: errors.map(({ message }) => message) }
   }
   return {
-    refused: {
+    rejected: {
       error: "invalid-revocations",
       code: 422,
       reason: "Invalid",

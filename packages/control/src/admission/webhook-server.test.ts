@@ -33,7 +33,7 @@ describe("the webhook server", () => {
         ({ kind }) =>
           kind === "Pod"
             ? { warnings: ["w"] }
-            : { refused: { error: "invalid-policy", code: 422, reason: "Invalid", message: "no" } },
+            : { rejected: { error: "invalid-policy", code: 422, reason: "Invalid", message: "no" } },
       ],
       [
         "/broken",

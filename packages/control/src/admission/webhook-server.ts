@@ -22,7 +22,7 @@ export interface ServingKeyPair {
 export interface WebhookObservation {
   /** Of a known path; `other` for all else. */
   readonly path: string
-  readonly outcome: "allowed" | "refused" | "unreadable" | "failed"
+  readonly outcome: "allowed" | "rejected" | "unreadable" | "failed"
   readonly milliseconds: number
 }
 
@@ -133,7 +133,7 @@ export class WebhookServer {
         outcome,
         milliseconds: performance.now() - began,
       })
-    const error = refusedEarly(asked, handler !== undefined)
+    const error = rejectedEarly(asked, handler !== undefined)
     if (error !== undefined) {
       observe("unreadable")
       reply.setHeader("connection", "close")
@@ -173,19 +173,19 @@ export class WebhookServer {
     }
     try {
       const answer = (await handler?.(request)) ?? {}
-      observe(answer.refused === undefined ? "allowed" : "refused")
+      observe(answer.rejected === undefined ? "allowed" : "rejected")
       send(reply, writeReview(request.uid, answer))
     } catch (error) {
       // Fail closed: an object that could not be validated is rejected.
       this.#options.log?.(`${path} failed on ${request.operation} of \`${request.kind}\``, error)
       observe("failed")
-      const refused = {
+      const rejected = {
         error: "validation-failed" as const,
         code: 500,
         reason: "InternalError",
         message: "the control plane failed to validate this object; read its log",
       }
-      send(reply, writeReview(request.uid, { refused }))
+      send(reply, writeReview(request.uid, { rejected }))
     }
   }
 
@@ -222,7 +222,7 @@ function tls({ certificate, key }: ServingKeyPair) {
   return { cert: certificate, key, ...TLS_FLOOR, secureOptions: constants.SSL_OP_NO_TICKET }
 }
 
-function refusedEarly({ method, headers }: IncomingMessage, known: boolean): RequestError | undefined {
+function rejectedEarly({ method, headers }: IncomingMessage, known: boolean): RequestError | undefined {
   if (!known) return { status: 404, text: "not found" }
   if (method !== "POST") return { status: 405, text: "only POST" }
   const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase()

@@ -63,7 +63,7 @@ it.each<[string, Change]>([
   ["that opens", { before: STRICT, after: peers("strict", { mtls: { mode: "PERMISSIVE" } }) }],
   ["of another kind", { after: document("AuthorizationPolicy", "a", { rules: [{}] }) }],
   ["where all use TLS", { after: STRICT, calls: [call({ tls: true })] }],
-  ["where plaintext was refused", { after: STRICT, calls: [call({ verdict: "deny" })] }],
+  ["where plaintext was denied", { after: STRICT, calls: [call({ verdict: "deny" })] }],
   ["where nobody did for long", { after: STRICT, calls: [call({ lastSeen: SEEN - 2_000 })] }],
 ])("says nothing of a change %s", (_, change) => {
   expect(told(change)).toEqual([])

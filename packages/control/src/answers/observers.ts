@@ -5,7 +5,7 @@
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import type { CalledDestination, Inquiry, Observation, ObservedDecision } from "@merlon/xds"
-import type { Caller, ObservationSink, Refusal } from "@merlon/xds/server"
+import type { Caller, ObservationSink, Rejection } from "@merlon/xds/server"
 import { type PolicySource, policyKey } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { CallLedger } from "./call-ledger.js"
@@ -85,7 +85,7 @@ export class Observers implements ObservationSink {
   open(caller: Caller, nodeId: string, ask: (inquiry: Inquiry) => void): ReturnType<ObservationSink["open"]> {
     if (!this.#options.speaksFor(caller, nodeId)) {
       const message = `the caller may not speak for \`${nodeId.slice(0, 200)}\`; send the token or certificate of its pod`
-      return { code: "PERMISSION_DENIED", message } satisfies Refusal
+      return { code: "PERMISSION_DENIED", message } satisfies Rejection
     }
     const session: Session = { proxy: nodeId, ask, asked: new Map() }
     this.#sessions.set(nodeId, session)

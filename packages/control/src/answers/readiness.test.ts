@@ -54,8 +54,8 @@ function judged(
 it.each([
   ["by mutual TLS", [FIRST], "ready", "every allowed call used mTLS"],
   ["also in plaintext", [CALL, plain], "waiting", "1 plaintext caller"],
-  ["in plaintext and refused", [FIRST, { ...plain, verdict: "deny" }], "ready", "every allowed call used mTLS"],
-  ["and all were refused", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
+  ["in plaintext and denied", [FIRST, { ...plain, verdict: "deny" }], "ready", "every allowed call used mTLS"],
+  ["and all were denied", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
   ["long ago", [{ ...plain, lastSeen: 400 }], "unknown", "no call was observed"],
   ["not at all", [], "unknown", "no call was observed"],
 ] as const)("of a workload that was called %s", (_, calls, state, why) => {

@@ -65,12 +65,12 @@ describe("signing for a workload", () => {
     ["who asks for too long a life", {}, REQUEST, 25 * 3600, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
     ["who asks for too short a life", {}, REQUEST, 1, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
     ["who sends no request", {}, Buffer.alloc(3), 0, { outcome: "bad-request", code: "INVALID_ARGUMENT" }],
-  ])("rejects a caller %s", async (_, caller, request, ttl, refusal) => {
+  ])("rejects a caller %s", async (_, caller, request, ttl, rejection) => {
     const stage = new Stage()
     const identities = "cluster.local/ns/foo/sa/gone"
     stage.configMap(NAMES.revocationsConfigMap, { identities, serials: "4f:0a" })
     const authority = await stage.authority()
-    expect(await authority.sign({ ...CALLER, ...caller }, request, ttl)).toMatchObject({ ok: false, ...refusal })
+    expect(await authority.sign({ ...CALLER, ...caller }, request, ttl)).toMatchObject({ ok: false, ...rejection })
   })
 
   it("takes a good certificate, and a token of who lost one", async () => {
@@ -127,7 +127,7 @@ describe("what can be told of the authority", () => {
       requests: { signed: 1, "bad-request": 1, "bad-ttl": 0, revoked: 0, foreign: 0, unavailable: 0 },
       phase: "steady",
       signer: authority.current.signer,
-      refusedChanges: 0,
+      rejectedChanges: 0,
     })
   })
 })

@@ -62,7 +62,7 @@ export class Authority implements TrustSource {
   readonly names: AuthorityNames
   readonly #options: AuthorityOptions
   readonly #keys: KeySource
-  readonly #refused: { count: number }
+  readonly #rejected: { count: number }
   readonly #revocations: RevocationList
   readonly #acknowledged = new AcknowledgedTrust()
   readonly #counter = new SigningCounter()
@@ -77,18 +77,18 @@ export class Authority implements TrustSource {
   /** Fails with an `AuthorityError` where the mesh's root is there and cannot be used. */
   static async start(options: AuthorityOptions): Promise<Authority> {
     await Promise.all([options.secrets.synced, options.configMaps.synced])
-    const refused = { count: 0 }
-    const onRefused = (): void => {
-      refused.count++
+    const rejected = { count: 0 }
+    const onRejected = (): void => {
+      rejected.count++
     }
-    return new Authority(options, await openKeys(options, onRefused), refused)
+    return new Authority(options, await openKeys(options, onRejected), rejected)
   }
 
-  private constructor(options: AuthorityOptions, keys: KeySource, refused: { count: number }) {
+  private constructor(options: AuthorityOptions, keys: KeySource, rejected: { count: number }) {
     this.names = authorityNames(options.mesh.names)
     this.#options = options
     this.#keys = keys
-    this.#refused = refused
+    this.#rejected = rejected
     this.#revocations = new RevocationList(options.configMaps, this.names, options.log)
     this.#current = this.#trust()
     this.#version = trustVersion(this.#current)
@@ -121,7 +121,7 @@ export class Authority implements TrustSource {
       requests: this.#counter.counts,
       phase,
       signer: signer.fingerprint,
-      refusedChanges: this.#refused.count,
+      rejectedChanges: this.#rejected.count,
       revokedIdentities: identities.length,
       revokedSerials: serials.length,
       revocationErrors: errors.length,
@@ -233,7 +233,7 @@ export class Authority implements TrustSource {
     if (now.certificates.some(({ fingerprint }) => trusted.has(fingerprint))) return
     this.#options.log.error(
       { trusted: [...trusted], signer: this.#current.signer },
-      "the mesh starts with roots that its workloads do not trust yet; they refuse each other until all have renewed",
+      "the mesh starts with roots that its workloads do not trust yet; they reject each other until all have renewed",
     )
   }
 
@@ -255,14 +255,14 @@ export class Authority implements TrustSource {
   }
 }
 
-async function openKeys(options: AuthorityOptions, onRefused: () => void): Promise<KeySource> {
+async function openKeys(options: AuthorityOptions, onRejected: () => void): Promise<KeySource> {
   const { folder, secrets, clock, log, isLeader } = options
   const { namespace, pluggedInSecret } = authorityNames(options.mesh.names)
-  if (folder !== undefined) return PluggedIn.fromFolder(folder, { clock, log, onRefused })
+  if (folder !== undefined) return PluggedIn.fromFolder(folder, { clock, log, onRejected })
   const secret = secrets.items.get(`${namespace}/${pluggedInSecret}`)
-  if (secret !== undefined) return PluggedIn.fromSecret(secret, secrets, { clock, log, onRefused })
+  if (secret !== undefined) return PluggedIn.fromSecret(secret, secrets, { clock, log, onRejected })
   const { waiting = () => undefined, stopped = new AbortController().signal } = options
-  const settings = { ...rootSettings(options), isLeader, log, onRefused, waiting, stopped }
+  const settings = { ...rootSettings(options), isLeader, log, onRejected, waiting, stopped }
   const keys = await SelfSigned.open(settings, secrets)
   keys.follow(secrets)
   return keys

@@ -118,14 +118,14 @@ describe("the trust bundle", () => {
   it("reaches the other namespaces when one rejects it, which is tried again", async () => {
     const stage = new Stage()
     for (const name of ["a", "b", "c"]) stage.namespace(name)
-    let refusing = true
+    let rejecting = true
     stage.cluster.beforeWrite = ({ key }) => {
-      if (refusing && key.startsWith("configmaps/b/")) throw new ApiError(403, "Forbidden", "not in `b`")
+      if (rejecting && key.startsWith("configmaps/b/")) throw new ApiError(403, "Forbidden", "not in `b`")
     }
     await started(stage)
     expect([bundleIn(stage, "a"), bundleIn(stage, "c")]).not.toContain(undefined)
     expect(bundleIn(stage, "b")).toBeUndefined()
-    refusing = false
+    rejecting = false
     await stage.clock.advance(5_000)
     expect(bundleIn(stage, "b")).toBeDefined()
   })

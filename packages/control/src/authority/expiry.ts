@@ -17,7 +17,7 @@ export interface AuthorityFacts {
   /** Fingerprint of the root that signs. */
   readonly signer: string
   /** Changes of the Secret or the plugged-in authority that were not followed. */
-  readonly refusedChanges: number
+  readonly rejectedChanges: number
   readonly revokedIdentities: number
   readonly revokedSerials: number
   /** Lines of the revocations that cannot be read. */

@@ -28,14 +28,14 @@ export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): 
   const [certificate, privateKey, root] = names.map(name => files.get(name))
   if (certificate === undefined || privateKey === undefined || root === undefined) {
     const missing = names.filter(name => !files.has(name)).map(name => `\`${name}\``)
-    return refused(`${missing.join(" and ")} missing; give ${names.join(", ")}`)
+    return rejected(`${missing.join(" and ")} missing; give ${names.join(", ")}`)
   }
   try {
     const certificateChain = own ? joinChain(certificate, files.get("cert-chain.pem") ?? "") : certificate
     const keys: AuthorityKeys = { certificateChain, privateKey, root }
     return { ok: true, authority: new CertificateAuthority(keys, now) }
   } catch (error) {
-    return refused(messageOf(error))
+    return rejected(messageOf(error))
   }
 }
 
@@ -75,6 +75,6 @@ function fingerprintsOf({ bundle }: CertificateAuthority): readonly string[] {
   return read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : []
 }
 
-function refused(message: string): PluggedInResult {
+function rejected(message: string): PluggedInResult {
   return { ok: false, message }
 }

@@ -94,7 +94,7 @@ describe("an authority that is plugged in by a Secret", () => {
     const before = serving.current.certificateChain
     here.cluster.put(SECRETS, secretObject(NAMES.pluggedInSecret, own(SECOND)))
     await settle()
-    expect(authority.facts.refusedChanges).toBe(0)
+    expect(authority.facts.rejectedChanges).toBe(0)
     expect(serving.current.certificateChain).toContain(SECOND.certificateChain)
     expect(before).toContain(INTERMEDIATE.certificateChain)
   })
@@ -106,12 +106,12 @@ describe("an authority that is plugged in by a Secret", () => {
       await settle()
     }
     await offer(B, B.root)
-    expect([authority.current.bundle, authority.facts.refusedChanges]).toEqual([A.root, 1])
+    expect([authority.current.bundle, authority.facts.rejectedChanges]).toEqual([A.root, 1])
     expect(here.log.lines.at(-1)).toMatch(/^error .*is not followed: roots were added and removed at once/)
     await offer(A, A.root + B.root)
     await offer(B, A.root + B.root)
     await offer(B, B.root)
-    expect([authority.current.bundle, authority.facts.refusedChanges]).toEqual([B.root, 1])
+    expect([authority.current.bundle, authority.facts.rejectedChanges]).toEqual([B.root, 1])
   })
 
   it("counts from the next start where it comes while the mesh runs", async () => {
@@ -164,19 +164,19 @@ describe("an authority that is plugged in by a folder", () => {
   it("is looked at again, and what cannot be used is reported once", async () => {
     const folder = await folderWith(own(INTERMEDIATE))
     const clock = new ManualClock(NOW)
-    let refused = 0
-    const source = await PluggedIn.fromFolder(folder, { clock, log: new MemoryLog(), onRefused: () => refused++ })
+    let rejected = 0
+    const source = await PluggedIn.fromFolder(folder, { clock, log: new MemoryLog(), onRejected: () => rejected++ })
     const signers: string[] = []
     source.onChange(() => signers.push(source.current.signer.keys.certificateChain))
     await put(folder, own(B))
     await clock.advance(10_000)
-    await vi.waitFor(() => expect([refused, clock.pending]).toEqual([1, 1]), 90_000)
+    await vi.waitFor(() => expect([rejected, clock.pending]).toEqual([1, 1]), 90_000)
     await clock.advance(10_000)
     await vi.waitFor(() => expect(clock.pending).toBe(1), 90_000)
     await put(folder, own(SECOND))
     await clock.advance(10_000)
     await vi.waitFor(() => expect(signers).toEqual([SECOND.certificateChain]), 90_000)
-    expect(refused).toBe(1)
+    expect(rejected).toBe(1)
     source.close()
   })
 

@@ -17,7 +17,7 @@ export interface PluggedInOptions {
   readonly clock: Clock
   readonly log: Log
   /** What was plugged in cannot take the place of what is in force. */
-  readonly onRefused: () => void
+  readonly onRejected: () => void
 }
 
 /** A mounted Secret is swapped by renaming, which watches of single files miss; looking again never does. */
@@ -87,7 +87,7 @@ export class PluggedIn implements KeySource {
     this.#stop = this.#options.clock.after(FOLDER_POLL_MS, () => {
       readFolder(folder)
         .then(files => this.#offer(files))
-        .catch((error: unknown) => this.#refuse(messageOf(error)))
+        .catch((error: unknown) => this.#reject(messageOf(error)))
         .finally(() => {
           if (!this.#closed) this.#poll(folder)
         })
@@ -102,7 +102,7 @@ export class PluggedIn implements KeySource {
     const read = readPluggedIn(files, this.#options.clock.now())
     const error = read.ok ? replacementError(this.#authority, read.authority) : read.message
     if (!read.ok || error !== undefined) {
-      this.#refuse(error ?? "")
+      this.#reject(error ?? "")
       return
     }
     this.#authority = read.authority
@@ -110,8 +110,8 @@ export class PluggedIn implements KeySource {
     this.#changes.emit()
   }
 
-  #refuse(reason: string): void {
-    this.#options.onRefused()
+  #reject(reason: string): void {
+    this.#options.onRejected()
     this.#options.log.error({ reason }, `${this.#where} changed and is not followed: ${reason}`)
   }
 }

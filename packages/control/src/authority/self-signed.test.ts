@@ -9,19 +9,19 @@ import { type StoredRoot, writeStoredRoot } from "./stored-root.js"
 import { fingerprints, HOUR, NAMES, Stage, secretObject } from "./testing/authority-stage.js"
 
 async function replica(stage: Stage) {
-  let refused = 0
+  let rejected = 0
   const secrets = stage.cluster.reflect(SECRETS)
   const settings = {
     ...stage.rootSettings,
     isLeader: () => stage.leading,
     log: stage.log,
-    onRefused: () => refused++,
+    onRejected: () => rejected++,
     waiting: () => undefined,
     stopped: new AbortController().signal,
   }
   const keys = await SelfSigned.open(settings, secrets)
   keys.follow(secrets)
-  return { keys, refused: () => refused }
+  return { keys, rejected: () => rejected }
 }
 
 const write = (stage: Stage, stored: StoredRoot) =>
@@ -54,33 +54,33 @@ describe("keys that we made", () => {
 
   it("stay as they are where the Secret becomes unreadable", async () => {
     const stage = new Stage()
-    const { keys, refused } = await replica(stage)
+    const { keys, rejected } = await replica(stage)
     const before = keys.current
     stage.cluster.put(SECRETS, secretObject(NAMES.rootSecret, {}))
     await settle()
-    expect([keys.current, refused()]).toEqual([before, 1])
+    expect([keys.current, rejected()]).toEqual([before, 1])
     expect(stage.log.lines).toContainEqual(expect.stringMatching(/^error .*`state.json` is missing/))
   })
 
   it("stay as they are where the Secret is swapped for a stranger's", async () => {
     const stage = new Stage()
-    const { keys, refused } = await replica(stage)
+    const { keys, rejected } = await replica(stage)
     const before = keys.current
     write(stage, { ...keys.stored, state: { ...keys.stored.state, phase: "steady", current: stage.root() } })
     await settle()
-    expect([keys.current, refused()]).toEqual([before, 1])
+    expect([keys.current, rejected()]).toEqual([before, 1])
     await expect(keys.update(stored => ({ ...stored, longestTtlMs: 1 }))).rejects.toThrow("not this mesh's")
     expect(keys.current).toBe(before)
   })
 
   it("follow a whole rotation that this replica missed", async () => {
     const stage = new Stage()
-    const { keys, refused } = await replica(stage)
+    const { keys, rejected } = await replica(stage)
     const past = [keys.current.signer.fingerprint]
     const current = stage.root()
     write(stage, { ...keys.stored, past, state: { ...keys.stored.state, phase: "steady", current } })
     await settle()
-    expect(refused()).toBe(0)
+    expect(rejected()).toBe(0)
     expect(keys.current.bundle).toBe(current.root)
   })
 

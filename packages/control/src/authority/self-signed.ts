@@ -33,7 +33,7 @@ export interface SelfSignedOptions extends RootSettings {
   readonly isLeader: () => boolean
   readonly log: Log
   /** A change of the Secret was not followed. */
-  readonly onRefused: () => void
+  readonly onRejected: () => void
   /** What people have to do before there can be an authority; undefined once there is one. */
   readonly waiting: (what: string | undefined) => void
   /** Ends the waiting. */
@@ -134,7 +134,7 @@ export class SelfSigned implements KeySource {
   }
 
   #changed(object: KubernetesObject | undefined): void {
-    const { log, names, now, onRefused } = this.#options
+    const { log, names, now, onRejected } = this.#options
     if (object === undefined) {
       this.#gone()
       return
@@ -148,7 +148,7 @@ export class SelfSigned implements KeySource {
     }
     // Fails closed, twice: neither what we cannot read nor whom proxies cannot know takes the place of the last good.
     if (!read.ok || !this.#isOurs(read.stored)) {
-      onRefused()
+      onRejected()
       const reason = read.ok ? "its root is not this mesh's and never was" : read.message
       log.error({ reason }, `${unreadable(names, reason)}; going on with the last good one`)
       return
@@ -226,7 +226,7 @@ function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: Ab
 function pluggedInLater(key: string): string {
   return (
     `the Secret \`${key}\` counts from the next start on; until then the mesh's own root signs. ` +
-    "Let its bundle hold the mesh's root too, or workloads will refuse each other after the start"
+    "Let its bundle hold the mesh's root too, or workloads will reject each other after the start"
   )
 }
 

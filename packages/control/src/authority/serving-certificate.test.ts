@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** Connects as a proxy that trusts this bundle; fails where it would refuse the control plane. */
+/** Connects as a proxy that trusts this bundle; fails where it would reject the control plane. */
 async function reach(port: number, ca: string): Promise<void> {
   const socket = connect({ port, host: "127.0.0.1", servername: "localhost", ca })
   await once(socket, "secureConnect")

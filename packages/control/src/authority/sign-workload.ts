@@ -13,7 +13,7 @@ import {
 } from "@merlon/identity"
 import { parseSpiffeId } from "@merlon/policy/request"
 import { messageOf } from "@merlon/xds/runtime"
-import type { Caller, Refusal } from "@merlon/xds/server"
+import type { Caller, Rejection } from "@merlon/xds/server"
 import type { SigningOutcome } from "./expiry.js"
 import type { KeySource } from "./key-source.js"
 import type { RevocationList } from "./revocation-list.js"
@@ -25,7 +25,7 @@ export interface SignedWorkload extends SignedCertificate {
 
 export type SignResult =
   | { readonly ok: true; readonly certificate: SignedWorkload }
-  | ({ readonly ok: false; readonly outcome: Exclude<SigningOutcome, "signed"> } & Refusal)
+  | ({ readonly ok: false; readonly outcome: Exclude<SigningOutcome, "signed"> } & Rejection)
 
 export interface SignContext {
   readonly keys: KeySource
@@ -44,13 +44,13 @@ export async function signWorkload(
   const { keys, trustDomain, ttl } = context
   const identity = identityOf(caller)
   if (caller.trustDomain !== trustDomain || identity === undefined) {
-    return refused("foreign", "PERMISSION_DENIED", `only identities of \`${trustDomain}\` are signed here`)
+    return rejected("foreign", "PERMISSION_DENIED", `only identities of \`${trustDomain}\` are signed here`)
   }
   if (isRevoked(context, caller, identity)) return revoked()
   const life = clampTtl(ttlSeconds * 1000, ttl)
-  if (!life.ok) return refused("bad-ttl", "INVALID_ARGUMENT", life.message)
+  if (!life.ok) return rejected("bad-ttl", "INVALID_ARGUMENT", life.message)
   const request = readSigningRequest(signingRequest)
-  if (!request.ok) return refused("bad-request", "INVALID_ARGUMENT", request.message)
+  if (!request.ok) return rejected("bad-request", "INVALID_ARGUMENT", request.message)
   try {
     await keys.allowTtl(life.ttlMs)
     // Looked at again, because time has passed: nothing is signed for who was revoked meanwhile.
@@ -67,7 +67,7 @@ export async function signWorkload(
   } catch (error) {
     // What is wrong with our own keys or the API is not the caller's to know, only that it should come again.
     const reason = error instanceof IdentityError ? messageOf(error) : "the authority cannot sign now; try again"
-    return refused("unavailable", "UNAVAILABLE", reason)
+    return rejected("unavailable", "UNAVAILABLE", reason)
   }
 }
 
@@ -88,9 +88,9 @@ function isRevoked({ revocations }: SignContext, { proof, serial }: Caller, iden
 }
 
 function revoked(): SignResult {
-  return refused("revoked", "PERMISSION_DENIED", "the identity or the certificate of the caller is revoked")
+  return rejected("revoked", "PERMISSION_DENIED", "the identity or the certificate of the caller is revoked")
 }
 
-function refused(outcome: Exclude<SigningOutcome, "signed">, code: Refusal["code"], message: string): SignResult {
+function rejected(outcome: Exclude<SigningOutcome, "signed">, code: Rejection["code"], message: string): SignResult {
   return { ok: false, outcome, code, message }
 }

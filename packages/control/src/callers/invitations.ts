@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"
-import type { Caller, Refusal } from "@merlon/xds/server"
+import type { Caller, Rejection } from "@merlon/xds/server"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 
@@ -32,7 +32,7 @@ export class Invitations {
   }
 
   /** Before a certificate is signed. Undefined where it may be, and then never again by the same token. */
-  async take({ invitation, namespace, pod }: Caller): Promise<Refusal | undefined> {
+  async take({ invitation, namespace, pod }: Caller): Promise<Rejection | undefined> {
     if (invitation === undefined) return undefined
     // Fail closed: the author of the invitation must choose the workload that it invites.
     if (pod === undefined) return { code: "PERMISSION_DENIED", message: "the invitation names no workload" }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { PROXY_RESOURCE } from "@merlon/xds"
-import type { Caller, Refusal, Subscriber } from "@merlon/xds/server"
+import type { Caller, Rejection, Subscriber } from "@merlon/xds/server"
 import { describe, expect, it, test } from "vitest"
 import { podOf } from "../registry/testing/objects.js"
 import { AP, caller, certified, node, ROUTES, setUp, unbound } from "./testing/distribution-stage.js"
@@ -14,7 +14,7 @@ describe("a workload's resources", () => {
     expect(distribution.mayWatch(who, node(id), PROXY_RESOURCE)).toBeUndefined()
   })
 
-  test.each<[string, Caller, string, Refusal["code"], string]>([
+  test.each<[string, Caller, string, Rejection["code"], string]>([
     ["another pod than the token's", caller({ pod: "b" }), "foo/a", "PERMISSION_DENIED", "bound to the pod `b`"],
     ["another namespace, bound", caller({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
     ["another namespace", unbound({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
@@ -55,8 +55,8 @@ describe("a workload's resources", () => {
     trust.set({ revokedIdentities: ["spiffe://cluster.local/ns/foo/sa/web"] })
     expect(distribution.open(caller(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
     expect(distribution.mayWatch(caller(), node(), ROUTES)).toMatchObject({ code: "PERMISSION_DENIED" })
-    expect(distribution.refuse(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
-    expect(distribution.refuse(caller({ serviceAccount: "other" }))).toBeUndefined()
+    expect(distribution.reject(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.reject(caller({ serviceAccount: "other" }))).toBeUndefined()
   })
 
   it("do not exist before the views do", () => {
@@ -135,25 +135,25 @@ it("ends the stream of a caller without permission", () => {
 
 it("ends the stream of a caller whose Pod is gone", () => {
   const { distribution, registry } = setUp()
-  expect(distribution.refuse(caller())).toBeUndefined()
-  expect(distribution.refuse(certified())).toBeUndefined()
-  expect(distribution.refuse(certified({ podUid: "old" }))).toMatchObject({ code: "PERMISSION_DENIED" })
-  expect(distribution.refuseCertificate(certified())).toBeUndefined()
+  expect(distribution.reject(caller())).toBeUndefined()
+  expect(distribution.reject(certified())).toBeUndefined()
+  expect(distribution.reject(certified({ podUid: "old" }))).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.rejectCertificate(certified())).toBeUndefined()
   registry.deletePod("foo", "a")
-  expect(distribution.refuse(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
-  expect(distribution.refuse(certified())).toMatchObject({ code: "PERMISSION_DENIED" })
-  expect(distribution.refuseCertificate(certified())).toMatchObject({ code: "PERMISSION_DENIED" })
-  expect(distribution.refuse(unbound())).toBeUndefined()
+  expect(distribution.reject(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.reject(certified())).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.rejectCertificate(certified())).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.reject(unbound())).toBeUndefined()
 })
 
 it("renews no certificate of an account that nothing runs under any more", () => {
   const { distribution, registry } = setUp()
-  expect(distribution.refuseCertificate(unbound({ serviceAccount: "other" }))).toBeUndefined()
+  expect(distribution.rejectCertificate(unbound({ serviceAccount: "other" }))).toBeUndefined()
   registry.deletePod("foo", "other")
-  const refusal = { code: "PERMISSION_DENIED", message: expect.stringContaining("no pod runs under `foo/other`") }
-  expect(distribution.refuseCertificate(unbound({ serviceAccount: "other" }))).toEqual(refusal)
-  expect(distribution.refuseCertificate(unbound({ namespace: "bar" }))).toMatchObject({ code: "PERMISSION_DENIED" })
-  expect(distribution.refuseCertificate(caller({ serviceAccount: "other" }))).toBeUndefined()
+  const rejection = { code: "PERMISSION_DENIED", message: expect.stringContaining("no pod runs under `foo/other`") }
+  expect(distribution.rejectCertificate(unbound({ serviceAccount: "other" }))).toEqual(rejection)
+  expect(distribution.rejectCertificate(unbound({ namespace: "bar" }))).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.rejectCertificate(caller({ serviceAccount: "other" }))).toBeUndefined()
 })
 
 test.each<[string, Caller, string, boolean]>([

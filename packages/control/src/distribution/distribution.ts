@@ -3,7 +3,7 @@
 // member of the mesh. The ledger records who is connected and what each enforces.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
-import type { Caller, ClientNode, HeldVersions, Refusal, ResourceSource, Subscriber } from "@merlon/xds/server"
+import type { Caller, ClientNode, HeldVersions, Rejection, ResourceSource, Subscriber } from "@merlon/xds/server"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ConnectedProxies } from "./connected-proxies.js"
 import type { RouteResources } from "./delegate.js"
@@ -60,42 +60,42 @@ export class Distribution implements ResourceSource {
     ]
   }
 
-  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Refusal {
-    const refusal = this.#gatekeeper.refuseMember(caller)
-    if (refusal !== undefined) return refusal
+  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Rejection {
+    const rejection = this.#gatekeeper.rejectMember(caller)
+    if (rejection !== undefined) return rejection
     return new StreamSubscriber(this.#sources, { caller, node, wake })
   }
 
-  mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Refusal | undefined {
-    if (typeUrl === PROXY_RESOURCE) return this.#refuseView(caller, node)
-    const refusal = this.#gatekeeper.refuseMember(caller)
-    if (refusal !== undefined) return refusal
+  mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Rejection | undefined {
+    if (typeUrl === PROXY_RESOURCE) return this.#rejectView(caller, node)
+    const rejection = this.#gatekeeper.rejectMember(caller)
+    if (rejection !== undefined) return rejection
     if (this.#options.routes.serves(typeUrl)) return undefined
     return { code: "INVALID_ARGUMENT", message: "there are no resources of this type here; ask for another" }
   }
 
   /** Whether the caller may stay: to be asked again of those connected, now and then and when trust changes. */
-  refuse(caller: Caller): Refusal | undefined {
-    return this.#gatekeeper.refuseMember(caller) ?? this.#gatekeeper.refuseGone(caller)
+  reject(caller: Caller): Rejection | undefined {
+    return this.#gatekeeper.rejectMember(caller) ?? this.#gatekeeper.rejectGone(caller)
   }
 
   /** Whether the caller may have another certificate. */
-  refuseCertificate(caller: Caller): Refusal | undefined {
-    return this.#gatekeeper.refuseIdentity(caller) ?? this.#gatekeeper.refuseRenewal(caller)
+  rejectCertificate(caller: Caller): Rejection | undefined {
+    return this.#gatekeeper.rejectIdentity(caller) ?? this.#gatekeeper.rejectRenewal(caller)
   }
 
   /** Whether what the caller says is said for the proxy of that node. */
   speaksFor(caller: Caller, nodeId: string): boolean {
-    return this.#gatekeeper.refuseWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
+    return this.#gatekeeper.rejectWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
   }
 
   stop(): void {
     for (const stop of this.#stops) stop()
   }
 
-  #refuseView(caller: Caller, node: ClientNode): Refusal | undefined {
-    const refusal = this.#gatekeeper.refuseWorkload(caller, node)
-    if (refusal !== undefined) return refusal
+  #rejectView(caller: Caller, node: ClientNode): Rejection | undefined {
+    const rejection = this.#gatekeeper.rejectWorkload(caller, node)
+    if (rejection !== undefined) return rejection
     if (this.#options.views.get(node.id) !== undefined) return undefined
     return { code: "UNAVAILABLE", message: `the configuration of \`${node.id}\` is not known yet; ask again` }
   }

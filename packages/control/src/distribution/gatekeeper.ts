@@ -5,7 +5,7 @@
 import { canonicalSerial } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { parseSpiffeId } from "@merlon/policy/request"
-import type { Caller, ClientNode, Refusal } from "@merlon/xds/server"
+import type { Caller, ClientNode, Rejection } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
@@ -26,15 +26,15 @@ export class Gatekeeper {
   }
 
   /** Whether the caller is a member of the mesh at all, today. Who is invited is none yet. */
-  refuseMember(caller: Caller): Refusal | undefined {
+  rejectMember(caller: Caller): Rejection | undefined {
     if (caller.invitation !== undefined) {
       return denied("an invitation is good for a certificate alone; `merlonctl join` takes it")
     }
-    return this.refuseIdentity(caller)
+    return this.rejectIdentity(caller)
   }
 
   /** Whether the caller's identity is one that may have a certificate. */
-  refuseIdentity(caller: Caller): Refusal | undefined {
+  rejectIdentity(caller: Caller): Rejection | undefined {
     const { mesh, trust } = this.#options
     const { trustDomain, namespace, serviceAccount } = caller
     if (trustDomain !== mesh.trustDomain) {
@@ -45,17 +45,17 @@ export class Gatekeeper {
     if (identity === undefined) return denied("the caller has no identity in the mesh")
     const { revokedIdentities, revokedSerials } = trust.current
     if (revokedIdentities.includes(identity.uri)) return denied(`the identity \`${identity.uri}\` is revoked`)
-    return refuseCertificate(caller, revokedSerials)
+    return rejectCertificate(caller, revokedSerials)
   }
 
   /** Whether the caller may have what the workload named by the node enforces. */
-  refuseWorkload(caller: Caller, node: ClientNode): Refusal | undefined {
-    return this.refuseNode(caller, node) ?? this.refusePod(caller, node)
+  rejectWorkload(caller: Caller, node: ClientNode): Rejection | undefined {
+    return this.rejectNode(caller, node) ?? this.rejectPod(caller, node)
   }
 
   /** Whether the caller proved that it is the node's; this changes with trust alone. */
-  refuseNode(caller: Caller, { id }: ClientNode): Refusal | undefined {
-    const member = this.refuseMember(caller)
+  rejectNode(caller: Caller, { id }: ClientNode): Rejection | undefined {
+    const member = this.rejectMember(caller)
     if (member !== undefined) return member
     const [, namespace, name] = NODE_ID.exec(id) ?? []
     if (namespace === undefined || name === undefined) {
@@ -75,7 +75,7 @@ export class Gatekeeper {
   }
 
   /** Whether the Pod of that name is the caller's, and has a proxy. */
-  refusePod(caller: Caller, { id }: ClientNode): Refusal | undefined {
+  rejectPod(caller: Caller, { id }: ClientNode): Rejection | undefined {
     const { serviceAccount, proof } = caller
     const workload = this.#options.directory.workloads.get(id)
     if (workload === undefined) {
@@ -101,7 +101,7 @@ export class Gatekeeper {
   }
 
   /** Not for those who come: their Pod may be younger than our copy. A token of a Pod that is gone proves nothing more. */
-  refuseGone(caller: Caller): Refusal | undefined {
+  rejectGone(caller: Caller): Rejection | undefined {
     const { namespace, pod } = caller
     if (pod === undefined) return undefined
     const workload = this.#options.directory.workloads.get(`${namespace}/${pod}`)
@@ -114,10 +114,10 @@ export class Gatekeeper {
    * A certificate renews another one only while a workload runs under its identity. Otherwise the former holder of a
    * key could renew the identity of a deleted workload or account forever.
    */
-  refuseRenewal(caller: Caller): Refusal | undefined {
+  rejectRenewal(caller: Caller): Rejection | undefined {
     const { proof, namespace, serviceAccount, pod } = caller
     if (proof !== "certificate") return undefined
-    if (pod !== undefined) return this.refuseGone(caller)
+    if (pod !== undefined) return this.rejectGone(caller)
     for (const workload of this.#options.directory.select({}, namespace)) {
       if (workload.serviceAccount === serviceAccount) return undefined
     }
@@ -130,7 +130,7 @@ function isOf({ podUid }: Caller, { uid }: MeshWorkload): boolean {
   return podUid === undefined || podUid === uid
 }
 
-function refuseCertificate({ proof, serial }: Caller, revoked: readonly string[]): Refusal | undefined {
+function rejectCertificate({ proof, serial }: Caller, revoked: readonly string[]): Rejection | undefined {
   if (proof !== "certificate") return undefined
   // Fail closed: a certificate without a known serial number cannot be checked against the list.
   if (serial === undefined) return denied("the certificate has no serial number that could be looked up")
@@ -138,6 +138,6 @@ function refuseCertificate({ proof, serial }: Caller, revoked: readonly string[]
   return revoked.includes(canonical) ? denied(`the certificate ${canonical} is revoked`) : undefined
 }
 
-function denied(message: string): Refusal {
+function denied(message: string): Rejection {
   return { code: "PERMISSION_DENIED", message }
 }

@@ -38,9 +38,9 @@ export class ViewPermit {
     const now = trust.current
     if (this.#trust !== now) {
       this.#trust = now
-      this.#isProven = gatekeeper.refuseNode(this.#caller, this.node) === undefined
+      this.#isProven = gatekeeper.rejectNode(this.#caller, this.node) === undefined
     }
-    const mayHave = this.#isProven && gatekeeper.refusePod(this.#caller, this.node) === undefined
+    const mayHave = this.#isProven && gatekeeper.rejectPod(this.#caller, this.node) === undefined
     return mayHave ? views.get(this.node.id) : undefined
   }
 }

@@ -42,7 +42,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     summary: "a connected proxy has not acknowledged a change: it enforces an old policy",
   },
   {
-    name: "MerlonUpdateRefused",
+    name: "MerlonUpdateRejected",
     severity: "critical",
     expression: `sum by (type) (increase(${control("rejected_updates_total")}[10m])) > 0`,
     for: "1m",
@@ -99,9 +99,9 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     summary: "an entry of the revocation list cannot be read: it revokes nothing",
   },
   {
-    name: "MerlonAuthorityChangeRefused",
+    name: "MerlonAuthorityChangeRejected",
     severity: "warning",
-    expression: `sum(increase(${control("authority_refused_changes_total")}[1h])) > 0`,
+    expression: `sum(increase(${control("authority_rejected_changes_total")}[1h])) > 0`,
     for: "5m",
     summary: "the Secret of the CA was changed to something unusable",
   },
@@ -120,7 +120,7 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     summary: "a proxy turns callers away because a limit is reached: an attack, or a limit that is too low",
   },
   {
-    name: "MerlonRefusalsRise",
+    name: "MerlonDenialsRise",
     severity: "warning",
     expression: `sum by (namespace, pod) (rate(${xserver("requests_total")}{verdict="deny"}[10m])) > 1 and sum by (namespace, pod) (rate(${xserver("requests_total")}{verdict="deny"}[10m])) > 5 * sum by (namespace, pod) (rate(${xserver("requests_total")}{verdict="deny"}[10m] offset 1d))`,
     for: "15m",

@@ -52,7 +52,7 @@ export const dashboards = ({ control, xserver }: MetricNames): Readonly<Record<s
       { title: "Requests", expression: rate(xserver("requests_total"), "namespace, pod") },
       { title: "Duration, p99", expression: p99(xserver("request_duration_seconds")), unit: "s" },
       { title: "Open connections", expression: `sum by (namespace, pod) (${xserver("connections")})` },
-      { title: "Refused handshakes", expression: rate(xserver("tls_failures_total"), "reason") },
+      { title: "Rejected handshakes", expression: rate(xserver("tls_failures_total"), "reason") },
       { title: "Limits hit", expression: rate(xserver("limits_hit_total"), "limit") },
       { title: "Failures of applications", expression: rate(xserver("upstream_failures_total"), "reason") },
       { title: "Unusable updates", expression: rate(xserver("configuration_rejected_total"), "pod") },
@@ -65,7 +65,7 @@ export const dashboards = ({ control, xserver }: MetricNames): Readonly<Record<s
     panels: [
       { title: "Verdicts", expression: rate(xserver("requests_total"), "verdict") },
       {
-        title: "Refused by policy",
+        title: "Denied by policy",
         expression: rate(`${xserver("requests_total")}{verdict!="allow"}`, "stage, policy"),
       },
       { title: "Callers", expression: rate(xserver("requests_by_source_total"), "source, verdict") },

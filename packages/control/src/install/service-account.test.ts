@@ -43,7 +43,7 @@ describe("the control plane's own account", () => {
       insecure: false,
       origin: "admin",
       credentials: async () => ({ ca: "CA", certificate: "admin", key: "admin" }),
-      refused: () => {},
+      rejected: () => {},
     }
     return { time, admin, own: await bootstrapServiceAccount({ admin, connection, names: meshNames(), time }) }
   }
@@ -74,7 +74,7 @@ describe("the control plane's own account", () => {
     expect(await own.credentials()).toMatchObject({ token: "token-1" })
     await time.advance(2_000)
     expect(await own.credentials()).toMatchObject({ token: "token-2" })
-    own.refused()
+    own.rejected()
     expect(await own.credentials()).toMatchObject({ token: "token-3" })
     expect(admin.tokens).toBe(3)
   })

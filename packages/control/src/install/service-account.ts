@@ -36,7 +36,7 @@ export async function bootstrapServiceAccount(options: BootstrapOptions): Promis
       const { ca } = await connection.credentials()
       return { ...(ca === undefined ? {} : { ca }), token: await token.current() }
     },
-    refused: () => token.forget(),
+    rejected: () => token.forget(),
   }
 }
 

@@ -50,7 +50,7 @@ describe("the values of an installation", () => {
     expect(assignments(text, parse)).toEqual(trees)
   })
 
-  it.each(["replicas=3,", "replicas=3,logLevel", ",replicas=3"])("refuse `%s`", text => {
+  it.each(["replicas=3,", "replicas=3,logLevel", ",replicas=3"])("reject `%s`", text => {
     expect(() => assignments(text, parse)).toThrow("must have the form PATH=VALUE")
   })
 

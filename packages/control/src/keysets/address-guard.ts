@@ -7,7 +7,7 @@
 import { type Cidr, type IpAddress, parseCidr, parseIp } from "@merlon/policy/request"
 
 export interface AddressRules {
-  /** Also refuses private and shared ranges. */
+  /** Also rejects private and shared ranges. */
   readonly denyPrivateAddresses?: boolean
   readonly allowLoopback?: boolean
 }
@@ -56,9 +56,9 @@ export function forbiddenAddress(
   const address = parseIp(text)
   // Fails closed: an address that we cannot read (one with a zone is link-local) is not asked.
   if (address === undefined) return "no address that can be checked"
-  const refused = [...ALWAYS, ...(allowLoopback ? [] : LOOPBACK), ...(denyPrivateAddresses ? PRIVATE : [])]
+  const rejected = [...ALWAYS, ...(allowLoopback ? [] : LOOPBACK), ...(denyPrivateAddresses ? PRIVATE : [])]
   for (const candidate of [address, ...carried(address)]) {
-    const hit = refused.find(({ cidr }) => contains(cidr, candidate))
+    const hit = rejected.find(({ cidr }) => contains(cidr, candidate))
     if (hit !== undefined) return hit.what
   }
   return undefined

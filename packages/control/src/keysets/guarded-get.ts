@@ -81,12 +81,12 @@ async function exchange(client: Client, url: URL, signal: AbortSignal): Promise<
     headers: { accept: "application/json", "user-agent": "jwks-fetch" },
     signal,
   })
-  const refused = refusedAnswer(url, statusCode, headers)
+  const rejected = rejectedAnswer(url, statusCode, headers)
   // An error after the last read has no receiver.
   body.on("error", () => undefined)
-  if (refused !== undefined) {
+  if (rejected !== undefined) {
     body.destroy()
-    return failure(refused)
+    return failure(rejected)
   }
   const chunks: Buffer[] = []
   let size = 0
@@ -104,7 +104,7 @@ async function exchange(client: Client, url: URL, signal: AbortSignal): Promise<
   }
 }
 
-function refusedAnswer(
+function rejectedAnswer(
   url: URL,
   status: number,
   headers: { readonly [name: string]: string | string[] | undefined },

@@ -11,17 +11,17 @@ it("keeps room for others beside a namespace with a thousand dead issuers", () =
     ["evil", many("dead", 1_000)],
     ["app", ["live"]],
   ])
-  const { admitted, refused } = shareKeySets(wanted, { ...limits, perNamespace: 1_000 })
+  const { admitted, rejected } = shareKeySets(wanted, { ...limits, perNamespace: 1_000 })
   expect(admitted.has("live")).toBe(true)
   expect(admitted.size).toBe(10)
-  expect(refused.get("dead-999")).toContain("more than 10 key sets are needed")
+  expect(rejected.get("dead-999")).toContain("more than 10 key sets are needed")
 })
 
 it("tells the namespace that is beyond its quota", () => {
-  const { admitted, refused } = shareKeySets(new Map([["evil", many("dead", 6)]]), limits)
+  const { admitted, rejected } = shareKeySets(new Map([["evil", many("dead", 6)]]), limits)
   expect([...admitted]).toEqual(many("dead", 4))
-  expect([...refused.keys()]).toEqual(["dead-4", "dead-5"])
-  expect(refused.get("dead-4")).toContain("the namespace `evil` names more than 4 key sets")
+  expect([...rejected.keys()]).toEqual(["dead-4", "dead-5"])
+  expect(rejected.get("dead-4")).toContain("the namespace `evil` names more than 4 key sets")
 })
 
 it("has no quota for the root namespace", () => {
@@ -33,9 +33,9 @@ it("fetches for both what one of two namespaces may have", () => {
     ["a", [...many("x", 4), "shared"]],
     ["b", ["shared"]],
   ])
-  const { admitted, refused } = shareKeySets(wanted, limits)
+  const { admitted, rejected } = shareKeySets(wanted, limits)
   expect(admitted.has("shared")).toBe(true)
-  expect(refused.size).toBe(0)
+  expect(rejected.size).toBe(0)
 })
 
 it("gives every namespace its fair share, whatever the others name", () => {
@@ -43,14 +43,14 @@ it("gives every namespace its fair share, whatever the others name", () => {
   fc.assert(
     fc.property(fc.dictionary(names, fc.integer({ min: 1, max: 12 }), { minKeys: 1 }), sizes => {
       const wanted = new Map(Object.entries(sizes).map(([namespace, size]) => [namespace, many(namespace, size)]))
-      const { admitted, refused } = shareKeySets(wanted, limits)
+      const { admitted, rejected } = shareKeySets(wanted, limits)
       const fair = Math.floor(limits.total / wanted.size)
       expect(admitted.size).toBeLessThanOrEqual(limits.total)
       for (const ids of wanted.values()) {
         const got = ids.filter(id => admitted.has(id)).length
         expect(got).toBeLessThanOrEqual(limits.perNamespace)
         expect(got).toBeGreaterThanOrEqual(Math.min(ids.length, limits.perNamespace, fair))
-        for (const id of ids) expect(admitted.has(id)).toBe(!refused.has(id))
+        for (const id of ids) expect(admitted.has(id)).toBe(!rejected.has(id))
       }
     }),
   )

@@ -5,7 +5,7 @@
 export interface Shares {
   readonly admitted: ReadonlySet<string>
   /** By id: why it is not fetched. */
-  readonly refused: ReadonlyMap<string, string>
+  readonly rejected: ReadonlyMap<string, string>
 }
 
 export interface ShareLimits {
@@ -21,24 +21,24 @@ export function shareKeySets(
   { total, perNamespace, rootNamespace }: ShareLimits,
 ): Shares {
   const admitted = new Set<string>()
-  const refused = new Map<string, string>()
+  const rejected = new Map<string, string>()
   const queues: string[][] = []
   for (const [namespace, ids] of wanted) {
     const all = [...new Set(ids)]
     const quota = namespace === rootNamespace ? all.length : perNamespace
     queues.push(all.slice(0, quota))
     const error = `the namespace \`${namespace}\` names more than ${perNamespace} key sets; remove rules, or let an operator raise the quota`
-    for (const id of all.slice(quota)) refused.set(id, error)
+    for (const id of all.slice(quota)) rejected.set(id, error)
   }
   for (let turn = 0; queues.some(queue => turn < queue.length); turn++) {
     for (const queue of queues) {
       const id = queue[turn]
       if (id === undefined) continue
       if (admitted.has(id) || admitted.size < total) admitted.add(id)
-      else refused.set(id, `more than ${total} key sets are needed; remove rules, or raise the limit`)
+      else rejected.set(id, `more than ${total} key sets are needed; remove rules, or raise the limit`)
     }
   }
   // What one namespace may not have another may have for both.
-  for (const id of admitted) refused.delete(id)
-  return { admitted, refused }
+  for (const id of admitted) rejected.delete(id)
+  return { admitted, rejected }
 }

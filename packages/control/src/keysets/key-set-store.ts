@@ -41,7 +41,7 @@ export class FetchedKeySets implements KeySets {
   readonly loaded: Promise<void>
   readonly #issuers = new Map<string, FetchedIssuer>()
   /** Ids beyond the limits, with the reason: never fetched, but not silently. */
-  #refused: ReadonlyMap<string, string> = new Map()
+  #rejected: ReadonlyMap<string, string> = new Map()
   readonly #changes = new Emitter<[id: string, change: { readonly jwks: boolean }]>()
   readonly #around: KeySetSurroundings
   readonly #limits: ShareLimits
@@ -84,8 +84,8 @@ export class FetchedKeySets implements KeySets {
     }
     this.#needed = true
     for (const [namespace, ids] of byNamespace) byNamespace.set(namespace, this.#provenFirst(ids))
-    const { admitted, refused } = shareKeySets(byNamespace, this.#limits)
-    this.#refused = refused
+    const { admitted, rejected } = shareKeySets(byNamespace, this.#limits)
+    this.#rejected = rejected
     for (const [id, issuer] of this.#issuers) {
       if (admitted.has(id)) continue
       issuer.close()
@@ -108,7 +108,7 @@ export class FetchedKeySets implements KeySets {
   get(id: string): KeySetState | undefined {
     const issuer = this.#issuers.get(id)
     if (issuer !== undefined) return issuer.state
-    const error = this.#refused.get(id)
+    const error = this.#rejected.get(id)
     if (error === undefined) return undefined
     return { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error }
   }

@@ -25,7 +25,7 @@ export interface Connection {
   readonly origin: string
   credentials(): Promise<Credentials>
   /** The server did not believe them: what was remembered is forgotten. */
-  refused(): void
+  rejected(): void
 }
 
 /** There is no way to talk to an API, and why. */

@@ -50,7 +50,7 @@ export class ExecCredential {
     return this.#running
   }
 
-  refused(): void {
+  rejected(): void {
     this.#known = undefined
   }
 

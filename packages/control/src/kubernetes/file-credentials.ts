@@ -33,7 +33,7 @@ export class FileCredentials {
     return this.#known
   }
 
-  refused(): void {
+  rejected(): void {
     this.#readAt = undefined
   }
 

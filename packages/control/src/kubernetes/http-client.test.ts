@@ -24,7 +24,7 @@ async function speakingTo(
     insecure: false,
     origin: "a test",
     credentials: async () => credentials(),
-    refused: () => {},
+    rejected: () => {},
   }
   const client = httpClient(connection, { userAgent: "test", fieldManager: "merlond", random: () => 0, ...options })
   closing.push(
@@ -165,9 +165,9 @@ describe("trying again", () => {
 
   it("writes again only where the server says that nothing was done", async () => {
     for (const undone of [busy(429), storeAway]) {
-      const refused = await speakingTo(thrice(undone))
-      await refused.client.patch(PODS, "a", {}, { namespace: "foo" })
-      expect(refused.api.asked).toHaveLength(3)
+      const rejected = await speakingTo(thrice(undone))
+      await rejected.client.patch(PODS, "a", {}, { namespace: "foo" })
+      expect(rejected.api.asked).toHaveLength(3)
     }
     const unsure = await speakingTo(thrice(busy(503)))
     await expect(unsure.client.patch(PODS, "a", {}, { namespace: "foo" })).rejects.toMatchObject({ code: 503 })

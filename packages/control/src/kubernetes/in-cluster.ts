@@ -25,7 +25,7 @@ export function inClusterConnection(
     ...namespaceIn(folder),
     origin: `the service account in \`${folder}\``,
     credentials: () => files.credentials(),
-    refused: () => files.refused(),
+    rejected: () => files.rejected(),
   }
 }
 

@@ -127,8 +127,8 @@ function connection(
     origin,
     credentials: async () =>
       Object.assign({}, ...(await Promise.all(sources.map(source => source.credentials())))) as Credentials, // each yields Credentials
-    refused: () => {
-      for (const source of sources) source.refused()
+    rejected: () => {
+      for (const source of sources) source.rejected()
     },
   }
 }
@@ -148,7 +148,7 @@ function serverOf({ fields: { server } }: Entry, origin: string): string {
 
 interface CredentialSource {
   credentials(): Promise<Credentials>
-  refused(): void
+  rejected(): void
 }
 
 function userSources(user: Entry | undefined, cluster: Entry, origin: string, time: Time): readonly CredentialSource[] {
@@ -178,7 +178,7 @@ function credentialSource({ fields: from, folder }: Entry, names: CredentialFile
   }
   if (names.token !== undefined && files.token === undefined && text(from.token) !== "") inline.token = text(from.token)
   const read = new FileCredentials(files, time)
-  return { credentials: async () => ({ ...inline, ...(await read.credentials()) }), refused: () => read.refused() }
+  return { credentials: async () => ({ ...inline, ...(await read.credentials()) }), rejected: () => read.rejected() }
 }
 
 function execSource({ fields: { exec }, folder }: Entry, cluster: Entry, time: Time): CredentialSource {

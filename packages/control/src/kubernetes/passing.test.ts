@@ -20,7 +20,10 @@ it("survives a client that leaves before the end of a response", async () => {
   const { port } = server.address() as AddressInfo // it listens on a port
   const at = `http://127.0.0.1:${port}`
   const api = passingApi(
-    withToken({ server: at, origin: at, credentials: async () => ({}), refused: () => undefined, insecure: true }, "t"),
+    withToken(
+      { server: at, origin: at, credentials: async () => ({}), rejected: () => undefined, insecure: true },
+      "t",
+    ),
     "test",
   )
   const { status, body } = await api.send({ method: "GET", path: "/", accept: "*/*" }, new AbortController().signal)

@@ -25,6 +25,6 @@ export function withToken(connection: Connection, token: string): Connection {
       const { ca } = await connection.credentials()
       return { token, ...(ca === undefined ? {} : { ca }) }
     },
-    refused: () => undefined,
+    rejected: () => undefined,
   }
 }

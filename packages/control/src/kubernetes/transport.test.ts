@@ -24,7 +24,7 @@ async function serving(listener: RequestListener, timeoutMs = 10_000) {
     insecure: false,
     origin: "a test",
     credentials: async () => ({ token: tokens[0] ?? "" }),
-    refused: () => void tokens.shift(),
+    rejected: () => void tokens.shift(),
   }
   const api = new Transport(connection, { userAgent: "test", timeoutMs, warn: text => warnings.push(text) })
   open.push({ api, server })

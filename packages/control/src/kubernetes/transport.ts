@@ -119,7 +119,7 @@ export class Transport implements Api {
       },
       signal,
     )
-    if (answer.statusCode === 401) this.#connection.refused()
+    if (answer.statusCode === 401) this.#connection.rejected()
     // A consumer that leaves before the end of the response causes an error event, and without a listener that would
     // end the process.
     answer.on("error", () => undefined)
@@ -142,7 +142,7 @@ export class Transport implements Api {
     if (statusCode === 200 && !PAGE.test(String(answer.headers["content-type"]))) return answer
     const { value, text } = await readBody(answer)
     if (statusCode === 200) throw ApiError.unanswered("api-bad-response", statusError(statusCode, value, text).message)
-    if (statusCode === 401) this.#connection.refused()
+    if (statusCode === 401) this.#connection.rejected()
     throw statusError(statusCode, value, text)
   }
 
@@ -162,7 +162,7 @@ export class Transport implements Api {
               ),
             )
       }
-      if (statusCode === 401) this.#connection.refused()
+      if (statusCode === 401) this.#connection.rejected()
       return new Failure(statusError(statusCode, value, text), answer.headers["retry-after"])
     } catch (error) {
       return new Failure(unreachable(this.#connection.server, error))

@@ -26,7 +26,7 @@ it("counts what happens, under the mesh's own name", async () => {
   metrics.acknowledged("proxy", 0.004)
   metrics.rejected("route")
   metrics.propagated(0.2)
-  metrics.reviewed("AuthorizationPolicy", "refused")
+  metrics.reviewed("AuthorizationPolicy", "rejected")
   metrics.statusWritten("MeshService")
   expect(await lines()).toEqual(
     expect.arrayContaining([
@@ -35,7 +35,7 @@ it("counts what happens, under the mesh's own name", async () => {
       'my_mesh_control_push_to_ack_seconds_bucket{le="0.005",type="proxy"} 1',
       "my_mesh_control_write_to_last_ack_seconds_sum 0.2",
       'my_mesh_control_rejected_updates_total{type="route"} 1',
-      'my_mesh_control_admission_reviews_total{kind="AuthorizationPolicy",outcome="refused"} 1',
+      'my_mesh_control_admission_reviews_total{kind="AuthorizationPolicy",outcome="rejected"} 1',
       'my_mesh_control_status_writes_total{kind="MeshService"} 1',
       "my_mesh_control_connected_proxies 12",
       "my_mesh_control_overdue_acknowledgements 1",
@@ -82,7 +82,7 @@ it("tells when credentials end and what became of those who asked for some", asy
     requests,
     phase: "stable",
     signer: "ab",
-    refusedChanges: 2,
+    rejectedChanges: 2,
     revokedIdentities: 0,
     revokedSerials: 0,
     revocationErrors: 0,
@@ -96,6 +96,7 @@ it("tells when credentials end and what became of those who asked for some", asy
       'merlon_control_certificate_expiry_seconds{certificate="serving",listener="mesh"} 3000',
       'merlon_control_certificate_requests_total{outcome="signed"} 3',
       'merlon_control_rotation_phase{phase="stable"} 1',
+      "merlon_control_authority_rejected_changes_total 2",
       "merlon_control_authority_refused_changes_total 2",
     ]),
   )

@@ -9,7 +9,7 @@ import { oneLine } from "./one-line.js"
 
 const PUSH_TYPES = ["proxy", "listener", "route", "cluster", "endpoint", "mesh", "other"] as const
 export type PushType = (typeof PUSH_TYPES)[number]
-export type ReviewOutcome = "allowed" | "refused" | "unreadable" | "failed"
+export type ReviewOutcome = "allowed" | "rejected" | "unreadable" | "failed"
 
 export interface IssuerKeys {
   readonly issuer: string
@@ -183,15 +183,17 @@ export class ControlMetrics {
       "revocation entries that have no effect because they cannot be read",
       () => facts()?.revocationErrors ?? 0,
     )
-    new Counter({
-      name: `${this.#prefix}authority_refused_changes_total`,
-      help: "changes of the authority that were not followed",
-      registers: [this.registry],
-      collect() {
-        this.reset()
-        this.inc(facts()?.refusedChanges ?? 0)
-      },
-    })
+    // The second is the former name of the first, kept for one version.
+    for (const name of ["authority_rejected_changes_total", "authority_refused_changes_total"])
+      new Counter({
+        name: `${this.#prefix}${name}`,
+        help: "changes of the authority that were rejected",
+        registers: [this.registry],
+        collect() {
+          this.reset()
+          this.inc(facts()?.rejectedChanges ?? 0)
+        },
+      })
   }
 
   /** The issuers that failed come first, so that a crowd of healthy ones cannot hide them; of one issuer the worst. */

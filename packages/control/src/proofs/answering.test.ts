@@ -18,7 +18,7 @@ describe("a change", () => {
 
   it("is rejected if it breaks an invariant, with the request and the rule that allows it", () => {
     expect(knowing(OPS, INVARIANT).answer(review(OPEN), never)).toMatchObject({
-      refusals: [
+      rejections: [
         expect.stringMatching(
           /`never: only ops` .* is broken on `foo\/web`: GET \/admin\/ .* is allowed by rule 0 of `foo\/open`/,
         ),
@@ -28,21 +28,21 @@ describe("a change", () => {
 
   it("is warned about if the invariant is in shadow mode, with what it newly allows", () => {
     expect(knowing(OPS, SHADOW).answer(review(OPEN), never)).toEqual({
-      refusals: [],
+      rejections: [],
       warnings: [expect.stringContaining("is broken"), expect.stringContaining("this newly allows /admin/*")],
     })
   })
 
   it("that means the same as what is stored breaks nothing", () => {
-    expect(knowing(OPS, OPEN, INVARIANT).answer(review(OPEN, false), never)).toEqual({ refusals: [], warnings: [] })
+    expect(knowing(OPS, OPEN, INVARIANT).answer(review(OPEN, false), never)).toEqual({ rejections: [], warnings: [] })
   })
 
   it("is rejected on a timeout, and only warned about without an enforced invariant", () => {
     expect(knowing(OPS, INVARIANT).answer(review(OPEN), always)).toMatchObject({
-      refusals: [expect.stringContaining("is not decided")],
+      rejections: [expect.stringContaining("is not decided")],
     })
     expect(knowing(OPS).answer(review(OPEN), always)).toEqual({
-      refusals: [],
+      rejections: [],
       warnings: [expect.stringContaining("is not decided"), ADVICE],
     })
   })
@@ -51,7 +51,7 @@ describe("a change", () => {
     const rules = [{ to: [{ operation: { paths: ["/admin"], ports: ["8080"] } }] }]
     const deny = document("AuthorizationPolicy", "p", { action: "DENY", rules })
     expect(knowing().answer(review(deny, false), never)).toEqual({
-      refusals: [],
+      rejections: [],
       warnings: [
         expect.stringMatching(
           /^spec.rules.*`GET \/admin\/` does not match the rule.*`\/admin;x=1`, `\/admin%2f`, `\/ADMIN`;/,
@@ -66,20 +66,20 @@ describe("a change", () => {
     const answering = knowing(other)
     const lonely = document("AuthorizationPolicy", "p", nobody)
     expect(answering.answer(review(lonely, false), never)).toEqual({
-      refusals: [],
+      rejections: [],
       warnings: [expect.stringMatching(/app.*nobody/)],
     })
     answering.take({
       documents: [],
       workloads: [["foo/n", { namespace: "foo", name: "n", labels: { app: "nobody" } }]],
     })
-    expect(answering.answer(review(lonely, false), never)).toEqual({ refusals: [], warnings: [] })
+    expect(answering.answer(review(lonely, false), never)).toEqual({ rejections: [], warnings: [] })
   })
 
   it("is not compared where too much is stored", () => {
     const many = Array.from({ length: 501 }, (_, n) => document("AuthorizationPolicy", `m${n}`, { rules: [{}] }))
     const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
-    expect(knowing(...many).answer(review(lonely, false), never)).toEqual({ refusals: [], warnings: [] })
+    expect(knowing(...many).answer(review(lonely, false), never)).toEqual({ rejections: [], warnings: [] })
   })
 
   it("is compared with its own namespace's and the root's, however much is stored in others", () => {
@@ -91,7 +91,7 @@ describe("a change", () => {
     const root = document("AuthorizationPolicy", "closed", closed, MESH.names.rootNamespace)
     const answering = knowing(...many, root)
     const told = answering.answer(review(document("AuthorizationPolicy", "p", { rules }), false), never)
-    expect(told).toEqual({ refusals: [], warnings: [expect.stringContaining("closed` rules[0] denies everything")] })
+    expect(told).toEqual({ rejections: [], warnings: [expect.stringContaining("closed` rules[0] denies everything")] })
     const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
     expect(answering.answer(review(lonely, false), never)).toMatchObject({
       warnings: [expect.stringMatching(/nobody/)],

@@ -26,7 +26,7 @@ const STEPS = 5_000_000
 const MAX_DOCUMENTS = 500
 const MAX_PAIRS = 500_000
 export const ADVICE = "`merlonctl analyze` compares it with the other policies, which takes too long for now"
-const NO_NEWS: Assessment = { refusals: [], warnings: [] }
+const NO_NEWS: Assessment = { rejections: [], warnings: [] }
 
 export class Answering {
   readonly #mesh: MeshConfig
@@ -59,8 +59,8 @@ export class Answering {
     if (question.ask === "removal") return this.#assessed(question.key, undefined, limits)
     const { after, changed } = question
     const isNews = changed && after.kind !== "MeshService"
-    const { refusals, warnings } = isNews ? this.#assessed(keyOf(after), after, limits) : NO_NEWS
-    return { refusals, warnings: [...warnings, ...this.#compared(after, isEnded)] }
+    const { rejections, warnings } = isNews ? this.#assessed(keyOf(after), after, limits) : NO_NEWS
+    return { rejections, warnings: [...warnings, ...this.#compared(after, isEnded)] }
   }
 
   #asked(question: PeopleQuestion, limits: Limits, isEnded: () => boolean): PeopleAnswer {

@@ -53,7 +53,7 @@ it("tells a thread what is stored, asks it and hands on the answer", async () =>
   expect(s.thread().news).toBe(1)
   const answer = s.prover.review(review("foo"))
   s.thread().answer()
-  expect(await answer).toEqual({ refusals: [], warnings: ["answer 1"] })
+  expect(await answer).toEqual({ rejections: [], warnings: ["answer 1"] })
   s.policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", "foo/b", { rules: [{}] }))
   await settle()
   expect(s.thread().news).toBe(2)
@@ -174,7 +174,7 @@ it("works with a thread", async () => {
   policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", "foo/one", { rules: [{}] }))
   const after = document("AuthorizationPolicy", "closed", { action: "DENY", rules: [{}] })
   const lonely = document("AuthorizationPolicy", "lonely", { selector: { matchLabels: { app: "nobody" } } })
-  expect(await prover.review({ ask: "review", after, changed: true })).toMatchObject({ refusals: [] })
+  expect(await prover.review({ ask: "review", after, changed: true })).toMatchObject({ rejections: [] })
   expect(await prover.review({ ask: "review", after: lonely, changed: true })).toMatchObject({
     warnings: [expect.stringMatching(/nobody/)],
   })

@@ -100,7 +100,7 @@ describe("a workload", () => {
       { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
     ],
     [
-      "cannot where the capture refuses undeclared ports in words",
+      "cannot where the capture rejects undeclared ports in words",
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "refuse") },
       { bypass: undefined },
     ],

@@ -133,8 +133,8 @@ export class ReplicaCaller {
       timeout: QUIET_MS,
       // By identity: replicas are found by address, of which no certificate knows.
       checkServerIdentity: (_, { raw }) => {
-        const refusal = verifyReplica(raw, identity, credentials().trust, Date.now())
-        return refusal === undefined ? undefined : new Error(refusal)
+        const rejection = verifyReplica(raw, identity, credentials().trust, Date.now())
+        return rejection === undefined ? undefined : new Error(rejection)
       },
     })
   }

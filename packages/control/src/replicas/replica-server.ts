@@ -97,8 +97,8 @@ export class ReplicaServer {
     const { credentials, identity, answer, follow } = this.#options
     const socket = asked.socket as TLSSocket // the server speaks TLS alone
     const shown = socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined
-    const refusal = verifyReplica(shown, identity, credentials().trust, Date.now())
-    if (refusal !== undefined) return reject(reply, 403, refusal)
+    const rejection = verifyReplica(shown, identity, credentials().trust, Date.now())
+    if (rejection !== undefined) return reject(reply, 403, rejection)
     if (asked.method !== "GET") return reject(reply, 405, "replicas only ask")
     const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
     const query = new URLSearchParams(search)

@@ -32,7 +32,7 @@ export function outboundModes({ namespaces, names, mode, warn }: OutboundModesOp
   return {
     modeOf: namespace => {
       const text = written(namespaces.items.get(namespace))
-      // Fail closed: a mistyped word was most likely meant to refuse something.
+      // Fail closed: a mistyped word was most likely meant to reject something.
       return text === undefined ? mode : (known(text) ?? "REGISTRY_ONLY")
     },
     onChange: listener =>

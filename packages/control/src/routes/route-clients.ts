@@ -90,12 +90,12 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     }
     const all = [...asking]
     const waiting = all.filter(({ watch, acknowledged }) => watch.snapshot().revision !== acknowledged)
-    const refusing = all.find(({ rejection }) => rejection !== undefined)
+    const rejecting = all.find(({ rejection }) => rejection !== undefined)
     return {
       clients: all.length,
       acknowledged: all.length - waiting.length,
       waiting: waiting.slice(0, MOST_NAMED).map(({ client }) => client),
-      rejection: refusing && { client: refusing.client, message: refusing.rejection ?? "" },
+      rejection: rejecting && { client: rejecting.client, message: rejecting.rejection ?? "" },
     }
   }
 

@@ -181,7 +181,7 @@ function handlerOptions(parts: AdmissionParts): HandlerOptions {
       policies,
       prover,
       cutOff: change => answers.seen.cutOff(change),
-      // Fail closed: what the cluster does not say does not undo a refusal.
+      // Fail closed: what the cluster does not say does not undo a rejection.
       caughtUp: () => caughtUp({ client: options.client, names, policies }).catch(() => false),
       isGoing: namespace => options.client.get(NAMESPACES, namespace).then(isGoing, () => false),
     },

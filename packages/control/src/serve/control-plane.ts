@@ -248,7 +248,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   serving.onChange(() => server.credentialsChanged())
   authority.onChange(() => {
     server.credentialsChanged()
-    server.recheck(caller => distribution.refuse(caller))
+    server.recheck(caller => distribution.reject(caller))
   })
 
   await prover.ready()

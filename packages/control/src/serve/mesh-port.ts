@@ -54,11 +54,11 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
     checkCertificate: callerOfCertificate,
     source: distribution,
     observations,
-    refuse: caller => distribution.refuse(caller),
+    reject: caller => distribution.reject(caller),
     sign: (caller, request, ttlSeconds, nodeId) =>
       traced(tracer, "sign certificate", { node: nodeId }, async () => {
-        const refusal = distribution.refuseCertificate(caller) ?? (await invitations.take(caller))
-        if (refusal !== undefined) return refusal
+        const rejection = distribution.rejectCertificate(caller) ?? (await invitations.take(caller))
+        if (rejection !== undefined) return rejection
         const result = await authority.sign(caller, request, ttlSeconds)
         if (!result.ok) return { code: result.code, message: result.message }
         // Another's certificate says nothing of this proxy's, and a root is retired on what proxies are said to hold.

@@ -134,7 +134,7 @@ describe("Enforced", () => {
       "False NotConnected: enforced by 11 of 12 proxies at generation 7; not connected: foo/a",
     ],
     [
-      "one that refuses",
+      "one that rejects",
       inputs(
         allow,
         count({
@@ -197,7 +197,7 @@ describe("Enforced", () => {
       "True NoClients: no connected client uses its hosts; a client that does gets this version; affects callers in `foo` alone, because `web.app` is not of that namespace",
     ],
     [
-      "routes that a client refuses",
+      "routes that a client rejects",
       inputs(routes, {
         clients: { clients: 1, acknowledged: 0, waiting: [], rejection: { client: "app/c", message: "bad" } },
       }),
@@ -301,8 +301,8 @@ describe("Ready", () => {
     ],
     [
       "keys that cannot be fetched, although every proxy enforces what it has",
-      inputs(tokens, { keySets: keys({ error: "refused" }) }),
-      "False NoKeys: no keys of `https://idp` (refused)",
+      inputs(tokens, { keySets: keys({ error: "rejected" }) }),
+      "False NoKeys: no keys of `https://idp` (rejected)",
     ],
     [
       "keys that are on their way",
@@ -311,7 +311,7 @@ describe("Ready", () => {
     ],
     [
       "keys that are old and there",
-      inputs(tokens, { keySets: keys({ jwks: "{}", error: "refused" }) }),
+      inputs(tokens, { keySets: keys({ jwks: "{}", error: "rejected" }) }),
       "True Ready: enforced by 3 of 3 proxies at generation 7",
     ],
     [

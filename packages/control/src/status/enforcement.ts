@@ -25,13 +25,13 @@ export interface EnforcementCount {
 export function standingOf(record: ProxyRecord | undefined, expected: ExpectedVersions): ProxyStanding {
   if (record === undefined) return "disconnected"
   let current = true
-  let refused = false
+  let rejected = false
   for (const [name, version] of expected) {
     if (record.enforced.get(name)?.version !== version) current = false
-    if (record.rejection?.resources.has(name)) refused = true
+    if (record.rejection?.resources.has(name)) rejected = true
   }
   if (current) return "enforcing"
-  return refused ? "rejected" : "waiting"
+  return rejected ? "rejected" : "waiting"
 }
 
 export class EnforcementTally {

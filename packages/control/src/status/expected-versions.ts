@@ -21,7 +21,7 @@ export function expectedVersions(
   const expected = new Map([[name, contentVersion(wireDocument(document, names))]])
   for (const id of keySetsOf(document)) {
     const jwks = jwksOf(id)
-    // Without keys none are sent: the rule refuses its tokens, and that is all there is to enforce.
+    // Without keys none are sent: the rule rejects its tokens, and that is all there is to enforce.
     if (jwks !== undefined) expected.set(resourceNames.keySet(id), contentVersion({ id, jwks }))
   }
   return expected

@@ -128,7 +128,7 @@ export class CertificateAuthority {
     const { isRsa } = requireKey(publicKey)
     const { issuer, intermediates, notAfter: end, key: signingKey, algorithm } = this.#loaded
     const serial = newSerial(this.#random)
-    // INVARIANT: never beyond the first certificate above it to end, or peers would refuse a leaf that says it is good.
+    // INVARIANT: never beyond the first certificate above it to end, or peers would reject a leaf that says it is good.
     const notAfter = Math.floor(Math.min(now + ttlMs, end) / SECOND) * SECOND
     const der = buildCertificate(
       {

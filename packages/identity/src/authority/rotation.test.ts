@@ -185,7 +185,7 @@ class Mesh {
   }
 
   /** Pairs of proxies where the second rejects the first. */
-  refused(): readonly (readonly [Proxy, Proxy])[] {
+  rejected(): readonly (readonly [Proxy, Proxy])[] {
     const speaking = this.connected.filter(proxy => proxy.acknowledged)
     return speaking.flatMap(peer =>
       this.proxies
@@ -213,7 +213,7 @@ describe("whatever happens during rotations", () => {
         const mesh = new Mesh()
         for (const next of events) {
           mesh.apply(next)
-          expect(mesh.refused(), `after ${JSON.stringify(next)} in ${mesh.state.phase}`).toEqual([])
+          expect(mesh.rejected(), `after ${JSON.stringify(next)} in ${mesh.state.phase}`).toEqual([])
           expect(mesh.lost(), `after ${JSON.stringify(next)} in ${mesh.state.phase}`).toEqual([])
         }
       }),

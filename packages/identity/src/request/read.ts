@@ -49,7 +49,7 @@ function ecForm(curve: string, coordinateOctets: number): EcForm {
 
 export function readSigningRequest(der: Uint8Array): SigningRequestResult {
   if (der.length > MAX_SIGNING_REQUEST_BYTES) {
-    return refused(`the signing request is longer than ${MAX_SIGNING_REQUEST_BYTES} bytes`)
+    return rejected(`the signing request is longer than ${MAX_SIGNING_REQUEST_BYTES} bytes`)
   }
   const parts = readWithin(readOnly(der, TAG.sequence), TAG.sequence)
   const [information, identifier, signature] = parts ?? []
@@ -60,13 +60,13 @@ export function readSigningRequest(der: Uint8Array): SigningRequestResult {
   const key = readKey(spki)
   if (key === undefined) return unreadable()
   const error = keyError(key, spki)
-  if (error !== undefined) return refused(error)
+  if (error !== undefined) return rejected(error)
   const algorithm = REQUEST_ALGORITHMS.find(known => known.identifier.equals(identifier.raw))
   if (algorithm === undefined) {
-    return refused("the signing request is signed with an unknown algorithm; use ECDSA or RSA with SHA-256 or better")
+    return rejected("the signing request is signed with an unknown algorithm; use ECDSA or RSA with SHA-256 or better")
   }
   if (algorithm.keyType !== key.asymmetricKeyType || !verifies(algorithm.digest, information.raw, key, bits)) {
-    return refused("the signature of the signing request is not by its own key")
+    return rejected("the signature of the signing request is not by its own key")
   }
   // An elliptic key's form was compared octet by octet; an RSA key is written anew, since its form was not.
   return { ok: true, publicKey: algorithm.keyType === "ec" ? spki : key.export({ type: "spki", format: "der" }) }
@@ -112,7 +112,7 @@ function keyError(
     return usable ? undefined : "the exponent of the RSA key is not taken; use 65537"
   }
   // Ed25519 among them: TLS 1.2 peers, FIPS builds and many TLS stacks do not offer it, and a workload that half of its
-  // callers cannot speak to is worse than a refusal here.
+  // callers cannot speak to is worse than a rejection here.
   return `a key of the kind \`${type ?? "unknown"}\` is not taken; use P-256, P-384 or RSA`
 }
 
@@ -126,9 +126,9 @@ function verifies(digest: string | undefined, data: Buffer, key: KeyObject, sign
 }
 
 function unreadable(): SigningRequestResult {
-  return refused("the signing request is not PKCS#10 in DER")
+  return rejected("the signing request is not PKCS#10 in DER")
 }
 
-function refused(message: string): SigningRequestResult {
+function rejected(message: string): SigningRequestResult {
   return { ok: false, message }
 }

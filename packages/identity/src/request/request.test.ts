@@ -75,7 +75,7 @@ describe("reading a signing request", () => {
     ["-newkey ec -pkeyopt ec_paramgen_curve:secp256k1", "on another curve"],
     ["-newkey ec -pkeyopt ec_paramgen_curve:P-256 -pkeyopt ec_param_enc:explicit", "not in its usual form"],
     ["-newkey ed25519", "a key of the kind `ed25519` is not taken"],
-  ])("refuses openssl's `%s`", (arguments_, message) => {
+  ])("rejects openssl's `%s`", (arguments_, message) => {
     expect(readSigningRequest(opensslRequest(arguments_))).toEqual({
       ok: false,
       message: expect.stringContaining(message),

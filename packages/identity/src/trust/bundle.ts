@@ -27,7 +27,7 @@ export function readCertificates(pem: string): BundleResult {
   if (!read.ok) return read
   const certificates: BundleCertificate[] = []
   for (const [index, { label, der }] of read.blocks.entries()) {
-    // A private key in a bundle would be handed to everyone: refusing it is the least harmful answer.
+    // A private key in a bundle would be handed to everyone: rejecting it is the least harmful answer.
     if (label !== "CERTIFICATE") return { ok: false, message: `block ${index + 1} is \`${label}\`, not a certificate` }
     const certificate = parseCertificate(der)
     if (certificate === undefined) return { ok: false, message: `block ${index + 1} is not a readable certificate` }

@@ -22,12 +22,12 @@ export type TtlResult = { readonly ok: true; readonly ttlMs: number } | { readon
 export function clampTtl(requestedMs: number, { defaultMs, maxMs, minMs }: TtlLimits = DEFAULT_TTL_LIMITS): TtlResult {
   if (requestedMs <= 0) return { ok: true, ttlMs: Math.min(defaultMs, maxMs) }
   // Written so that NaN fails closed.
-  if (!(requestedMs <= maxMs)) return refused(requestedMs, "longer", "most", maxMs)
-  if (requestedMs < minMs) return refused(requestedMs, "shorter", "least", minMs)
+  if (!(requestedMs <= maxMs)) return rejected(requestedMs, "longer", "most", maxMs)
+  if (requestedMs < minMs) return rejected(requestedMs, "shorter", "least", minMs)
   return { ok: true, ttlMs: requestedMs }
 }
 
-function refused(requestedMs: number, comparison: string, bound: string, limitMs: number): TtlResult {
+function rejected(requestedMs: number, comparison: string, bound: string, limitMs: number): TtlResult {
   const asked = `${requestedMs / 1000} s`
   return {
     ok: false,

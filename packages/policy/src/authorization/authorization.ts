@@ -229,7 +229,7 @@ function compilePolicy(
   const { metadata, spec, kind } = policy
   const ref = { namespace: metadata.namespace, name: metadata.name }
   const action = spec.action ?? "ALLOW"
-  // Validation refuses other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
+  // Validation rejects other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
   if (!ACTIONS.includes(action)) throw new RangeError(`unknown action \`${action}\` of ${ref.namespace}/${ref.name}`)
   const provider = spec.provider?.name
   return {

@@ -23,11 +23,11 @@ describe("several policies together", () => {
 
   test.each<[string, AuthorizationPolicy[], string, string]>([
     ["no policy allows", [], "/any", "allow"],
-    ["ALLOW without rules refuses", [allowNothing], "/any", "deny"],
+    ["ALLOW without rules denies", [allowNothing], "/any", "deny"],
     ["ALLOW with an empty rule allows", [allow(everything)], "/any", "allow"],
     ["another ALLOW policy can allow beside one that allows nothing", [allowNothing, ok], "/ok", "allow"],
-    ["what matches no ALLOW rule is refused", [allowNothing, ok], "/no", "deny"],
-    ["DENY with an empty rule refuses", [denyAll], "/any", "deny"],
+    ["what matches no ALLOW rule is denied", [allowNothing, ok], "/no", "deny"],
+    ["DENY with an empty rule denies", [denyAll], "/any", "deny"],
     ["no ALLOW overrides a DENY", [denyAll, allow(everything)], "/any", "deny"],
     ["DENY without rules has no effect", [deny()], "/any", "allow"],
     ["AUDIT without rules has no effect", [audit], "/any", "allow"],

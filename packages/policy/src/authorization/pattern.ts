@@ -50,7 +50,7 @@ function wildcardPattern(value: string): Pattern {
 
 function templatePattern(value: string, ofUri: boolean): Pattern {
   const template = parseTemplate(value)
-  // Validation refuses such a path. Should one get here all the same, refusing to compile keeps the last good program.
+  // Validation rejects such a path. If one gets here anyway, a compile error keeps the last good program.
   if (typeof template === "string") throw new RangeError(`invalid path template \`${value}\`: ${template}`)
   return { kind: "template", text: value, template, ofUri }
 }

@@ -164,7 +164,7 @@ function fieldsClause(
 ): Clause {
   const lists: { readonly [field: string]: readonly string[] | undefined } = written ?? {}
   for (const field of Object.keys(lists)) {
-    // Validation refuses unknown fields; one that were left out would widen the rule.
+    // Validation rejects unknown fields; one that were left out would widen the rule.
     if (!Object.hasOwn(fields, positive(field))) throw new RangeError(`unknown field \`${field}\` at ${at}`)
   }
   const criteria: Criterion[] = []

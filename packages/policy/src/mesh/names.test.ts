@@ -36,11 +36,11 @@ describe("mesh names", () => {
     })
   })
 
-  it.each(["", "Mesh", "a_b", "-a", "a-", "a".repeat(41)])("refuse the word `%s`", mesh => {
+  it.each(["", "Mesh", "a_b", "-a", "a-", "a".repeat(41)])("reject the word `%s`", mesh => {
     expect(() => meshNames({ mesh })).toThrow("must be a DNS label")
   })
 
-  it.each(["", "dev", "A.b", "a..b", "a.b.", `${"a.".repeat(100)}b`])("refuse the domain `%s`", domain => {
+  it.each(["", "dev", "A.b", "a..b", "a.b.", `${"a.".repeat(100)}b`])("reject the domain `%s`", domain => {
     expect(() => meshNames({ domain })).toThrow("must be a DNS name")
   })
 })

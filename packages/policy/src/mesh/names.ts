@@ -21,7 +21,7 @@ export interface MeshNames {
   /** The same for the security kinds alone. */
   readonly policyCategory: string
   readonly tokenAudience: string
-  /** Response header that carries the id of a refusal. */
+  /** Response header that carries the id of a denial. */
   readonly decisionHeader: string
   /** Why a proxy answered in place of the application. */
   readonly failureHeader: string

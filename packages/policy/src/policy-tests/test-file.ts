@@ -43,7 +43,7 @@ export interface Expectation {
   readonly stage?: string
   /** The rule that must have decided: `name[0]`, or `namespace/name[0]`. */
   readonly rule?: string
-  /** What the refusal must say. */
+  /** What the denial must say. */
   readonly body?: string
 }
 

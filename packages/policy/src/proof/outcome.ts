@@ -30,7 +30,7 @@ export interface TokenRegion extends Region {
 
 /** One side, in one frame. */
 export interface Stages {
-  /** Where the port's mode refuses. */
+  /** Where the port's mode denies. */
   readonly transport: readonly Region[]
   /** Where a token that must be there is not. */
   readonly missing: readonly Region[]
@@ -47,7 +47,7 @@ export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
   const rules: Rules = frame.protocol === "http" ? side.http : side.tcp
   const read = (list: Rules["deny"]) => readRules(list, context)
   return {
-    transport: refusedPorts(side, frame.identity ? "DISABLE" : "STRICT", space),
+    transport: deniedPorts(side, frame.identity ? "DISABLE" : "STRICT", space),
     ...(frame.protocol === "http" ? tokenStage(side.tokens, context) : NO_TOKENS),
     deny: read(rules.deny),
     allow: read(rules.allow),
@@ -86,11 +86,11 @@ export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[]
   }
 }
 
-/** Ports whose mode refuses, as a condition on the port: most have the same mode, some one of their own. */
-function refusedPorts(side: PolicySide, refused: "STRICT" | "DISABLE", { port }: Space): readonly Region[] {
-  const usual = side.mode(undefined) === refused
+/** Ports whose mode denies, as a condition on the port: most have the same mode, some one of their own. */
+function deniedPorts(side: PolicySide, denied: "STRICT" | "DISABLE", { port }: Space): readonly Region[] {
+  const usual = side.mode(undefined) === denied
   const marks = side.namedPorts
-    .filter(named => (side.mode(named) === refused) !== usual)
+    .filter(named => (side.mode(named) === denied) !== usual)
     .map(named => ({ kind: "choice", key: String(named) }) as const)
   if (marks.length === 0) return usual ? [EVERYWHERE] : []
   return [region({ dimension: port, negated: usual, marks })]

@@ -106,10 +106,10 @@ describe("a policy author sees only callers of the policy's namespace", () => {
     const rules = [{ to: ADMIN }]
     const after = { ...policy("open", { rules }), metadata: { name: "open", namespace } }
     const documents = [closed, invariant(namespace)]
-    const { refusals } = assessChange({ documents, before: undefined, after }, all, mesh, {
+    const { rejections } = assessChange({ documents, before: undefined, after }, all, mesh, {
       ...{ now: 1_000, limits: { steps: 1_000_000 } },
     })
-    return refusals.join()
+    return rejections.join()
   }
 
   it("in a namespace", () => {

@@ -4,7 +4,7 @@
 
 import { type Cidr, cidrCovers, type IpAddress, parseCidr } from "./ip.js"
 
-// Unspecified, loopback, link-local and multicast, as Kubernetes refuses them in Endpoints.
+// Unspecified, loopback, link-local and multicast, as Kubernetes rejects them in Endpoints.
 const BLOCKS: readonly Cidr[] = [
   "0.0.0.0/8",
   "127.0.0.0/8",

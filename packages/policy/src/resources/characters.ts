@@ -14,7 +14,7 @@ const DOCUMENTS: readonly unknown[] = ["jwks", "caBundle", "body"]
 const LOST = "\ufffd"
 
 export function checkCharacters(field: Field): void {
-  walk(field.value, [], (at, character) => refuse(field.below(at), character))
+  walk(field.value, [], (at, character) => reject(field.below(at), character))
 }
 
 /** The way is one list for all of it: a document has a hundred thousand places, and hardly any is ever named. */
@@ -35,7 +35,7 @@ function walk(value: unknown, way: (string | number)[], found: (at: Path, charac
   }
 }
 
-function refuse(field: Field, character: string): void {
+function reject(field: Field, character: string): void {
   if (character === LOST) {
     field.error("bad-value", "contains U+FFFD, which stands where bytes were no UTF-8", "save the file as UTF-8")
     return

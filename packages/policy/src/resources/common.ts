@@ -155,7 +155,7 @@ export const labelsAlone = {
   targetRefs: { problem: OUTLIVES_SERVICES.replace("%", "targetRefs"), fix: BY_LABELS },
 } as const
 
-/** A list of texts none of which is empty; `found` is the field's name as the refusal of an empty one spells it. */
+/** A list of texts none of which is empty; `found` is the field's name as the rejection of an empty one spells it. */
 export function values(description: string, found: string, maxItems = 4096) {
   return list(
     text({

@@ -13,7 +13,7 @@ import { validate } from "./validate.js"
 
 const CRDS = customResourceDefinitions(NAMES)
 const validators = new Map(CRDS.map(crd => [crd.spec.names.kind, crdValidator(crd)]))
-const refusedByCrd = (kind: Kind, document: unknown) => validators.get(kind)?.(document) ?? ["no such kind"]
+const rejectedByCrd = (kind: Kind, document: unknown) => validators.get(kind)?.(document) ?? ["no such kind"]
 
 function nodesOf(schema: JsonSchema): readonly JsonSchema[] {
   const properties = isObject(schema.properties) ? Object.values(schema.properties) : []
@@ -71,7 +71,7 @@ describe("the CRDs", () => {
 
   it("keep unknown fields, so that admission rejects them", () => {
     const document = documentOf("AuthorizationPolicy", { rules: [{ form: [] }] })
-    expect(refusedByCrd("AuthorizationPolicy", document)).toEqual([])
+    expect(rejectedByCrd("AuthorizationPolicy", document)).toEqual([])
     expect(validate(document, NAMES).errors).toHaveLength(1)
   })
 })
@@ -211,7 +211,7 @@ describe("the CEL rules and validate() reject alike", () => {
   ] as const
   it.each(table)("%s %j", (kind, spec, message) => {
     const document = documentOf(kind, spec)
-    expect(refusedByCrd(kind, document).join("\n")).toContain(message)
+    expect(rejectedByCrd(kind, document).join("\n")).toContain(message)
     expect(validate(document, NAMES).errors).not.toEqual([])
   })
 
@@ -236,7 +236,7 @@ describe("whatever validate() accepts, the API server takes", () => {
         const document = documentOf(kind, spec)
         if (validate(document, NAMES).errors.length > 0) return
         accepted++
-        expect(refusedByCrd(kind, document)).toEqual([])
+        expect(rejectedByCrd(kind, document)).toEqual([])
       }),
       { numRuns: 1_000 * inject("effort") },
     )

@@ -190,6 +190,6 @@ export function finding<Code extends DocumentErrorCode | WarningCode>(
 }
 
 /** All errors of a document as one sentence, in the form other meshes use. */
-export function refusal(name: string, namespace: string, errors: readonly DocumentError[]): string {
+export function rejection(name: string, namespace: string, errors: readonly DocumentError[]): string {
   return `invalid policy ${shown(name)}.${shown(namespace)}: ${errors.map(error => error.message).join("; ")}`
 }

@@ -26,7 +26,7 @@ export {
   type ErrorTable,
   type Path,
   type Position,
-  refusal,
+  rejection,
   WARNINGS,
   type Warning,
   type WarningCode,
@@ -51,5 +51,5 @@ export type { MtlsMode } from "./peer-authentication/definition.js"
 export { isPolicyTest } from "./policy-test.js"
 export { type ReadDocument, type ReadOptions, readDocuments } from "./read.js"
 export type { JwtRule } from "./request-authentication/definition.js"
-export type { CelRule, Refused } from "./schema.js"
+export type { CelRule, Rejected } from "./schema.js"
 export { type ValidateOptions, type Validation, validate } from "./validate.js"

@@ -14,7 +14,7 @@ export interface CelRule {
 }
 
 /** A field or value that other meshes support and that is rejected here with its own reason. */
-export interface Refused {
+export interface Rejected {
   readonly problem: string
   readonly fix: string
 }
@@ -29,7 +29,7 @@ export interface Notes {
   readonly "x-problem"?: { readonly [keyword: string]: string }
   /** What would be right, where the schema itself does not say it well. */
   readonly "x-fix"?: string
-  readonly "x-rejected"?: { readonly [fieldOrValue: string]: Refused }
+  readonly "x-rejected"?: { readonly [fieldOrValue: string]: Rejected }
   /** The field is another spelling of the named one and is read as that. */
   readonly "x-alias"?: string
   readonly "x-kubernetes-validations"?: readonly CelRule[]

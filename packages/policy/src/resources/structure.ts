@@ -23,8 +23,8 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
   const fix = node["x-fix"]
   switch (keyword) {
     case "additionalProperties": {
-      const refused = own(node["x-rejected"], field)
-      if (refused !== undefined) report.error("not-supported", [...at, field], refused.problem, refused.fix)
+      const rejected = own(node["x-rejected"], field)
+      if (rejected !== undefined) report.error("not-supported", [...at, field], rejected.problem, rejected.fix)
       else
         report.error(
           "unknown-field",
@@ -49,9 +49,9 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
       return
     case "enum": {
       const value = String(data)
-      const refused = own(node["x-rejected"], value)
-      if (refused !== undefined) {
-        report.error("not-supported", at, refused.problem, refused.fix)
+      const rejected = own(node["x-rejected"], value)
+      if (rejected !== undefined) {
+        report.error("not-supported", at, rejected.problem, rejected.fix)
         return
       }
       const allowed = (node.enum ?? []) as readonly string[] // our enums are lists of words

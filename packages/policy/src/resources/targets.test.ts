@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
 import type { Kind } from "./document.js"
-import { expectClean, expectError, judge, type Refusal } from "./testing/documents.js"
+import { expectClean, expectError, judge, type Rejection } from "./testing/documents.js"
 
 const KINDS = ["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"] as const satisfies readonly Kind[]
 const web = { kind: "Service", name: "web" }
@@ -15,7 +15,7 @@ describe.each(KINDS)("a %s that names Services", kind => {
     ["several", { targetRefs: [web, { kind: "Service", name: "api" }] }],
   ])("is accepted with %s", (_, spec) => expectClean(judge(kind, spec)))
 
-  const refusals: readonly Refusal[] = [
+  const rejections: readonly Rejection[] = [
     ["none", { targetRefs: [] }, "spec.targetRefs", "must name at least one target"],
     [
       "labels beside them",
@@ -39,7 +39,9 @@ describe.each(KINDS)("a %s that names Services", kind => {
     ["the spelling of one alone", { targetRef: web }, "spec.targetRef", "write `targetRefs: [{kind: Service"],
     ["more than sixteen", { targetRefs: Array(17).fill(web) }, "spec.targetRefs", "16"],
   ]
-  test.each(refusals)("is rejected with %s", (_, spec, path, message) => expectError(judge(kind, spec), path, message))
+  test.each(rejections)("is rejected with %s", (_, spec, path, message) =>
+    expectError(judge(kind, spec), path, message),
+  )
 
   test.each([
     ["gateway.networking.k8s.io", "GatewayClass", "root namespace"],

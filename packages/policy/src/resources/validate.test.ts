@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import { meshNames } from "../mesh/names.js"
-import { DOCUMENT_ERRORS, refusal } from "./document-error.js"
+import { DOCUMENT_ERRORS, rejection } from "./document-error.js"
 import { MAX_FINDINGS } from "./field.js"
 import { documentOf, expectClean, expectError, expectWarning, judge, NAMES } from "./testing/documents.js"
 import { validate } from "./validate.js"
@@ -90,7 +90,7 @@ describe("a document is rejected", () => {
 
   it("in one sentence where one is wanted", () => {
     const { errors } = judge("AuthorizationPolicy", { action: "DENY" })
-    expect(refusal("p", "foo", errors)).toMatch(/^invalid policy p\.foo: spec\.rules: DENY action without `rules`/)
+    expect(rejection("p", "foo", errors)).toMatch(/^invalid policy p\.foo: spec\.rules: DENY action without `rules`/)
   })
 })
 
@@ -161,7 +161,7 @@ describe("the dry-run annotation", () => {
     expectClean(judge("AuthorizationPolicy", { action: "DENY", rules: [{}] }, annotated(value)))
   })
 
-  it.each(["yes", "", "tRUE", "2"])("refuses `%s`", value => {
+  it.each(["yes", "", "tRUE", "2"])("rejects `%s`", value => {
     expectError(judge("AuthorizationPolicy", {}, annotated(value)), PATH, `with invalid value (${value})`)
   })
 

@@ -88,7 +88,7 @@ type Fields<T> = { readonly [K in keyof T]-?: Read<Record<never, never> extends 
 export function object<T extends object>(fields: Fields<T>): Read<T> {
   const read = openObject(fields)
   return (value, path) => {
-    refuseUnknown(mappingOf(value, path), fields, path)
+    rejectUnknown(mappingOf(value, path), fields, path)
     return read(value, path)
   }
 }
@@ -115,7 +115,7 @@ export function settings<const F extends Readers>(fields: F): Read<Settings<F>> 
   const readers = new Map(Object.entries(fields))
   return (value, path) => {
     const given = mappingOf(value ?? {}, path)
-    refuseUnknown(given, fields, path)
+    rejectUnknown(given, fields, path)
     const filled = Object.fromEntries(Object.entries(given).filter(([, item]) => item !== null))
     return fieldsOf(filled, readers, path) as Settings<F> // each by its reader
   }
@@ -135,7 +135,7 @@ function fieldsOf(given: Given, readers: ReadonlyMap<string, Read<unknown>>, pat
   return result
 }
 
-function refuseUnknown(given: Given, fields: object, path: string): void {
+function rejectUnknown(given: Given, fields: object, path: string): void {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(fields, name)) continue
     const known = Object.keys(fields)

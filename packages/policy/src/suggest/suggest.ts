@@ -211,7 +211,7 @@ class SuggestionProofs {
   }
 
   /**
-   * Every request of a recorded shape meets the policy. What DENY policies, tokens and modes refuse of it they refuse today
+   * Every request of a recorded shape meets the policy. What DENY policies, tokens and modes reject of it they reject today
    * as well, so they are left aside; token rules say how a request principal reads.
    */
   keeps(shapes: readonly Rule[], policy: AuthorizationPolicy, rest: readonly PolicyDocument[]): Proof {

@@ -23,7 +23,7 @@ export function isIssuerOf(rule: TokenConditions, token: Token): boolean {
 /** The first condition that does not hold at `now` (seconds since the epoch); the issuer is checked before any key work. */
 export function checkConditions(rule: TokenConditions, token: Token, now: number): TokenError | undefined {
   const { notBefore, issuedAt, expiresAt } = token
-  // INVARIANT: each comparison is written so that a clock that is not a number refuses.
+  // INVARIANT: each comparison is written so that a clock that is not a number rejects.
   if (notBefore !== undefined && !(now + CLOCK_SKEW_SECONDS >= notBefore)) return "JwtNotYetValid"
   if (issuedAt !== undefined && !(now + CLOCK_SKEW_SECONDS >= issuedAt)) return "JwtNotYetValid"
   if (expiresAt === undefined) {

@@ -12,7 +12,7 @@ export interface JsonObject {
 const MAX_DEPTH = 32
 
 // `fatal`: RFC 8259 section 8.1 wants UTF-8, and a lenient decoder would map different bytes to one claim.
-// `ignoreBOM` keeps a byte order mark in the text, where JSON.parse refuses it.
+// `ignoreBOM` keeps a byte order mark in the text, where JSON.parse rejects it.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
 /** The text of the bytes, or undefined where they are none. */

@@ -75,7 +75,7 @@ describe("a key set", () => {
       [{ ...p256.jwk, crv: "P-384" }, "`x` and `y` must be base64url of 48 bytes each"],
       [{ ...ed.jwk, crv: "X25519" }, "curve `X25519` is not supported, use Ed25519"],
       [{ ...ed.jwk, x: "AAAA" }, "`x` must be base64url of 32 bytes"],
-      [{ kty: "oct", k: "c2VjcmV0", alg: "HS256" }, "symmetric keys (`oct`) are refused"],
+      [{ kty: "oct", k: "c2VjcmV0", alg: "HS256" }, "symmetric keys (`oct`) are rejected"],
       [{ kty: "DSA" }, "key type `DSA` is not supported"],
       [{}, "`kty` is missing"],
       [{ ...p256.jwk, kid: 7 }, "`kid` is not a string"],

@@ -162,7 +162,7 @@ describe("a forged token", () => {
 
 describe("two rules with their own keys", () => {
   it("check a remembered token once each, not once per request", async () => {
-    // Keys without a kid are tried for any token, so the wrong rule's refusal costs a signature, too.
+    // Keys without a kid are tried for any token, so the wrong rule's rejection costs a signature, too.
     const { kid: _, ...nameless } = (await signer("ES256", "k2")).jwk
     const compiled = program({ ...rule, jwksUri: jwks(nameless) }, rule)
     expect(counted(compiled, valid)).toEqual(["pass as alice", 2])

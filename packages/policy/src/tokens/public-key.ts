@@ -49,7 +49,7 @@ export function readJwk(jwk: JsonObject): PublicKey | UnusableKey {
       return readOkp(jwk, kid, alg)
     case "oct":
       // Fail closed: every holder of a shared secret can also sign with it.
-      return { reason: "symmetric keys (`oct`) are refused, publish the public key of an asymmetric pair" }
+      return { reason: "symmetric keys (`oct`) are rejected, publish the public key of an asymmetric pair" }
     default:
       return { reason: typeof kty === "string" ? `key type \`${kty}\` is not supported` : "`kty` is missing" }
   }
@@ -96,7 +96,7 @@ function readEc({ crv = "P-256", x, y }: JsonObject, kid: string, alg: string): 
   if (!isEncoded(x, bytes) || !isEncoded(y, bytes)) {
     return { reason: `\`x\` and \`y\` must be base64url of ${bytes} bytes each` }
   }
-  // Node refuses a point that is not on the curve.
+  // Node rejects a point that is not on the curve.
   const key = importJwk({ kty: "EC", crv: curve, x, y })
   if (key === undefined) return { reason: `not a point on ${curve}` }
   return { kid, alg, kty: "EC", curve, signatureBytes: 2 * bytes, key }

@@ -22,7 +22,7 @@ describe("a token with one character changed", () => {
   it.each(ALGORITHMS)("is rejected wherever the change is: %s", async alg => {
     const issuer = await signer(alg)
     const token = await issuer.sign()
-    // No kid, no issuer: nothing but the signature may be what refuses.
+    // No kid, no issuer: nothing but the signature may be what rejects.
     const compiled = program({ jwks: jwks({ ...issuer.jwk, kid: undefined }) })
     const memory = new TokenMemory()
     expect(verdict(run(compiled, { headers: { authorization: `Bearer ${token}` } }, { memory }))).toBe("pass as alice")

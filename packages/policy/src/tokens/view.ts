@@ -27,7 +27,7 @@ export interface ViewProfile {
 export function viewProfile(rule: JwtRule): ViewProfile {
   const delimited = new Set(["scope", "permission", ...(rule.spaceDelimitedClaims ?? [])])
   const payloadName = rule.outputPayloadToHeader?.toLowerCase() ?? ""
-  // Fail closed: validation refuses headers of HTTP itself and of the proxy; should one get here, it is not written.
+  // Fail closed: validation rejects headers of HTTP itself and of the proxy; should one get here, it is not written.
   const payloadHeader = isWritableHeader(payloadName) ? payloadName : ""
   const claimHeaders = (rule.outputClaimToHeaders ?? [])
     .map(({ header, claim }) => ({ header: header.toLowerCase(), path: claim.split(".") }))

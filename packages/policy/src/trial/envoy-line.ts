@@ -109,7 +109,7 @@ function lineOf(fields: Fields): EnvoyLine {
   }
 }
 
-/** As Envoy's filters name a refusal; any other reply is the application's, or of a proxy that let the request in. */
+/** As Envoy's filters name a rejection; any other reply is the application's, or of a proxy that let the request in. */
 function verdictIn(fields: Fields, status: number | undefined): EnvoyLine["verdict"] {
   const details = fields.get("response_code_details") ?? fields.get("connection_termination_details") ?? ""
   if (/^(rbac_access_denied|jwt_authn_access_denied|ext_authz_denied|ext_authz_error)/.test(details)) return "deny"

@@ -11,9 +11,9 @@ import type { HttpError } from "./http-error.js"
 import type { LocalReply } from "./local-reply.js"
 
 /**
- * `forwarded`: a response will come. `refused`: `refuse` writes a response. `closed`: the connection ends without one.
+ * `forwarded`: a response will come. `rejected`: `reject` writes a response. `closed`: the connection ends without one.
  */
-export type Beginning = "forwarded" | "refused" | "closed"
+export type Beginning = "forwarded" | "rejected" | "closed"
 
 /** Writes the response of one request to its client. It says when all is over: `Exchange.finish`. */
 export interface Responder {
@@ -30,7 +30,7 @@ export interface Responder {
   /** An answer of our own, whole. */
   reply(reply: LocalReply): void
   /** Half a response must not look like a whole one: it goes as far as it came, and breaks off. */
-  breakOff(why: "failed" | "refused"): void
+  breakOff(why: "failed" | "rejected"): void
   /** More of the request can be taken. */
   requestWritable(): void
 }
@@ -44,8 +44,8 @@ export interface Exchange {
   /** Whether more of the request must wait for `Responder.requestWritable`. */
   readonly full: boolean
   begin(): Beginning
-  /** Writes the response that `begin` prepared when it returned `refused`. */
-  refuse(): void
+  /** Writes the response that `begin` prepared when it returned `rejected`. */
+  reject(): void
   content(bytes: BorrowedBytes, from: number, to: number): void
   /** The request is complete. After an upgrade: the client has said all it wants to. */
   requestEnd(trailers: Fields | undefined): void
@@ -54,7 +54,7 @@ export interface Exchange {
   /** The client has taken what was waiting. */
   drained(): void
   /** The content turned out to be malformed on the way. */
-  refuseContent(error: HttpError): void
+  rejectContent(error: HttpError): void
   /** No response has begun, and the client does not send, or the server behind us does not take it. */
   timedOut(who: "client" | "server"): void
   /** The status under which an answer of our own goes to this client, where that is another. */

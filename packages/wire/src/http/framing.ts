@@ -26,7 +26,7 @@ export function hasContent(framing: Framing): boolean {
 const LENGTH = /^[0-9]{1,15}$/
 
 /** What the headers say, or undefined where they say nothing. */
-function declared(headers: Fields, minorVersion: number, tabs: "refused" | "taken"): Framing | undefined | HttpError {
+function declared(headers: Fields, minorVersion: number, tabs: "rejected" | "taken"): Framing | undefined | HttpError {
   let length: string | undefined
   let encoding: string | undefined
   for (let index = 0; index < headers.size; index++) {
@@ -34,11 +34,11 @@ function declared(headers: Fields, minorVersion: number, tabs: "refused" | "take
     if (kind === FIELD_KIND.contentLength) {
       if (length !== undefined) return "two-lengths"
       length = headers.value(index)
-      if (!LENGTH.test(length) || (tabs === "refused" && hasTab(headers, index))) return "bad-length"
+      if (!LENGTH.test(length) || (tabs === "rejected" && hasTab(headers, index))) return "bad-length"
     } else if (kind === FIELD_KIND.transferEncoding) {
       if (encoding !== undefined) return "bad-encoding"
       encoding = headers.value(index)
-      if (tabs === "refused" && hasTab(headers, index)) return "bad-encoding"
+      if (tabs === "rejected" && hasTab(headers, index)) return "bad-encoding"
     }
   }
   if (encoding !== undefined) {
@@ -58,7 +58,7 @@ function hasTab(headers: Fields, index: number): boolean {
 }
 
 export function requestFraming(headers: Fields, minorVersion: number): Framing | HttpError {
-  return declared(headers, minorVersion, "refused") ?? NO_BODY
+  return declared(headers, minorVersion, "rejected") ?? NO_BODY
 }
 
 /** `method` is that of the request this answers. */

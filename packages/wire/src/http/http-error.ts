@@ -12,7 +12,7 @@ export const HTTP_ERRORS = {
   "bad-status-line": { status: 400, text: "malformed status line" },
   "bad-pseudo-header": { status: 400, text: "malformed pseudo-header" },
   "unknown-method": { status: 501, text: "method not implemented" },
-  "connect-refused": { status: 405, text: "CONNECT is not offered here" },
+  "connect-rejected": { status: 405, text: "CONNECT is not offered here" },
   "bad-version": { status: 505, text: "HTTP version not supported" },
   "bad-target": { status: 400, text: "malformed request target" },
   "bad-line-end": { status: 400, text: "a line ends in something other than CRLF" },

@@ -10,7 +10,7 @@ const COMMON: ReadonlySet<string> = new Set(METHODS)
 
 /** Undefined where a request with it can be judged and forwarded. */
 export function methodError(method: string): HttpError | undefined {
-  if (method === "CONNECT") return "connect-refused"
+  if (method === "CONNECT") return "connect-rejected"
   if (COMMON.has(method)) return undefined
   if (method === "") return "bad-request-line"
   for (let at = 0; at < method.length; at++) {

@@ -21,7 +21,7 @@ export { HTTP_ERRORS, type HttpError } from "./http-error.js"
 export type { LocalReply } from "./local-reply.js"
 export type { OutgoingRequest } from "./outgoing-request.js"
 export { REQUEST_ID_HEADER, requestId } from "./request-id.js"
-export { isRefused, isSwitchedAsAsked, upgradeOf } from "./upgrade.js"
+export { isRejected, isSwitchedAsAsked, upgradeOf } from "./upgrade.js"
 export {
   type Connect,
   type ConnectOptions,

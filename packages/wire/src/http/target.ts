@@ -27,7 +27,7 @@ export function parseTarget(method: string, written: string): RequestTarget | un
   const rest = written.slice(prefix[0].length)
   const end = rest.search(/[/?]/)
   const host = end < 0 ? rest : rest.slice(0, end)
-  // RFC 9110 section 4.2.1: an http URI without a host is invalid. `isHost` refuses user names and fragments.
+  // RFC 9110 section 4.2.1: an http URI without a host is invalid. `isHost` rejects user names and fragments.
   if (host === "" || !isHost(host)) return undefined
   const path = end < 0 ? "" : rest.slice(end)
   if (path.startsWith("/")) return { target: path, host, scheme }

@@ -6,7 +6,7 @@ import type { Fields } from "./fields.js"
 import { hasContent } from "./framing.js"
 import type { RequestHead } from "./head.js"
 
-const REFUSED = Symbol("refused")
+const REJECTED = Symbol("rejected")
 
 /** Hops that speak HTTP/1.1 offer these by themselves (some clients with every request) and go on without. */
 const IGNORED = /^(?:h2c?|http|tls)(?:$|\/)/i
@@ -15,7 +15,7 @@ const IGNORED = /^(?:h2c?|http|tls)(?:$|\/)/i
  * The protocols the application may be asked to switch to; undefined where the request goes on as it is. `allowed` are
  * those of the port, compared without regard to case, with or without their version.
  */
-export function upgradeOf(head: RequestHead, allowed: readonly string[]): string | undefined | Refused {
+export function upgradeOf(head: RequestHead, allowed: readonly string[]): string | undefined | Rejected {
   const { upgrade, framing, version } = head
   if (upgrade === undefined || hasContent(framing)) return
   const offered = upgrade
@@ -25,15 +25,15 @@ export function upgradeOf(head: RequestHead, allowed: readonly string[]): string
     .filter(protocol => protocol !== "" && !IGNORED.test(protocol))
   // Over HTTP/2 an upgrade is never optional: a client that asks for a tunnel takes no other response for a success
   // (RFC 8441 section 5).
-  if (offered.length === 0) return version === "h2" ? REFUSED : undefined
+  if (offered.length === 0) return version === "h2" ? REJECTED : undefined
   const passing = offered.filter(protocol => isAllowed(protocol.toLowerCase(), allowed))
-  return passing.length === 0 ? REFUSED : passing.join(", ")
+  return passing.length === 0 ? REJECTED : passing.join(", ")
 }
 
-export type Refused = typeof REFUSED
+export type Rejected = typeof REJECTED
 
-export function isRefused(upgrade: string | undefined | Refused): upgrade is Refused {
-  return upgrade === REFUSED
+export function isRejected(upgrade: string | undefined | Rejected): upgrade is Rejected {
+  return upgrade === REJECTED
 }
 
 /**

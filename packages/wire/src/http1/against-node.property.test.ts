@@ -22,7 +22,7 @@ async function agreeOnRequests(text: string): Promise<boolean> {
     // after two spaces, and reads nothing further.
     if (!METHODS.includes(head.method)) break
     if (node.error === "HPE_CLOSED_CONNECTION" && ours.messages[index - 1]?.head.version === "http/1.0") break
-    expect(theirs, `accepted what Node refuses (${node.error})`).toBeDefined()
+    expect(theirs, `accepted what Node rejects (${node.error})`).toBeDefined()
     expect({ method: head.method, body: body.toString("latin1") }).toEqual({
       method: theirs?.method,
       body: theirs?.body.toString("latin1"),
@@ -80,7 +80,7 @@ describe("responses", () => {
         const node = await nodeReadsResponse(Buffer.from(withoutTabs(text), "latin1"), method)
         const first = ours.messages[0]
         if (first !== undefined && first.head.status >= 200 && !SPACED_CHUNK.test(text)) {
-          expect(node.status, `accepted what Node refuses (${node.error})`).toBe(first.head.status)
+          expect(node.status, `accepted what Node rejects (${node.error})`).toBe(first.head.status)
           expect(node.body.toString("latin1")).toBe(first.body.toString("latin1"))
           expect(node.complete).toBe(true)
         }
@@ -107,7 +107,7 @@ describe("responses", () => {
   })
 })
 
-/** A line of a chunk with whitespace, which RFC 9112 section 7.1.1 has us read around extensions, and Node refuses. */
+/** A line of a chunk with whitespace, which RFC 9112 section 7.1.1 has us read around extensions, and Node rejects. */
 const SPACED_CHUNK = /\n[0-9a-f]+(?=[ \t;])[^\r\n]*[ \t]/i
 
 /** Of the head alone: what looks like a header in the content is content. */

@@ -86,7 +86,7 @@ export class ChunkedDecoder {
     while (at < to) {
       if (this.#state === "data") return this.#content(at, to)
       if (this.#state === "trailers") return this.#trailerSection(bytes, at, to)
-      if (!this.#syntax(bytes[at] ?? 0)) return this.#refuse("bad-chunk")
+      if (!this.#syntax(bytes[at] ?? 0)) return this.#reject("bad-chunk")
       at++
     }
     this.next = at
@@ -111,14 +111,14 @@ export class ChunkedDecoder {
     }
     this.#begun = true
     const after = this.#scanner.scan(bytes, at, to)
-    if (after === -2) return this.#refuse(this.#scanner.error)
+    if (after === -2) return this.#reject(this.#scanner.error)
     if (after === -1) {
       this.next = to
       return STEP.more
     }
     const trailers = parseHeaderLines(this.#scanner.text, 0, this.#maxTrailerLines)
-    if (typeof trailers === "string") return this.#refuse(trailers)
-    if (!allowed(trailers)) return this.#refuse("bad-trailer")
+    if (typeof trailers === "string") return this.#reject(trailers)
+    if (!allowed(trailers)) return this.#reject("bad-trailer")
     this.trailers = trailers.size === 0 ? undefined : trailers
     this.next = after
     return STEP.done
@@ -221,7 +221,7 @@ export class ChunkedDecoder {
     return true
   }
 
-  #refuse(error: HttpError): Step {
+  #reject(error: HttpError): Step {
     this.error = error
     return STEP.error
   }

@@ -310,8 +310,8 @@ export class Http1Downstream<E extends Exchange>
         this.#phase = "body"
         if (head.framing.kind !== "none") this.touch()
         return after
-      case "refused":
-        return this.#refuse(exchange, bytes, after, to)
+      case "rejected":
+        return this.#reject(exchange, bytes, after, to)
       case "closed":
         // It ends as if it had never been accepted.
         exchange.abort()
@@ -340,16 +340,16 @@ export class Http1Downstream<E extends Exchange>
     if (step === STEP.error) {
       // The server has been given half a request; it must not take it for a whole one.
       if (exchange.responseStarted) this.destroy()
-      else exchange.refuseContent(this.#reader.error)
+      else exchange.rejectContent(this.#reader.error)
     }
     return -1
   }
 
   /** Answers a request that is not forwarded, after what is here of its content. */
-  #refuse(exchange: E, bytes: BorrowedBytes, from: number, to: number): number {
+  #reject(exchange: E, bytes: BorrowedBytes, from: number, to: number): number {
     const next = this.#skip(bytes, from, to)
     this.requestDone = next >= 0
-    exchange.refuse()
+    exchange.reject()
     return next
   }
 

@@ -62,7 +62,7 @@ export class HeadScanner {
     for (let at = from; at < limit; at++) {
       const byte = bytes[at] ?? 0
       if (byte === LF) {
-        if (!afterCr) return this.#refuse("bad-line-end")
+        if (!afterCr) return this.#reject("bad-line-end")
         if (lineEmpty) {
           if (!this.#skips(at + 1 - from)) return this.#finish(bytes, from, at + 1)
           from = at + 1
@@ -71,7 +71,7 @@ export class HeadScanner {
         afterCr = false
         lineEmpty = true
       } else if (afterCr) {
-        return this.#refuse("bad-line-end")
+        return this.#reject("bad-line-end")
       } else if (byte === CR) {
         afterCr = true
       } else {
@@ -79,7 +79,7 @@ export class HeadScanner {
         if ((byte < SP && byte !== HT) || byte === DEL) this.#controls = true
       }
     }
-    if (limit < to) return this.#refuse("head-too-large")
+    if (limit < to) return this.#reject("head-too-large")
     this.#afterCr = afterCr
     this.#lineEmpty = lineEmpty
     this.#keep(bytes, from, to)
@@ -115,7 +115,7 @@ export class HeadScanner {
     return end
   }
 
-  #refuse(error: HttpError): number {
+  #reject(error: HttpError): number {
     this.#error = error
     return -2
   }

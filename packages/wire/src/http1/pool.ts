@@ -169,7 +169,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     const { now } = this.deadlines
     while (isBefore(this.#queue[0]?.deadline, now)) {
       const exchange = this.#leaveQueue(0)
-      if (exchange !== undefined) this.#refuse(exchange, "pendingRequests")
+      if (exchange !== undefined) this.#reject(exchange, "pendingRequests")
     }
   }
 
@@ -192,7 +192,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     }
     const limit = this.#queue.length < this.limits.pendingRequests ? "callerSharePercent" : "pendingRequests"
     // Not now: the sender does not hold the exchange yet.
-    process.nextTick(() => this.#refuse(exchange, limit))
+    process.nextTick(() => this.#reject(exchange, limit))
   }
 
   #begin(connection: UpstreamConnection, exchange: UpstreamExchange): void {
@@ -245,7 +245,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     this.#setDeadline()
   }
 
-  #refuse(exchange: UpstreamExchange, limit: keyof UpstreamLimits): void {
+  #reject(exchange: UpstreamExchange, limit: keyof UpstreamLimits): void {
     if (exchange.over) return
     this.observer.limitHit?.(limit)
     this.#fail(exchange, "pending-full")

@@ -29,8 +29,8 @@ export function parseRequestHead(
   if (minorVersion === undefined) return "bad-request-line"
   if (minorVersion < 0) return "bad-version"
   const method = text.slice(0, methodEnd)
-  const refused = methodError(method)
-  if (refused !== undefined && !(tunnels && refused === "connect-refused")) return refused
+  const rejected = methodError(method)
+  if (rejected !== undefined && !(tunnels && rejected === "connect-rejected")) return rejected
   const target = parseTarget(method, text.slice(methodEnd + 1, targetEnd))
   if (target === undefined) return "bad-target"
   const headers = parseHeaderLines(text, lineEnd + 2, maxLines, printable)

@@ -133,7 +133,7 @@ const LINES: readonly Row[] = [
   ["a method in mixed case", "Post / HTTP/1.1\r\nHost: a\r\n\r\n", "unknown-method"],
   ["a method that is no token", "G@T / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
   ["two empty lines before a request", "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
-  ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", "connect-refused"],
+  ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", "connect-rejected"],
   ["a target without slash", "GET x HTTP/1.1\r\nHost: a\r\n\r\n", "bad-target"],
   ["a star without OPTIONS", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "bad-target"],
   ["a user in the target", "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", "bad-target"],

@@ -92,7 +92,7 @@ describe("rejects", () => {
         [":method", "CONNECT"],
         [":authority", "db:5432"],
       ],
-      "connect-refused",
+      "connect-rejected",
     ],
     ["CONNECT with a path", replaced(":method", "CONNECT"), "bad-pseudo-header"],
     ["a protocol without CONNECT", [...GET, [":protocol", "websocket"]], "bad-pseudo-header"],

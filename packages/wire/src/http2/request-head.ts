@@ -164,7 +164,7 @@ export function isOfConnection({ kind, name, value }: Field): boolean {
 function routeError({ method, scheme, path, protocol }: Pseudo): HttpError | undefined {
   if (method === undefined || method === "") return "bad-pseudo-header"
   if (method === "CONNECT" && protocol === undefined) {
-    return scheme === undefined && path === undefined ? "connect-refused" : "bad-pseudo-header"
+    return scheme === undefined && path === undefined ? "connect-rejected" : "bad-pseudo-header"
   }
   if (scheme === undefined || !SCHEME.test(scheme) || path === undefined || path === "") return "bad-pseudo-header"
   if (protocol !== undefined && (method !== "CONNECT" || protocol === "")) return "bad-pseudo-header"

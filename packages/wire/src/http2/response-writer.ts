@@ -60,7 +60,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
   begin(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const head = error ?? readRequestHead(list, ended)
     if (typeof head === "string") {
-      this.#refuseUnread(head)
+      this.#rejectUnread(head)
       return
     }
     const stream = this.#stream
@@ -72,8 +72,8 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
       case "forwarded":
         this.#forward(exchange, head, ended)
         return
-      case "refused":
-        exchange.refuse()
+      case "rejected":
+        exchange.reject()
         return
       case "closed":
         // The client may try again on another connection.
@@ -190,7 +190,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#write(reply, exchange?.head.method ?? "")
   }
 
-  breakOff(why: "failed" | "refused"): void {
+  breakOff(why: "failed" | "rejected"): void {
     this.#stream.reset(why === "failed" ? ERROR.internal : ERROR.cancel)
     this.#connection.flushSoon()
   }
@@ -225,7 +225,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     exchange.flush()
   }
 
-  #refuseUnread(error: HttpError): void {
+  #rejectUnread(error: HttpError): void {
     if (error === "head-too-large") this.#user.limitHit("headerBytes")
     if (error === "too-many-headers") this.#user.limitHit("headerLines")
     const { status, text } = HTTP_ERRORS[error]

@@ -34,7 +34,7 @@ export interface ExchangeOptions {
   /** Whether the exchange may wait for one. Then the pool places it, unless it is forgotten. */
   waits(exchange: UpstreamExchange): boolean
   forget(exchange: UpstreamExchange): void
-  /** Whether it is sent again, once, where the server refuses it. */
+  /** Whether it is sent again, once, where the server rejects it. */
   readonly retries?: boolean
 }
 

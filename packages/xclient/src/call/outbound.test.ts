@@ -89,10 +89,10 @@ describe("an endpoint with several addresses", () => {
   it.each([
     ["IPv6 where IPv4 is refused", "127.0.0.9", "::1"],
     ["IPv4 where IPv6 is refused", "::1", "127.0.0.1"],
-  ])("is reached by %s", async (_, refused, address) => {
+  ])("is reached by %s", async (_, rejected, address) => {
     for (const plaintext of [false, true]) {
       const web = await mesh.server("v1", { address, plaintext })
-      const endpoint = { ...web.endpoint, address: refused, otherAddresses: [address] }
+      const endpoint = { ...web.endpoint, address: rejected, otherAddresses: [address] }
       const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
       expect(await call(routes)).toBe("v1 GET /hello")
       expect(health.isEjected(endpoint)).toBe(false)

@@ -170,7 +170,7 @@ export class CapturedProxy {
     try {
       const { protocol, head } = await readFirstBytes(client, this.#limits.silenceMs)
       if (protocol === "tcp") return false
-      this.#options.requests.refuse(client, protocol, head, name, failure)
+      this.#options.requests.reject(client, protocol, head, name, failure)
       return true
     } catch {
       return false

@@ -17,7 +17,7 @@ describe("an expectation", () => {
     ["v1=-1", /is no expected share/],
     ["v1=1,v1=2", /twice/],
     ["v1=0", /all expected shares are 0/],
-  ])("`%s` is refused", (text, message) => {
+  ])("`%s` is rejected", (text, message) => {
     expect(() => parseExpectation(text)).toThrow(message)
   })
 

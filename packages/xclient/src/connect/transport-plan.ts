@@ -24,7 +24,7 @@ export function planTransport(
 ): PlanResult {
   if (cluster.tlsMode === "DISABLE") {
     if (mtlsMode !== "STRICT") return { ok: true, plan: { kind: "plaintext" } }
-    return refused(
+    return rejected(
       `a MeshService says mode DISABLE and \`${workload}\` takes mutual TLS only (STRICT); write DUBBO_MUTUAL, or relax the PeerAuthentication`,
     )
   }
@@ -32,12 +32,12 @@ export function planTransport(
   if (!asked && (mtlsMode === undefined || mtlsMode === "DISABLE")) return { ok: true, plan: { kind: "plaintext" } }
   // Fail closed: without a certificate we do not fall back to plaintext, although a PERMISSIVE server would take it.
   if (!hasCertificate)
-    return refused("mutual TLS is called for and this workload has no certificate that is still good")
+    return rejected("mutual TLS is called for and this workload has no certificate that is still good")
   // Fail closed: without an expected identity, any server with a certificate of the mesh would be accepted.
-  if (cluster.identities.length === 0) return refused(`nobody is known who may answer for \`${cluster.name}\``)
+  if (cluster.identities.length === 0) return rejected(`nobody is known who may answer for \`${cluster.name}\``)
   return { ok: true, plan: { kind: "mutual", sni: cluster.sni, identities: cluster.identities } }
 }
 
-function refused(reason: string): PlanResult {
+function rejected(reason: string): PlanResult {
   return { ok: false, reason }
 }

@@ -44,7 +44,7 @@ export async function ownCall(router: RequestRouter, request: OwnRequest, timeou
         exchange.requestEnd(undefined)
         exchange.flush()
       } else {
-        exchange.refuse()
+        exchange.reject()
       }
     })
   } finally {

@@ -205,9 +205,9 @@ describe("a request", () => {
   it.each([
     ["IPv6 where IPv4 is refused", "127.0.0.9", "::1"],
     ["IPv4 where IPv6 is refused", "::1", "127.0.0.1"],
-  ])("reaches an endpoint by %s", async (_, refused, address) => {
+  ])("reaches an endpoint by %s", async (_, rejected, address) => {
     const server = await web(telling("v1"), WEB_ID, address)
-    await toEndpoints({ ...server.endpoint, address: refused, otherAddresses: [address] })
+    await toEndpoints({ ...server.endpoint, address: rejected, otherAddresses: [address] })
     expect(await get(await start(), "/")).toMatchObject({ status: 200, body: "v1 GET /" })
   })
 
@@ -299,12 +299,12 @@ describe("a request that no application has seen", () => {
   })
 
   it("is sent again if the server rejects the stream", async () => {
-    const refusing = await web(stream => stream.close(7))
+    const rejecting = await web(stream => stream.close(7))
     const server = await web(telling("v1"))
-    await toEndpoints(refusing.endpoint, server.endpoint)
+    await toEndpoints(rejecting.endpoint, server.endpoint)
     const port = await start()
     for (let n = 0; n < 4; n++) expect((await get(port, "/", { method: "POST", body: "x" })).status).toBe(200)
-    expect(refusing.seen.length).toBeGreaterThan(0)
+    expect(rejecting.seen.length).toBeGreaterThan(0)
   })
 })
 

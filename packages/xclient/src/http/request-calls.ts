@@ -80,7 +80,7 @@ export class RequestCalls {
   }
 
   /** Answers the first request of a connection with the failure, and ends the connection. */
-  refuse(socket: Socket, version: "http1" | "http2", head: Buffer, destination: string, failure: CallFailure): void {
+  reject(socket: Socket, version: "http1" | "http2", head: Buffer, destination: string, failure: CallFailure): void {
     const { mesh, observer = UNOBSERVED } = this.#options
     const to = { destination, inMesh: false, decisionHeader: `x-${mesh}-decision` }
     const fail = (): never => {

@@ -101,7 +101,7 @@ function play(traffic: RouteTraffic, { method = "GET", addresses = ["a", "b"], d
   }
   const exchange = new RoutedExchange(router, responder, headOf(method))
   const beginning = exchange.begin()
-  if (beginning === "refused") exchange.refuse()
+  if (beginning === "rejected") exchange.reject()
   else exchange.requestEnd(undefined)
   const outstanding = () => endpoints.reduce((sum, one) => sum + health.stateOf(one).load.outstanding, 0)
   return { exchange, told, judged, outstanding, latest: () => listeners.at(-1) }

@@ -89,7 +89,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
   #tries = 0
   #call: UpstreamCall | undefined
   #attempt: Attempt | undefined
-  #refusal: LocalReply | undefined
+  #rejection: LocalReply | undefined
   /** Set once the request is complete. */
   #trailers: FieldPairs | undefined
   /** Of the whole request. */
@@ -128,13 +128,13 @@ export class RoutedExchange implements Exchange, UpstreamListener {
       this.#send()
       return "forwarded"
     } catch (error) {
-      this.#refusal = this.#failed(CallFailure.of(error))
-      return "refused"
+      this.#rejection = this.#failed(CallFailure.of(error))
+      return "rejected"
     }
   }
 
-  refuse(): void {
-    if (this.#refusal !== undefined) this.#reply(this.#refusal)
+  reject(): void {
+    if (this.#rejection !== undefined) this.#reply(this.#rejection)
   }
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
@@ -216,7 +216,7 @@ export class RoutedExchange implements Exchange, UpstreamListener {
     if (!this.#retry({ kind: "failure", failure })) this.#fail(failure)
   }
 
-  refuseContent(error: HttpError): void {
+  rejectContent(error: HttpError): void {
     const { status, text } = HTTP_ERRORS[error]
     this.#reply({ status, body: text, fields: [] })
   }

@@ -8,7 +8,7 @@ import {
   type Fields,
   type Framing,
   hasOption,
-  isRefused,
+  isRejected,
   type OutgoingRequest,
   REQUEST_ID_HEADER,
   type RequestHead,
@@ -92,7 +92,7 @@ function offeredProtocols(head: RequestHead): string | undefined {
   if (head.upgrade === undefined) return undefined
   const offered = head.upgrade.split(",").map(protocol => protocol.trim())
   const upgrade = upgradeOf(head, offered)
-  return isRefused(upgrade) ? undefined : upgrade
+  return isRejected(upgrade) ? undefined : upgrade
 }
 
 /** The request as routes look at it. Headers are read when a route asks for them. */

@@ -112,8 +112,8 @@ export class ConnectExchange implements Exchange, WireUser {
 
   // A request without content is neither malformed on the way nor slow, and nothing is recorded.
 
-  refuse(): void {}
-  refuseContent(): void {}
+  reject(): void {}
+  rejectContent(): void {}
   timedOut(): void {}
   answeredAs(): void {}
 

@@ -24,7 +24,7 @@ export class ForwardedExchange implements Exchange {
   readonly #proxy: ForwardingProxy
   readonly #responder: Responder
   #routed: RoutedExchange | undefined
-  #refusal: LocalReply | undefined
+  #rejection: LocalReply | undefined
   /** Of the request, before it is known where it goes. */
   #early: Buffer[] = []
   #ended: { readonly trailers: Fields | undefined } | undefined
@@ -59,14 +59,14 @@ export class ForwardedExchange implements Exchange {
       )
       return "forwarded"
     } catch (error) {
-      this.#refusal = this.#proxy.failed(CallFailure.of(error), this.head)
-      return "refused"
+      this.#rejection = this.#proxy.failed(CallFailure.of(error), this.head)
+      return "rejected"
     }
   }
 
-  refuse(): void {
-    if (this.#refusal === undefined) this.#routed?.refuse()
-    else this.#responder.reply(this.#refusal)
+  reject(): void {
+    if (this.#rejection === undefined) this.#routed?.reject()
+    else this.#responder.reply(this.#rejection)
   }
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
@@ -90,9 +90,9 @@ export class ForwardedExchange implements Exchange {
     this.#routed?.drained()
   }
 
-  refuseContent(error: HttpError): void {
+  rejectContent(error: HttpError): void {
     if (this.#routed === undefined) this.#fail(new CallFailure("bad-request", HTTP_ERRORS[error].text))
-    else this.#routed.refuseContent(error)
+    else this.#routed.rejectContent(error)
   }
 
   timedOut(who: "client" | "server"): void {
@@ -127,7 +127,7 @@ export class ForwardedExchange implements Exchange {
     if (this.#over) return
     const routed = this.#route(router)
     if (routed.begin() !== "forwarded") {
-      routed.refuse()
+      routed.reject()
       return
     }
     for (const part of this.#early) routed.content(part, 0, part.length)

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest"
 import { Backoff } from "./backoff.js"
 
 const LIMITS = { firstRetryMs: 200, retryMs: 1_000, longestRetryMs: 30_000 }
-const often = (backoff: Backoff, times: number) => Array.from({ length: times }, () => backoff.next({ refused: false }))
+const often = (backoff: Backoff, times: number) =>
+  Array.from({ length: times }, () => backoff.next({ rejected: false }))
 
 describe("pauses between attempts", () => {
   it("begin short and grow to the longest", () => {
@@ -24,7 +25,7 @@ describe("pauses between attempts", () => {
   })
 
   it("are long at once for a rejected client", () => {
-    expect(new Backoff(LIMITS, () => 0).next({ refused: true })).toBe(15_000)
-    expect(new Backoff(LIMITS, () => 1).next({ refused: true })).toBe(30_000)
+    expect(new Backoff(LIMITS, () => 0).next({ rejected: true })).toBe(15_000)
+    expect(new Backoff(LIMITS, () => 1).next({ rejected: true })).toBe(30_000)
   })
 })

@@ -16,12 +16,12 @@ export class Backoff {
     this.#failures = 0
   }
 
-  /** `refused`: the control plane rejected us. Asking often does not change that. */
-  next({ refused }: { readonly refused: boolean }): number {
+  /** `rejected`: the control plane rejected us. Asking often does not change that. */
+  next({ rejected }: { readonly rejected: boolean }): number {
     const { firstRetryMs, retryMs, longestRetryMs } = this.limits
     const failures = this.#failures
     this.#failures += 1
-    if (refused) return longestRetryMs / 2 + (this.random() * longestRetryMs) / 2
+    if (rejected) return longestRetryMs / 2 + (this.random() * longestRetryMs) / 2
     const ceiling = failures === 0 ? firstRetryMs : Math.min(longestRetryMs, retryMs * 2 ** (failures - 1))
     return this.random() * ceiling
   }

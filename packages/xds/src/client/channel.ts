@@ -35,7 +35,7 @@ export interface ChannelOptions {
 /** Of a name with several addresses, how long each is tried before the next. */
 const NEXT_ADDRESS_MS = 1_000
 /** The control plane said that this client may not. */
-export const REFUSALS: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"])
+export const REJECTIONS: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"])
 const TOKEN = /^[\x21-\x7e]+$/
 
 export class Channel {
@@ -109,7 +109,7 @@ export class Channel {
     return {
       message: bytes => user.message(bytes),
       ended: end => {
-        if (REFUSALS.has(end.code)) this.#session.forget()
+        if (REJECTIONS.has(end.code)) this.#session.forget()
         user.ended(end)
       },
     }

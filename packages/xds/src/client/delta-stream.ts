@@ -12,7 +12,7 @@ import type { Lane } from "../runtime/lane.js"
 import { messageOf } from "../runtime/log.js"
 import { deltaAggregatedResources } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
-import { Channel, type ChannelOptions, REFUSALS } from "./channel.js"
+import { Channel, type ChannelOptions, REJECTIONS } from "./channel.js"
 import type { Call } from "./grpc/call.js"
 import type { CallEnd } from "./grpc/response-head.js"
 import type { MeshClientOptions, Subscription } from "./options.js"
@@ -21,7 +21,7 @@ import { readUpdate } from "./read-update.js"
 export interface StreamEnd {
   readonly why: string
   /** The control plane said that this client may not. */
-  readonly refused: boolean
+  readonly rejected: boolean
 }
 
 export interface DeltaStreamOptions extends ChannelOptions {
@@ -89,14 +89,14 @@ export class DeltaStream {
     this.#send({ typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe })
   }
 
-  close(why: string, refused = false): void {
+  close(why: string, rejected = false): void {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#connect)
     clearTimeout(this.#answer)
     this.#call?.cancel()
     this.channel.close()
-    this.#resolve({ why, refused })
+    this.#resolve({ why, rejected })
   }
 
   #begin(): void {
@@ -204,7 +204,7 @@ export class DeltaStream {
 
   #failed({ code, message }: CallEnd): void {
     // After a rejection because of a stale session, the client retries soon, without the session.
-    this.close(`${code}: ${message}`, REFUSALS.has(code) && !this.channel.resumed)
+    this.close(`${code}: ${message}`, REJECTIONS.has(code) && !this.channel.resumed)
   }
 }
 

@@ -88,14 +88,14 @@ describe("a client", () => {
     rig.source.set(TYPE, "a", "1")
     const each = client()
     await until(() => expect(rig.source.heard).toHaveLength(1))
-    each.state.refuse = "policy `a` does not compile"
+    each.state.reject = "policy `a` does not compile"
     rig.source.set(TYPE, "a", "bad")
     await until(() =>
       expect(rig.source.heard.at(-1)).toMatchObject({ kind: "rejected", message: "policy `a` does not compile" }),
     )
     expect(each.held).toEqual(new Map([["a", "1"]]))
     expect(each.client.connected).toBe(true)
-    each.state.refuse = undefined
+    each.state.reject = undefined
     rig.source.set(TYPE, "a", "2")
     await until(() => expect(each.held).toEqual(new Map([["a", "2"]])))
   })

@@ -111,7 +111,7 @@ export class MeshClient {
         continue
       }
       const startedAt = now()
-      const { why, refused } = await this.#attempt()
+      const { why, rejected } = await this.#attempt()
       if (this.#sayingAgain && !this.#closed) {
         this.#sayingAgain = false
         continue
@@ -122,8 +122,8 @@ export class MeshClient {
       if (this.#closed) return
       if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
       // One that was let in before, and is told to prove itself anew, has perhaps a new certificate already.
-      const pause = this.#backoff.next({ refused: refused && !answered })
-      if (refused) log.error({ address, why }, "the control plane rejects this proxy")
+      const pause = this.#backoff.next({ rejected: rejected && !answered })
+      if (rejected) log.error({ address, why }, "the control plane rejects this proxy")
       else log.warn({ address, why, retryMs: Math.round(pause) }, "not connected to the control plane")
       await this.#sleep(pause)
     }
@@ -132,7 +132,7 @@ export class MeshClient {
   async #attempt(): Promise<StreamEnd> {
     try {
       const { DeltaStream } = await import("./delta-stream.js")
-      if (this.#closed) return { why: "closed", refused: false }
+      if (this.#closed) return { why: "closed", rejected: false }
       const { node, subscriptions } = this.#options
       const stream = new DeltaStream({
         ...this.#channelOptions(),
@@ -151,7 +151,7 @@ export class MeshClient {
       return await stream.ended
     } catch (error) {
       // A bundle or proof that cannot be used now may be good at the next attempt.
-      return { why: messageOf(error), refused: false }
+      return { why: messageOf(error), rejected: false }
     } finally {
       this.#stream = undefined
       this.#observing?.close()

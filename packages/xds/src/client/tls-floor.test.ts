@@ -42,7 +42,7 @@ async function handshake(options: TlsOptions): Promise<string> {
     socket.on("error", () => undefined).destroy()
   })
   server.on("tlsClientError", (_, socket) => {
-    outcomes.push("refused")
+    outcomes.push("rejected")
     socket.destroy()
   })
   server.listen(0, "127.0.0.1")
@@ -56,7 +56,7 @@ async function handshake(options: TlsOptions): Promise<string> {
 
 it.each<[string, TlsOptions, unknown]>([
   ["TLS 1.3", {}, expect.stringMatching(/^TLS_/)],
-  ["TLS 1.2", { maxVersion: "TLSv1.2" }, "refused"],
+  ["TLS 1.2", { maxVersion: "TLSv1.2" }, "rejected"],
 ])("a control plane that offers %s: %s", async (_, options, expected) => {
   expect(await handshake(options)).toEqual(expected)
 })

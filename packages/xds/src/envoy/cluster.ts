@@ -52,7 +52,7 @@ export function encodeCluster(cluster: ServiceCluster): Uint8Array {
 }
 
 /**
- * Where no MeshService says: TLS if nothing else could be answered. A client without certificates refuses the whole
+ * Where no MeshService says: TLS if nothing else could be answered. A client without certificates rejects the whole
  * cluster for it, so it is not offered to those whom plaintext would still serve.
  */
 function callsWithTls({ tlsMode, endpoints }: ServiceCluster): boolean {

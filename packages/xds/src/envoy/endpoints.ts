@@ -49,7 +49,7 @@ function encodeAddress(address: string, port: number): Address {
   return create(AddressSchema, { address: { case: "socketAddress", value } })
 }
 
-/** Clients refuse an assignment that names an address twice. Of two workloads there, one that is ready answers. */
+/** Clients reject an assignment that names an address twice. Of two workloads there, one that is ready answers. */
 function onePerAddress(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   const known = new Map<string, ServiceEndpoint>()
   for (const endpoint of endpoints) {

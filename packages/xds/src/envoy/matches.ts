@@ -53,7 +53,7 @@ function parameterOf(name: string, match: StringMatch): QueryParameterMatcher {
   })
 }
 
-/** An empty beginning is any value; Envoy refuses it in these words. */
+/** An empty beginning is any value; Envoy rejects it in these words. */
 function saysAnything({ prefix }: StringMatch): boolean {
   return prefix === ""
 }

@@ -17,10 +17,10 @@ interface RigWords {
   readonly now?: () => number
   readonly signedAt?: () => number
   readonly credentials?: WorkloadCredentials | undefined
-  readonly refusals?: number
+  readonly rejections?: number
 }
 
-function rig({ now = Date.now, signedAt = now, credentials, refusals = 0 }: RigWords = {}) {
+function rig({ now = Date.now, signedAt = now, credentials, rejections = 0 }: RigWords = {}) {
   const authority = newAuthority()
   const used: WorkloadCredentials[] = []
   const warnings: string[] = []
@@ -34,7 +34,7 @@ function rig({ now = Date.now, signedAt = now, credentials, refusals = 0 }: RigW
     {
       sign: async request => {
         asked += 1
-        if (asked <= refusals) throw new Error("not now")
+        if (asked <= rejections) throw new Error("not now")
         const read = readSigningRequest(request)
         if (!read.ok) throw new Error(read.message)
         return authority.sign({ publicKey: read.publicKey, identity: IDENTITY, ttlMs: HOUR, now: signedAt() })
@@ -62,7 +62,7 @@ it("asks for credentials where there are none, and has them used", async () => {
 })
 
 it("retries after a rejection, and reports that there are no credentials", async () => {
-  const { enrolment, used, warnings } = rig({ refusals: 1 })
+  const { enrolment, used, warnings } = rig({ rejections: 1 })
   await enrolment.start()
   expect(used).toHaveLength(1)
   expect(warnings).toEqual(["cannot get a certificate; there is none"])

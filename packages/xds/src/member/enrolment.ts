@@ -101,7 +101,7 @@ export class Enrolment {
     const { privateKey, request } = makeSigningRequest()
     const { certificateChain } = await this.#options.sign(request)
     const credentials = { certificateChain, privateKey }
-    this.#refuseWorse(credentials)
+    this.#rejectWorse(credentials)
     await this.#options.use(credentials)
     this.#credentials = credentials
     this.#options.logger.info({ until: this.#ends(credentials) }, "holding a certificate")
@@ -109,7 +109,7 @@ export class Enrolment {
   }
 
   /** A clock that is wrong, ours or the control plane's, must not take away what still works. */
-  #refuseWorse(offered: WorkloadCredentials): void {
+  #rejectWorse(offered: WorkloadCredentials): void {
     if (this.#credentials === undefined || !this.#isCurrent(this.#credentials) || this.#isCurrent(offered)) return
     const { notBefore, notAfter } = this.#factsOf(offered)
     const [from, to, here] = [notBefore, notAfter, this.#now()].map(time => new Date(time).toISOString())

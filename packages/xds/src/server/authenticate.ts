@@ -8,18 +8,18 @@ import { type Log, messageOf } from "../runtime/log.js"
 import { within } from "../runtime/within.js"
 import type { ServerLimits } from "./limits.js"
 import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
-import type { Caller, Refusal } from "./source.js"
+import type { Caller, Rejection } from "./source.js"
 import { exhausted, type StreamError } from "./stream-error.js"
 
 export interface AuthenticationOptions {
   /** Undefined for an invalid token. Throws if it could not be checked. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
-  readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
+  readonly checkCertificate: (certificate: PeerCertificate) => Caller | Rejection | undefined
   /** Whether its chain leads to a root of today: a connection may be older than that. */
   readonly isTrusted: (certificate: PeerCertificate) => boolean
   /** Why a caller that were connected could not stay. */
-  readonly refuse: (caller: Caller) => Refusal | undefined
+  readonly reject: (caller: Caller) => Rejection | undefined
   readonly limits: ServerLimits
   readonly log: Log
   readonly now: () => number
@@ -78,7 +78,7 @@ export class Authenticator {
 
   /** One that is here: of a pod that was made anew under its name, the token is the younger proof. */
   #namesPod({ caller }: Proven): boolean {
-    return caller.pod !== undefined && caller.podUid !== undefined && this.#options.refuse(caller) === undefined
+    return caller.pod !== undefined && caller.podUid !== undefined && this.#options.reject(caller) === undefined
   }
 
   async #byToken(token: string): Promise<Proven | StreamError> {

@@ -25,7 +25,7 @@ const unsubscribe = fc.oneof(name, fc.constant("*")).map(
     },
 )
 const pump = fc.constant<Step>(client => client.pump())
-const receive = (...answers: readonly ("accept" | "refuse" | "refuse-half")[]) =>
+const receive = (...answers: readonly ("accept" | "refuse" | "reject-half")[]) =>
   fc.constantFrom(...answers).map(
     (answer): Step =>
       client =>
@@ -39,14 +39,14 @@ function run(steps: readonly Step[], startWith: readonly string[], end: "change"
   const client = new ModelClient(source)
   for (const each of startWith) client.subscribe(each)
   for (const step of steps) step(client, source)
-  // A refusal stands until something changes; after these changes everything must come right.
+  // A rejection stands until something changes; after these changes everything must come right.
   if (end === "change") for (const each of ["a", "b", "c", "d"]) source.set(TYPE, each, "last")
   client.settle()
   return client
 }
 
 const anything = fc.array(
-  fc.oneof(change, subscribe, unsubscribe, pump, receive("accept", "refuse", "refuse-half"), hang, reconnect),
+  fc.oneof(change, subscribe, unsubscribe, pump, receive("accept", "refuse", "reject-half"), hang, reconnect),
   { maxLength: 40 },
 )
 

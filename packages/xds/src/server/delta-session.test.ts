@@ -222,9 +222,9 @@ describe("a rejection", () => {
     rig.ack(rig.next())
     rig.source.set(TYPE, "a", "bad")
     rig.source.set(TYPE, "b", "2")
-    const refused = rig.next()
+    const rejected = rig.next()
     const { revision } = rig.source
-    rig.nack(refused, "a is bad")
+    rig.nack(rejected, "a is bad")
     expect(rig.source.heard.at(-1)).toEqual({ kind: "rejected", typeUrl: TYPE, revision, message: "a is bad" })
     rig.session.wake(TYPE)
     expect(rig.next()).toBeUndefined()
@@ -361,7 +361,7 @@ describe("a hostile client", () => {
 
   it("is rejected for a type that is not for it", () => {
     const rig = deltaRig()
-    rig.source.refusedTypes.set(TYPE, { code: "PERMISSION_DENIED", message: "not yours" })
+    rig.source.rejectedTypes.set(TYPE, { code: "PERMISSION_DENIED", message: "not yours" })
     expect(rig.subscribe("*")).toEqual({ code: "PERMISSION_DENIED", message: "not yours" })
   })
 })

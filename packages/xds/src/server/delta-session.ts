@@ -41,7 +41,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       checkTypeUrl(typeUrl, limits) ??
       checkNames([...subscribe, ...unsubscribe, ...claims.flat()], limits) ??
       (claims.length > limits.namesPerType ? exhausted(`at most ${limits.namesPerType} known versions`) : undefined) ??
-      (known === undefined ? this.#types.refusal(typeUrl) : undefined)
+      (known === undefined ? this.#types.rejection(typeUrl) : undefined)
     if (error !== undefined) return error
     const type = known ?? this.#types.add(typeUrl, new DeltaType())
     this.#types.settle(typeUrl, type, request)

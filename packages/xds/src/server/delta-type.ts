@@ -102,8 +102,8 @@ export class DeltaType implements ServedType {
     }
   }
 
-  /** Some clients keep the good half of what they refuse, so all of it is in doubt. It is sent again once it differs. */
-  refused(sent: Sent, skipped: readonly Sent[]): void {
+  /** Some clients keep the good half of what they reject, so all of it is in doubt. It is sent again once it differs. */
+  nacked(sent: Sent, skipped: readonly Sent[]): void {
     this.#rejected = sent.changes
     for (const { changes } of [...skipped, sent]) {
       for (const name of changes.keys()) if (this.#wants(name)) this.#held.set(name, UNCERTAIN)

@@ -77,8 +77,8 @@ it("never confuses certificates of two connections from the same address and por
 it("accepts only clients that offer HTTP/2", async () => {
   const { accepted, open } = await rig()
   for (const offered of [["http/1.1"], []]) {
-    const refused = open("127.0.0.1", undefined, undefined, offered)
-    await new Promise(resolve => refused.once("close", resolve))
+    const rejected = open("127.0.0.1", undefined, undefined, offered)
+    await new Promise(resolve => rejected.once("close", resolve))
   }
   open("127.0.0.1", undefined, undefined, ["http/1.1", "h2"])
   await expect.poll(() => accepted.length).toBe(1)

@@ -138,7 +138,7 @@ describe("a caller", () => {
   })
 
   it("is rejected if the source says so", async () => {
-    rig.source.refusal = { code: "PERMISSION_DENIED", message: "not your pod" }
+    rig.source.rejection = { code: "PERMISSION_DENIED", message: "not your pod" }
     const stream = connect({ token: "good:orders-1" }).delta()
     stream.send({ node: NODE, typeUrl: TYPE })
     expect(await stream.ended()).toBe("PERMISSION_DENIED: not your pod")

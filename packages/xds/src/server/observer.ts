@@ -8,7 +8,7 @@ export type Protocol = "delta" | "sotw" | "observe"
 export interface MeshServerObserver {
   readonly connections?: (open: number) => void
   readonly streams?: (protocol: Protocol, open: number) => void
-  readonly refused?: (code: CallErrorCode) => void
+  readonly denied?: (code: CallErrorCode) => void
   readonly sent?: (
     typeUrl: string,
     sent: { readonly resources: number; readonly removed: number; readonly bytes: number },

@@ -8,7 +8,7 @@ import type { MeshServerObserver } from "./observer.js"
 import type { PeerCertificate } from "./peer-certificate.js"
 import type { ProxyCalls } from "./serve-calls.js"
 import type { ObservationSink } from "./serve-observations.js"
-import type { Caller, Refusal, ResourceSource } from "./source.js"
+import type { Caller, Rejection, ResourceSource } from "./source.js"
 
 export interface MeshServerOptions extends ProxyCalls {
   readonly host: string
@@ -19,12 +19,12 @@ export interface MeshServerOptions extends ProxyCalls {
   /** Undefined for an invalid token. Throws if it could not be checked. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
-  readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
+  readonly checkCertificate: (certificate: PeerCertificate) => Caller | Rejection | undefined
   readonly source: ResourceSource
   /** Receives the observations of proxies; without it, proxies send none. */
   readonly observations?: ObservationSink
   /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */
-  readonly refuse?: (caller: Caller) => Refusal | undefined
+  readonly reject?: (caller: Caller) => Rejection | undefined
   readonly limits?: Partial<ServerLimits>
   readonly observe?: MeshServerObserver
   readonly log?: Log
@@ -38,9 +38,9 @@ export interface RunningServer {
   credentialsChanged(): void
   /**
    * Asks again whether those who are connected may be: a certificate that expired, was revoked or leads to a root that
-   * is trusted no more ends its streams, and so does every caller `refuse` says no to.
+   * is trusted no more ends its streams, and so does every caller `reject` says no to.
    */
-  recheck(refuse?: (caller: Caller) => Refusal | undefined): void
+  recheck(reject?: (caller: Caller) => Rejection | undefined): void
   /** Asks all clients to reconnect elsewhere; resolves when the last one has left, or was cut off. */
   drain(): Promise<void>
   close(): Promise<void>

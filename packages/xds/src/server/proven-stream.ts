@@ -70,7 +70,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   end({ code, message }: StreamError): void {
     if (this.#ended) return
     this.#dispose()
-    this.context.observe.refused?.(code)
+    this.context.observe.denied?.(code)
     // Ends the call with this status once what is being written is out; a client that takes nothing is cut off.
     this.call.finish(code, message)
     if (this.call.over) return

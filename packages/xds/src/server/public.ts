@@ -10,7 +10,7 @@ export type {
   Caller,
   ClientNode,
   HeldVersions,
-  Refusal,
+  Rejection,
   ResourceSource,
   Snapshot,
   Subscriber,

@@ -15,7 +15,7 @@ import { within } from "../runtime/within.js"
 import { type Method, report as reportMethod, signCertificate } from "../wire/methods.js"
 import type { CallUser, GrpcCall } from "./grpc/call.js"
 import type { ServerContext } from "./server-context.js"
-import type { Caller, Refusal } from "./source.js"
+import type { Caller, Rejection } from "./source.js"
 import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
 export interface SignedCertificate {
@@ -31,7 +31,7 @@ export interface ProxyCalls {
     request: Uint8Array,
     ttlSeconds: number,
     nodeId: string,
-  ) => Promise<SignedCertificate | Refusal>
+  ) => Promise<SignedCertificate | Rejection>
   readonly report: (caller: Caller, nodeId: string, unknownKeys: readonly string[]) => void
 }
 

@@ -10,7 +10,7 @@ import { observe } from "../wire/methods.js"
 import type { GrpcCall } from "./grpc/call.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
-import type { Caller, Refusal } from "./source.js"
+import type { Caller, Rejection } from "./source.js"
 import { exhausted, invalid, type StreamError } from "./stream-error.js"
 
 /** Who hears what proxies see. */
@@ -20,7 +20,7 @@ export interface ObservationSink {
     caller: Caller,
     nodeId: string,
     ask: (inquiry: Inquiry) => void,
-  ): { readonly heard: (observation: Observation) => void; readonly closed: () => void } | Refusal
+  ): { readonly heard: (observation: Observation) => void; readonly closed: () => void } | Rejection
 }
 
 /** Asked and not taken by a client that does not read. */
@@ -28,7 +28,7 @@ const MAX_UNREAD = 64 * 1024
 
 export class ObservedStream extends ProvenStream<ObservationMessage> {
   readonly #sink: ObservationSink
-  #conversation: Exclude<ReturnType<ObservationSink["open"]>, Refusal> | undefined
+  #conversation: Exclude<ReturnType<ObservationSink["open"]>, Rejection> | undefined
   #nodeId = ""
 
   constructor(context: ServerContext, sink: ObservationSink, call: GrpcCall) {

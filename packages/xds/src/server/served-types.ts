@@ -15,7 +15,7 @@ export interface ServedType {
   expecting: boolean
   accepted(sent: Sent): void
   /** With those before it that were never answered. */
-  refused(sent: Sent, skipped: readonly Sent[]): void
+  nacked(sent: Sent, skipped: readonly Sent[]): void
 }
 
 /** The part of a request that answers a response. */
@@ -43,7 +43,7 @@ export class ServedTypes<T extends ServedType> {
   }
 
   /** Why the stream may not watch one more type, and this one. */
-  refusal(typeUrl: string): StreamError | undefined {
+  rejection(typeUrl: string): StreamError | undefined {
     const { limits, mayWatch } = this.#options
     if (this.#types.size >= limits.typesPerStream) return exhausted(`at most ${limits.typesPerStream} types`)
     return mayWatch(typeUrl)
@@ -102,7 +102,7 @@ export class ServedTypes<T extends ServedType> {
       subscriber.acknowledged(typeUrl, sent.revision)
       return
     }
-    type.refused(sent, skipped)
+    type.nacked(sent, skipped)
     const message = errorDetail.message.slice(0, REJECTION_LENGTH)
     observe?.rejected?.(typeUrl, message)
     subscriber.rejected(typeUrl, sent.revision, message)

@@ -3,7 +3,7 @@
 // calls `next` whenever it can send, so a slow client gets the newest state and never a queue of old ones.
 
 import type { StreamLimits } from "./limits.js"
-import type { Refusal, Subscriber } from "./source.js"
+import type { Rejection, Subscriber } from "./source.js"
 import type { StreamError } from "./stream-error.js"
 
 export interface StreamSession<Request, Response> {
@@ -19,7 +19,7 @@ export interface StreamSession<Request, Response> {
 
 export interface SessionOptions {
   readonly subscriber: Subscriber
-  readonly mayWatch: (typeUrl: string) => Refusal | undefined
+  readonly mayWatch: (typeUrl: string) => Rejection | undefined
   readonly limits: StreamLimits
   /** Called with the bytes that the subscriptions of the stream take; an error ends the stream. */
   readonly charge?: (bytes: number) => StreamError | undefined
@@ -34,5 +34,5 @@ export interface SessionObserver {
   readonly overdue?: (typeUrl: string) => void
 }
 
-/** What a client says when it refuses, cut to a length that may be logged. */
+/** What a client says when it rejects, cut to a length that may be logged. */
 export const REJECTION_LENGTH = 2_048

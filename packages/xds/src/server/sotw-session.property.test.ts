@@ -108,7 +108,7 @@ function run(typeUrl: string, each: readonly Step[]): Model {
   const model = new Model(typeUrl)
   model.ask(["a", "b"])
   for (const step of each) step(model, typeUrl)
-  // A refusal stands until something changes; after these changes everything must come right.
+  // A rejection stands until something changes; after these changes everything must come right.
   for (const name of NAMES) model.source.set(typeUrl, name, "last")
   model.settle()
   return model

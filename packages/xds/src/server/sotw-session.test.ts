@@ -13,7 +13,7 @@ function sotwRig(limits: Partial<StreamLimits> = {}) {
   const subscriber = source.subscribe(typeUrl => session.wake(typeUrl))
   const session: SotwSession = new SotwSession({
     subscriber,
-    mayWatch: typeUrl => source.refusedTypes.get(typeUrl),
+    mayWatch: typeUrl => source.rejectedTypes.get(typeUrl),
     limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
     observe: { overdue: typeUrl => void overdue.push(typeUrl) },
   })
@@ -212,7 +212,7 @@ describe("a hostile client", () => {
 
   it("is rejected for a type that is not for it", () => {
     const rig = sotwRig()
-    rig.source.refusedTypes.set(CLUSTER, { code: "PERMISSION_DENIED", message: "not yours" })
+    rig.source.rejectedTypes.set(CLUSTER, { code: "PERMISSION_DENIED", message: "not yours" })
     expect(rig.ask(CLUSTER, [])).toMatchObject({ code: "PERMISSION_DENIED" })
   })
 })

@@ -42,7 +42,7 @@ class SotwType implements ServedType {
   }
 
   /** What was rejected, or never acknowledged before it, is sent again with the next change. */
-  refused(sent: Sent, skipped: readonly Sent[]): void {
+  nacked(sent: Sent, skipped: readonly Sent[]): void {
     for (const { changes } of [...skipped, sent]) for (const name of changes.keys()) this.sent.delete(name)
     this.rejected = sent.changes
   }
@@ -64,7 +64,7 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
     const error =
       checkTypeUrl(typeUrl, limits) ??
       checkNames(resourceNames, limits) ??
-      (known === undefined ? this.#types.refusal(typeUrl) : undefined)
+      (known === undefined ? this.#types.rejection(typeUrl) : undefined)
     if (error !== undefined) return error
     const type = known ?? this.#types.add(typeUrl, new SotwType())
     this.#types.settle(typeUrl, type, request)

@@ -58,14 +58,14 @@ export interface Subscriber {
   close(): void
 }
 
-export type Refusal = {
+export type Rejection = {
   readonly code: "PERMISSION_DENIED" | "INVALID_ARGUMENT" | "UNAVAILABLE"
   readonly message: string
 }
 
 export interface ResourceSource {
   /** Called once per stream with its first request, for which `typeUrl` was asked. */
-  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Refusal
+  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Rejection
   /** Whether the caller may ask for this type at all; names that it may not see simply do not exist. */
-  mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Refusal | undefined
+  mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Rejection | undefined
 }

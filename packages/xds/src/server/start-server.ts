@@ -39,8 +39,8 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   const { verifyToken, checkCertificate } = options
   let trusts = trustIn(options.credentials().clientTrustBundle)
   const isTrusted = (certificate: PeerCertificate): boolean => trusts(certificate)
-  const refuse = options.refuse ?? (() => undefined)
-  const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, refuse, limits, log, now })
+  const reject = options.reject ?? (() => undefined)
+  const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, reject, limits, log, now })
   const open = new Map<OpenStream, Protocol>()
   const callers = new CallerCount(limits)
   let draining = false
@@ -111,12 +111,12 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   const accept = (connection: Connection): void => server.accept(connection)
   const listener = await Listener.listen({ host, port, credentials, limits, log, accept, counted: observe.connections })
 
-  function recheck(refuse = options.refuse): void {
+  function recheck(reject = options.reject): void {
     for (const stream of [...open.keys()]) {
       const { proven } = stream
       if (proven === undefined) continue
       try {
-        const error = refuse?.(proven.caller) ?? recheckCertificate(proven)
+        const error = reject?.(proven.caller) ?? recheckCertificate(proven)
         if (error !== undefined) stream.end(error)
       } catch (error) {
         // Fail closed: a client that cannot be checked again is disconnected, and may authenticate again.
@@ -160,9 +160,9 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
       trusts = trustIn(options.credentials().clientTrustBundle)
       listener.swap()
     },
-    recheck(refuse) {
+    recheck(reject) {
       trusts = trustIn(options.credentials().clientTrustBundle)
-      recheck(refuse)
+      recheck(reject)
     },
     drain: () => end(limits.drainMs),
     async close() {

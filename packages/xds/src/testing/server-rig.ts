@@ -7,7 +7,7 @@ import type { SessionGrant } from "../server/listener.js"
 import { MeshServer } from "../server/mesh-server.js"
 import type { MeshServerObserver } from "../server/observer.js"
 import type { ObservationSink } from "../server/serve-observations.js"
-import type { Caller, Refusal } from "../server/source.js"
+import type { Caller, Rejection } from "../server/source.js"
 import { MemorySource } from "../server/testing/memory-source.js"
 import { TestAuthority } from "./test-authority.js"
 
@@ -62,7 +62,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
         ...ends(),
       }
     },
-    checkCertificate({ id, serial, pod }): Caller | Refusal | undefined {
+    checkCertificate({ id, serial, pod }): Caller | Rejection | undefined {
       if (state.revoked.has(serial)) return { code: "PERMISSION_DENIED", message: "the certificate is revoked" }
       if (id.trustDomain !== "cluster.local") return undefined
       const { trustDomain, namespace, serviceAccount } = id
@@ -70,7 +70,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
       return { trustDomain, namespace, serviceAccount, proof: "certificate", serial, ...bound }
     },
     source,
-    refuse: ({ podUid = "" }) =>
+    reject: ({ podUid = "" }) =>
       state.gone.has(podUid) ? { code: "PERMISSION_DENIED", message: "the pod is gone" } : undefined,
     async sign(caller, request, ttlSeconds, nodeId) {
       if (caller.namespace !== nodeId.split("/")[0]) return { code: "PERMISSION_DENIED", message: "not your pod" }

@@ -22,7 +22,7 @@ export interface LiveConnection {
   readonly serial: string | undefined
   /** What its peer proved itself with; undefined where it proved nothing, or has gone. */
   readonly chain: PeerChain | undefined
-  /** Judges what is in flight by the policies and the mode in force, and ends what they refuse. */
+  /** Judges what is in flight by the policies and the mode in force, and ends what they reject. */
   judgeAgain(): void
   /** Its peer was revoked, or the root it proved itself by: ends now, and says so. */
   revoke(): void

@@ -327,8 +327,8 @@ test.each([
 ] as const)("a %s port logs the %s that it rejected", async (mode, _, call) => {
   const rig = await rigWith({ mode, ...naming(), port: { protocol: "http" } })
   call(rig)
-  await rig.meters.until(({ refused }) => refused.length > 0)
-  expect(rig.meters.refused).toMatchObject([
+  await rig.meters.until(({ rejected }) => rejected.length > 0)
+  expect(rig.meters.rejected).toMatchObject([
     { status: 0, source: "127.0.0.1", judgement: { verdict: "deny", stage: "transport", mode } },
   ])
   // It was never a request.

@@ -156,7 +156,7 @@ export class Listener {
     switch (verdict.kind) {
       case "close":
         if (verdict.failure === "protocol") this.#distrust(socket, verdict.failure)
-        else this.#refuse(socket, verdict.failure, undefined)
+        else this.#reject(socket, verdict.failure, undefined)
         return
       case "terminate":
         socket.unshift(bytes)
@@ -271,7 +271,7 @@ export class Listener {
   }
 
   /** Rejected by the mTLS mode. The caller gets no reason, so operators find it in this log. */
-  #refuse(socket: Socket, failure: "not-tls" | "tls-not-accepted", peer: string | undefined): void {
+  #reject(socket: Socket, failure: "not-tls" | "tls-not-accepted", peer: string | undefined): void {
     const { mode } = this.#facts()
     this.#options.meters.tlsFailed(failure)
     this.#close(socket, { verdict: "deny", stage: "transport", mode, reply: undefined }, peer)
@@ -289,7 +289,7 @@ export class Listener {
 
   #close(socket: Socket, judgement: RequestRecord["judgement"], peer: string | undefined): void {
     const { meters } = this.#options
-    meters.connectionRefused({
+    meters.connectionRejected({
       ...NO_REQUEST,
       protocol: "tcp",
       judgement,
@@ -322,7 +322,7 @@ export class Listener {
     const connection: Connection = { peer, sourceIp, destinationIp, destinationPort: port.port, sni }
     // The mode may have changed during a handshake.
     if (rejectedByMode(gate.program, connection) !== undefined) {
-      this.#refuse(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
+      this.#reject(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
       return
     }
     const distrusted = this.#distrustedNow(arrived)

@@ -23,14 +23,14 @@ export interface PeerRules {
 }
 
 export function identifyPeer(certificate: CertificateFacts | undefined, rules: PeerRules): PeerResult {
-  if (certificate === undefined) return refused("no-certificate")
+  if (certificate === undefined) return rejected("no-certificate")
   const { identity, serial, fingerprint, subject, dns, notBefore, notAfter, issuer } = certificate
   // A resumed session brings the certificate it was granted for, and OpenSSL does not look at its dates again.
-  if (!(notAfter > rules.now)) return refused("expired")
-  if (!(notBefore <= rules.now)) return refused("not-yet-valid")
-  if (identity === undefined) return refused("bad-identity")
-  if (!isOfMesh(identity, rules.mesh)) return refused("wrong-trust-domain")
-  if (isRevoked(rules.revoked, { uri: identity.uri, serial })) return refused("revoked")
+  if (!(notAfter > rules.now)) return rejected("expired")
+  if (!(notBefore <= rules.now)) return rejected("not-yet-valid")
+  if (identity === undefined) return rejected("bad-identity")
+  if (!isOfMesh(identity, rules.mesh)) return rejected("wrong-trust-domain")
+  if (isRevoked(rules.revoked, { uri: identity.uri, serial })) return rejected("revoked")
   const { by } = rules
   return { ok: true, peer: identity, certificate: { uri: identity.uri, fingerprint, subject, serial, dns, by, issuer } }
 }
@@ -40,6 +40,6 @@ export function isOfMesh(identity: SpiffeId, { trustDomain, trustDomainAliases }
   return identity.trustDomain === trustDomain || trustDomainAliases.includes(identity.trustDomain)
 }
 
-function refused(failure: TlsFailure): PeerResult {
+function rejected(failure: TlsFailure): PeerResult {
   return { ok: false, failure }
 }

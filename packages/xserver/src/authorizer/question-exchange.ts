@@ -136,11 +136,11 @@ class QuestionExchange implements CallerExchange {
       else this.#reply = reply
     })
     isBegun = true
-    return this.#reply === undefined ? "forwarded" : "refused"
+    return this.#reply === undefined ? "forwarded" : "rejected"
   }
 
   /** Writes the answer that `begin` found, which may be an allowance. */
-  refuse(): void {
+  reject(): void {
     if (this.#reply !== undefined) this.#answer(this.#reply)
   }
 
@@ -191,7 +191,7 @@ class QuestionExchange implements CallerExchange {
     this.#answer({ ...DENIED, fields: this.#caller.decisionField(admission.decisionId) })
   }
 
-  refuseContent(error: HttpError): void {
+  rejectContent(error: HttpError): void {
     this.#answer(errorReply(error, this.#denial("unusable-question").fields))
   }
 
@@ -268,7 +268,7 @@ class QuestionExchange implements CallerExchange {
       if (method === "POST" && isJson && framing.kind !== "none") return "forwarded"
       this.#reply = this.#badRequest("use POST with `content-type: application/json`")
     }
-    return "refused"
+    return "rejected"
   }
 
   #answerEvaluations(endpoint: "evaluation" | "evaluations"): void {
@@ -385,7 +385,7 @@ class QuestionExchange implements CallerExchange {
 
   #deny(error: ProtocolError): Beginning {
     this.#reply = this.#denial(error)
-    return "refused"
+    return "rejected"
   }
 
   #denyNow(error: ProtocolError): void {

@@ -72,7 +72,7 @@ export function errorDenial(
   caller: Caller,
   error: ProtocolError,
 ): { readonly admission: Admission<Judged>; readonly reply: LocalReply } {
-  const admission = caller.services.gate.refuseProtocol(error)
+  const admission = caller.services.gate.denyProtocol(error)
   return { admission, reply: { ...DENIED, fields: caller.decisionField(admission.decisionId) } }
 }
 
@@ -88,7 +88,7 @@ function verdictOf(
   answers: readonly Answers[],
 ): Verdict {
   const { judgement } = admission
-  if (judgement.verdict === "deny") return { admission, outcome: caller.refusal(admission) ?? DENIED }
+  if (judgement.verdict === "deny") return { admission, outcome: caller.rejection(admission) ?? DENIED }
   // The gateway forwards the path as it came, so a path that means another one may not pass.
   if (pathOf(judgement.target) !== pathOf(question.request.target)) return errorVerdict(caller, "respelled-path")
   const { protectedHeaders } = caller.services.gate.program

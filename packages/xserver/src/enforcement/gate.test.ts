@@ -21,13 +21,13 @@ const connection = { peer: undefined, sourceIp: address, destinationIp: address,
 const request = { method: "GET", scheme: "http", host: "h", target: "/", headers: new Map() }
 
 it("remembers which program denied, whichever is in force later", () => {
-  const refusing = programOf(closed)
-  const gate = new Gate(refusing)
+  const rejecting = programOf(closed)
+  const gate = new Gate(rejecting)
   const http = gate.admit(connection, request)
   const tcp = gate.admitTcp(connection, false)
   gate.swap(programOf())
-  expect(gate.refusedBy(http.judgement)).toBe(refusing)
-  expect(gate.refusedBy(tcp.judgement)).toBe(refusing)
+  expect(gate.deniedBy(http.judgement)).toBe(rejecting)
+  expect(gate.deniedBy(tcp.judgement)).toBe(rejecting)
   const allowed = gate.admit(connection, request)
-  expect([allowed.judgement.verdict, gate.refusedBy(allowed.judgement)]).toEqual(["allow", undefined])
+  expect([allowed.judgement.verdict, gate.deniedBy(allowed.judgement)]).toEqual(["allow", undefined])
 })

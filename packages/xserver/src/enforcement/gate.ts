@@ -18,11 +18,11 @@ import {
 } from "@merlon/policy/authorization"
 import { TokenMemory } from "@merlon/policy/tokens"
 import { newDecisionId } from "./decision-id.js"
-import type { Judged, ProtocolError, ProtocolRefusal, RevokedPeer } from "./verdict.js"
+import type { Judged, ProtocolDenial, ProtocolError, RevokedPeer } from "./verdict.js"
 
 export interface Admission<J> {
   readonly judgement: J
-  /** Goes into the decision header of a refusal; undefined where the request is let through. */
+  /** Goes into the decision header of a denial; undefined where the request is let through. */
   readonly decisionId: string | undefined
   /** When it was judged, in seconds since the epoch. */
   readonly at: number
@@ -43,8 +43,8 @@ export class Gate {
   readonly #now: () => number
   readonly #memory: TokenMemory
   readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
-  /** Of refusals, which are explained when they are over; another program may be in force by then. */
-  readonly #refusedBy = new WeakMap<Judged, Program>()
+  /** Of denials, which are explained when they are over; another program may be in force by then. */
+  readonly #deniedBy = new WeakMap<Judged, Program>()
 
   constructor(program: Program, options: GateOptions = {}) {
     this.#program = program
@@ -101,7 +101,7 @@ export class Gate {
    * Judges a request that is in flight by the program in force: undefined where it may go on. Its token is judged by the
    * time at which the request came, because only a change ends what was let in, not the passing of time.
    */
-  refusedNow(
+  deniedNow(
     connection: Connection,
     request: HttpRequest,
     { at, allowedBy }: Admission<Judged>,
@@ -118,7 +118,7 @@ export class Gate {
     const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
     const mode = rejectedByMode(this.#program, connection)
     if (mode !== undefined) return this.#admission({ verdict: "deny", stage: "transport", mode, reply: undefined })
-    if (undeclared && needsHttp(this.#program, destinationPort)) return this.refuseProtocol("http-needed")
+    if (undeclared && needsHttp(this.#program, destinationPort)) return this.denyProtocol("http-needed")
     const decision = decide(this.#program, {
       peer,
       sourceIp,
@@ -133,22 +133,22 @@ export class Gate {
     return this.#admission({ verdict, stage, decision })
   }
 
-  refuseRevoked(): Admission<RevokedPeer> {
+  denyRevoked(): Admission<RevokedPeer> {
     return this.#admission(REVOKED)
   }
 
-  refuseProtocol(error: ProtocolError): Admission<ProtocolRefusal> {
+  denyProtocol(error: ProtocolError): Admission<ProtocolDenial> {
     return this.#admission({ verdict: "deny", stage: "protocol", error })
   }
 
   /** The program that denied the request; undefined if it was allowed. */
-  refusedBy(judgement: Judged): Program | undefined {
-    return this.#refusedBy.get(judgement)
+  deniedBy(judgement: Judged): Program | undefined {
+    return this.#deniedBy.get(judgement)
   }
 
   #admission<J extends Judged>(judgement: J, at = this.#now()): Admission<J> {
     if (judgement.verdict === "allow") return { judgement, decisionId: undefined, at }
-    this.#refusedBy.set(judgement, this.#program)
+    this.#deniedBy.set(judgement, this.#program)
     return { judgement, decisionId: newDecisionId(), at }
   }
 }

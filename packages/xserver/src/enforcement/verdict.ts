@@ -13,7 +13,7 @@ export type TcpJudgement =
       readonly stage: AuthorizationStage
       readonly decision: Decision
     }
-  | ProtocolRefusal
+  | ProtocolDenial
   | RevokedPeer
 
 /** The caller's certificate or identity was revoked, or its root went, while it was connected. */
@@ -23,7 +23,7 @@ export interface RevokedPeer {
 }
 
 /** What a connection carries, or asks to be switched to, is not what may pass there. */
-export interface ProtocolRefusal {
+export interface ProtocolDenial {
   readonly verdict: "deny"
   readonly stage: "protocol"
   readonly error: ProtocolError

@@ -95,7 +95,7 @@ export class CallerConnection implements DownstreamUser<CallerExchange>, LiveCon
 
   revoke(): void {
     const { gate, meters } = this.#caller.services
-    const admission = gate.refuseRevoked()
+    const admission = gate.denyRevoked()
     const exchanges = this.#downstream.exchanges()
     if (exchanges.length === 0) meters.endedByChange(this.#version, admission.judgement.stage)
     for (const exchange of exchanges) exchange.endByChange(admission)

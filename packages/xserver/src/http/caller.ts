@@ -68,13 +68,13 @@ export class Caller {
     return peerChain(this.accepted.socket, this.accepted.certificate?.issuer)
   }
 
-  /** Under which the evidence of a refusal is found. */
+  /** Under which the evidence of a rejection is found. */
   decisionField(id: string | undefined): FieldPairs {
     return id === undefined ? [] : [[this.services.gate.program.mesh.names.decisionHeader, id]]
   }
 
   /** The response to the caller; undefined where it gets none. */
-  refusal({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
+  rejection({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
     if (!("reply" in judgement) || judgement.reply === undefined) return undefined
     const { status, body, contentType, challenge, headers = [] } = judgement.reply
     const named = [...headers, ...this.decisionField(decisionId)]

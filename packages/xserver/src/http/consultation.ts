@@ -53,9 +53,9 @@ export class Consultation {
     const gate = this.#gate
     this.#answers.push(answers)
     const reports = this.#answers.flatMap(round => round.reports)
-    const { refusal } = answers
-    if (refusal !== undefined) {
-      const { rule, status, body, headers } = refusal
+    const { rejection } = answers
+    if (rejection !== undefined) {
+      const { rule, status, body, headers } = rejection
       const reply = { status, body, headers, challenge: undefined }
       this.#concluded(gate.deniedByProvider(judged, reply, reports, rule), this.#answers)
       return

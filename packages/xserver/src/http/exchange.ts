@@ -20,7 +20,7 @@ import type {
 import {
   type FieldPairs,
   type Fields,
-  isRefused,
+  isRejected,
   neverProcessed,
   pairsOf,
   requestId,
@@ -152,12 +152,12 @@ export class Exchange implements CallerExchange, UpstreamListener {
   #proceed(admission: Admission<Judgement>, answers: readonly Answers[]): Beginning {
     const { services, accepted } = this.#caller
     const { judgement } = admission
-    if (judgement.verdict === "deny") return this.#deny(this.#caller.refusal(admission))
+    if (judgement.verdict === "deny") return this.#deny(this.#caller.rejection(admission))
     const upgrade = upgradeOf(this.head, accepted.port.upgrades ?? [])
-    if (isRefused(upgrade)) {
-      const refused = services.gate.refuseProtocol("upgrade")
-      this.#admission = refused
-      const fields = this.#caller.decisionField(refused.decisionId)
+    if (isRejected(upgrade)) {
+      const rejected = services.gate.denyProtocol("upgrade")
+      this.#admission = rejected
+      const fields = this.#caller.decisionField(rejected.decisionId)
       return this.#deny({ status: 403, body: "upgrade not allowed", fields })
     }
     const edits = withTrace(withAnswers(judgement.edits, answers), this.#trace)
@@ -186,13 +186,13 @@ export class Exchange implements CallerExchange, UpstreamListener {
 
   /** What `begin` leaves to the connection, for a request that was decided later. */
   #end(beginning: Beginning): void {
-    if (beginning === "refused") this.refuse()
+    if (beginning === "rejected") this.reject()
     if (beginning !== "closed") return
     this.abort()
-    this.#responder.breakOff("refused")
+    this.#responder.breakOff("rejected")
   }
 
-  refuse(): void {
+  reject(): void {
     if (this.#state.at === "denied" && this.#state.reply !== undefined) this.#reply(this.#state.reply)
   }
 
@@ -271,14 +271,14 @@ export class Exchange implements CallerExchange, UpstreamListener {
 
   // Other ways to end.
 
-  /** By the policies and the mode in force. Where they refuse it, it is answered so, or broken off if it is too late. */
+  /** By the policies and the mode in force. Where they reject it, it is answered so, or broken off if it is too late. */
   judgeAgain(): void {
     const { services, accepted, connection } = this.#caller
     if (this.#inFlight === undefined || this.#admission === undefined) return
-    const refused = isRefused(upgradeOf(this.head, accepted.port.upgrades ?? []))
-      ? services.gate.refuseProtocol("upgrade")
-      : services.gate.refusedNow(connection, this.#request, this.#admission)
-    if (refused !== undefined) this.endByChange(refused)
+    const rejected = isRejected(upgradeOf(this.head, accepted.port.upgrades ?? []))
+      ? services.gate.denyProtocol("upgrade")
+      : services.gate.deniedNow(connection, this.#request, this.#admission)
+    if (rejected !== undefined) this.endByChange(rejected)
   }
 
   endByChange(admission: Admission<Judged>): void {
@@ -286,20 +286,20 @@ export class Exchange implements CallerExchange, UpstreamListener {
     services.meters.endedByChange(this.head.version, admission.judgement.stage)
     if (this.#inFlight === undefined) return
     this.#admission = admission
-    const refusal = this.responseStarted ? undefined : this.#caller.refusal(admission)
-    if (refusal !== undefined) {
-      this.#reply(refusal)
+    const rejection = this.responseStarted ? undefined : this.#caller.rejection(admission)
+    if (rejection !== undefined) {
+      this.#reply(rejection)
       return
     }
     this.abort()
-    this.#responder.breakOff("refused")
+    this.#responder.breakOff("rejected")
   }
 
   timedOut(who: "client" | "server"): void {
     this.#reply(who === "server" ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
   }
 
-  refuseContent(error: HttpError): void {
+  rejectContent(error: HttpError): void {
     const decisionId = newDecisionId()
     if (this.#admission !== undefined) this.#admission = { ...this.#admission, decisionId }
     this.#reply(errorReply(error, this.#caller.decisionField(decisionId)))
@@ -320,7 +320,7 @@ export class Exchange implements CallerExchange, UpstreamListener {
 
   #deny(reply: LocalReply | undefined): Beginning {
     this.#become({ at: "denied", reply })
-    return reply === undefined ? "closed" : "refused"
+    return reply === undefined ? "closed" : "rejected"
   }
 
   /** Answers here, instead of the application. */

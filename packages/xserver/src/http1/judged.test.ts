@@ -11,7 +11,7 @@ let rig: Rig
 afterEach(() => rig.stop())
 
 const document = (kind: PolicyDocument["kind"], spec: object, namespace = "foo"): PolicyDocument =>
-  // The table below writes specs as a person would; `compile` refuses one that is wrong.
+  // The table below writes specs as a person would; `compile` rejects one that is wrong.
   ({
     apiVersion: "security.merlon.dev/v1alpha3",
     kind,
@@ -102,8 +102,8 @@ describe("a rejection", () => {
     await start({ documents: [denyAdmin] })
     const client = await rig.client()
     for (const path of ["/admin", "/a/../admin/x"]) {
-      const refused = await client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).response()
-      expect(refused.replace(/date: .*\r\n/, "").replace(/[0-9a-f]{20}/, "ID")).toBe(
+      const rejected = await client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).response()
+      expect(rejected.replace(/date: .*\r\n/, "").replace(/[0-9a-f]{20}/, "ID")).toBe(
         "HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 19\r\nx-merlon-decision: ID\r\n\r\nRBAC: access denied",
       )
     }
@@ -145,9 +145,9 @@ describe("a rejection", () => {
     await start({ documents: [denyAdmin] })
     const client = await rig.client()
     client.send(`POST /admin HTTP/1.1\r\nHost: a\r\n${rest}`)
-    const refused = await client.response()
-    expect(refused).toMatch(/^HTTP\/1.1 403 /)
-    expect(refused.includes("connection: close")).toBe(closes)
+    const rejected = await client.response()
+    expect(rejected).toMatch(/^HTTP\/1.1 403 /)
+    expect(rejected.includes("connection: close")).toBe(closes)
     if (closes) {
       await client.until(({ ended }) => ended)
       return
@@ -159,8 +159,8 @@ describe("a rejection", () => {
   it("of a target without canonical form is 400 without content", async () => {
     await start()
     const client = await rig.client()
-    const refused = await client.send("GET /a%00 HTTP/1.1\r\nHost: a\r\n\r\n").response()
-    expect(refused).toMatch(/^HTTP\/1.1 400 Bad Request\r\ncontent-length: 0\r\nx-merlon-decision: /)
+    const rejected = await client.send("GET /a%00 HTTP/1.1\r\nHost: a\r\n\r\n").response()
+    expect(rejected).toMatch(/^HTTP\/1.1 400 Bad Request\r\ncontent-length: 0\r\nx-merlon-decision: /)
   })
 
   it("by the mode is the end of the connection, without a word", async () => {
@@ -215,10 +215,10 @@ describe("a token", () => {
   it("that is bad is challenged", async () => {
     await start({ documents: [jwt] })
     const client = await rig.client()
-    const refused = await client.send("GET /x?y HTTP/1.1\r\nHost: h\r\nCookie: session=abc\r\n\r\n").response()
-    expect(refused).toMatch(/^HTTP\/1.1 401 Unauthorized\r\n/)
-    expect(refused).toContain('www-authenticate: Bearer realm="http://h/x?y", error="invalid_token"\r\n')
-    expect(refused).toMatch(/with two dots and 3 sections$/)
+    const rejected = await client.send("GET /x?y HTTP/1.1\r\nHost: h\r\nCookie: session=abc\r\n\r\n").response()
+    expect(rejected).toMatch(/^HTTP\/1.1 401 Unauthorized\r\n/)
+    expect(rejected).toContain('www-authenticate: Bearer realm="http://h/x?y", error="invalid_token"\r\n')
+    expect(rejected).toMatch(/with two dots and 3 sections$/)
   })
 
   it("that is good leaves, and its claims arrive in place of forged ones", async () => {

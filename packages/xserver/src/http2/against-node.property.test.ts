@@ -203,7 +203,7 @@ it("accepts no request that node:http2 rejects, however frames are made, mutated
       await Promise.all([sendToReference(bytes), sendToGate(bytes, cut % bytes.length)])
       const left = [...referenceSaw]
       for (const seen of gateSaw) {
-        expect(left, "accepted what node:http2 refuses").toContain(seen)
+        expect(left, "accepted what node:http2 rejects").toContain(seen)
         left.splice(left.indexOf(seen), 1)
       }
     }),

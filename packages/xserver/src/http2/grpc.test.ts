@@ -201,7 +201,7 @@ it("proves the caller's identity with mTLS", async () => {
   const [ca, key, cert] = [authority.certificate, privateKey, certificate].map(text => Buffer.from(text))
   if (ca === undefined || key === undefined || cert === undefined) throw new Error("no certificate")
   const secure = credentials.createSsl(ca, key, cert, { checkServerIdentity: () => undefined })
-  // An address is no server name (RFC 6066 section 3), and newer versions of Node refuse it as one.
+  // An address is no server name (RFC 6066 section 3), and newer versions of Node reject it as one.
   const client = new Client(`127.0.0.1:${rig.port}`, secure, { "grpc.ssl_target_name_override": "orders" })
   cleanups.push(() => client.close())
   expect((await unary(client, "/test.Echo/Say", "x")).value).toBe("you said x")

@@ -148,7 +148,7 @@ async function started(bootstrap: Bootstrap, reportsExposure = false): Promise<r
   const enforced: Configuration[] = []
   await source.start({
     enforce: async configuration => void enforced.push(configuration),
-    refused: () => undefined,
+    rejected: () => undefined,
   })
   return enforced
 }

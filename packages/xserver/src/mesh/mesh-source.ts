@@ -158,7 +158,7 @@ export class MeshSource implements ConfigurationSource {
       void this.#lookForExposure()
       this.#options.logger.warn({ revision: this.#held.revision }, "enforcing the last good configuration")
     } catch (error) {
-      this.#sink?.refused(error)
+      this.#sink?.rejected(error)
       this.#held = HeldResources.none
     }
   }
@@ -171,7 +171,7 @@ export class MeshSource implements ConfigurationSource {
       this.#heldSince = Date.now()
       this.#keeper?.keep({ held, since: this.#heldSince, credentials: this.#enrolment.credentials })
     } catch (error) {
-      this.#sink?.refused(error)
+      this.#sink?.rejected(error)
       throw error
     }
     // Before the acknowledgement, by which the workload counts as ready, and after all is kept. A new stream says what was found.

@@ -49,7 +49,7 @@ class Kept {
   rule: Pick<RuleRef, "policy" | "rule"> | undefined
   reason: string | undefined
   shadow: string | undefined
-  // A program that is no longer in force may go: a thousand refusals must not keep a thousand programs alive.
+  // A program that is no longer in force may go: a thousand denials must not keep a thousand programs alive.
   evidence: Evidence | undefined
 
   write(record: RequestRecord, program: Program | undefined): void {

@@ -64,9 +64,9 @@ export interface Meters {
   connectionClosed(port: number): void
   tlsFailed(failure: TlsFailure): void
   /** The port's mode did not take it; counted as a failure of TLS already, and here for those who look for it. */
-  connectionRefused(record: RequestRecord): void
+  connectionRejected(record: RequestRecord): void
   limitHit(limit: LimitName): void
-  /** A change ended what it now refuses. Where a request or tunnel was in flight, its record follows. */
+  /** A change ended what it now rejects. Where a request or tunnel was in flight, its record follows. */
   endedByChange(protocol: RequestRecord["protocol"], stage: Judged["stage"]): void
   requestDone(record: RequestRecord): void
 }

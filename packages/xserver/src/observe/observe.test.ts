@@ -60,7 +60,7 @@ function record(
 setFlagsFromString("--expose-gc")
 const collectGarbage: () => void = runInNewContext("gc")
 
-const refusing = programOf(
+const rejecting = programOf(
   '{ rules: [{ to: [{ operation: { paths: ["/b"] } }], when: [{ key: "request.headers[x-tier]", values: ["gold"] }] }] }',
 )
 const open = programOf("{ rules: [{}] }")
@@ -79,7 +79,7 @@ describe("the access log", () => {
   }
 
   it("says in JSON what was decided and why, and no query", () => {
-    const line = JSON.parse(lines("json", record(refusing)))
+    const line = JSON.parse(lines("json", record(rejecting)))
     expect(line).toMatchObject({ verdict: "deny", stage: "allow", status: 403, decisionId: "abc", path: "/a" })
     expect(line.reason).toContain(
       "nearest rule foo/p rules[0]: to[0].operation.paths wants one of /b, the request has /a",
@@ -89,7 +89,7 @@ describe("the access log", () => {
   })
 
   it("writes one line per request for people", () => {
-    const text = lines("text", record(open), record(refusing))
+    const text = lines("text", record(open), record(rejecting))
     expect(
       text
         .trimEnd()
@@ -113,7 +113,7 @@ describe("the access log", () => {
 describe("the last decisions", () => {
   it("explain a denial by its id, with only the headers that rules read", () => {
     const decisions = new Decisions()
-    decisions.add(record(refusing, { "x-tier": ["iron"], authorization: ["Bearer secret"] }), refusing)
+    decisions.add(record(rejecting, { "x-tier": ["iron"], authorization: ["Bearer secret"] }), rejecting)
     const found = decisions.find("abc")
     expect(found?.explanation?.policies[0]?.rules[0]?.when.criteria[0]).toMatchObject({
       actual: '["iron"]',
@@ -126,9 +126,9 @@ describe("the last decisions", () => {
     const decisions = new Decisions()
     const add = (): readonly WeakRef<object>[] => {
       const program = programOf('{ rules: [{ to: [{ operation: { paths: ["/b"] } }] }] }')
-      const refused = record(program, { "x-long": ["a".repeat(60_000)] })
-      decisions.add(refused, program)
-      return [new WeakRef(program), new WeakRef(refused), new WeakRef(refused.judgement ?? {})]
+      const rejected = record(program, { "x-long": ["a".repeat(60_000)] })
+      decisions.add(rejected, program)
+      return [new WeakRef(program), new WeakRef(rejected), new WeakRef(rejected.judgement ?? {})]
     }
     const added = add()
     await new Promise(resolve => setImmediate(resolve))
@@ -139,7 +139,7 @@ describe("the last decisions", () => {
 
   it("keep none of the heads alive that their texts were cut from", () => {
     const decisions = new Decisions()
-    const { judgement } = record(refusing)
+    const { judgement } = record(rejecting)
     if (judgement === undefined || !("attributes" in judgement)) throw new Error("nothing was judged")
     const { attributes } = judgement
     const { http, remoteIp } = attributes
@@ -155,8 +155,8 @@ describe("the last decisions", () => {
       const ofHead = { ...http, host: cut, path: cut, query: cut, headers: new Map([["x-tier", [cut]]]) }
       const cutFromIt = { ...attributes, remoteIp: { ...remoteIp, text: cut }, http: ofHead }
       decisions.add(
-        record(refusing, {}, { path: cut, method: cut, judgement: { ...judgement, attributes: cutFromIt } }),
-        refusing,
+        record(rejecting, {}, { path: cut, method: cut, judgement: { ...judgement, attributes: cutFromIt } }),
+        rejecting,
       )
     }
     expect(used() - before).toBeLessThan(25_000_000)
@@ -165,7 +165,7 @@ describe("the last decisions", () => {
 
   it("stay as they were told when their place is taken", () => {
     const decisions = new Decisions()
-    decisions.add(record(refusing, { "x-tier": ["iron"] }, { peer: "spiffe://a", path: "/first" }), refusing)
+    decisions.add(record(rejecting, { "x-tier": ["iron"] }, { peer: "spiffe://a", path: "/first" }), rejecting)
     const [told, found] = [decisions.list()[0], decisions.find("abc")]
     const asTold = structuredClone(told)
     for (let n = 0; n < 1_000; n++) decisions.add(record(open, {}, { method: "PUT" }), undefined)
@@ -179,10 +179,10 @@ describe("the last decisions", () => {
   it("keep no more of a long path than a log line would show, and explain nothing by half of it", () => {
     const decisions = new Decisions()
     const long = `/${"a".repeat(60_000)}`
-    const judged = record(refusing, {}, { path: long }).judgement
+    const judged = record(rejecting, {}, { path: long }).judgement
     if (judged === undefined || !("attributes" in judged) || judged.attributes.http === undefined) throw new Error("?")
     const attributes = { ...judged.attributes, http: { ...judged.attributes.http, path: long } }
-    decisions.add(record(refusing, {}, { path: long, judgement: { ...judged, attributes } }), refusing)
+    decisions.add(record(rejecting, {}, { path: long, judgement: { ...judged, attributes } }), rejecting)
     expect(decisions.find("abc")?.path.length).toBeLessThan(3_000)
     expect(decisions.find("abc")?.explanation).toBeUndefined()
   })
@@ -246,7 +246,7 @@ describe("metrics", () => {
     }
     done(2)
     expect(await counted()).toBe("2")
-    metrics.requestDone(record(refusing), "PERMISSIVE")
+    metrics.requestDone(record(rejecting), "PERMISSIVE")
     done(1)
     expect(await counted()).toBe("3")
     metrics.configurationApplied(2, new Set(), undefined)
@@ -257,7 +257,7 @@ describe("metrics", () => {
   it("time requests by verdict, each bucket with all below it", async () => {
     const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
     for (const durationMs of [0.5, 0.6, 3, 20_000]) metrics.requestDone(record(open, {}, { durationMs }), "STRICT")
-    metrics.requestDone(record(refusing, {}, { durationMs: 1 }), "STRICT")
+    metrics.requestDone(record(rejecting, {}, { durationMs: 1 }), "STRICT")
     const text = await AggregatorRegistry.aggregate([await metrics.registry.getMetricsAsJSON()]).metrics()
     const name = "merlon_xserver_request_duration_seconds"
     const value = (suffix: string, labels: string) =>

@@ -23,7 +23,7 @@ const newAuthority = new Authority("Another test authority")
 const portOf = (server: Server) => (server.address() as AddressInfo).port // they all are TCP servers
 
 const policy = (kind: PolicyDocument["kind"], spec: object, namespace = "foo"): PolicyDocument =>
-  // Written as a person would; `compile` refuses one that is wrong.
+  // Written as a person would; `compile` rejects one that is wrong.
   ({ apiVersion: "security.merlon.dev/v1alpha3", kind, metadata: { name: "p", namespace }, spec }) as PolicyDocument
 const denyPath = policy("AuthorizationPolicy", {
   action: "DENY",

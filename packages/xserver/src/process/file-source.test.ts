@@ -9,7 +9,7 @@ import { FileSource } from "./file-source.js"
 
 let folder: string
 let source: FileSource
-/** Names of the policies of each configuration that came, and `refused` for invalid ones. */
+/** Names of the policies of each configuration that came, and `rejected` for invalid ones. */
 let came: string[]
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ const policy = (name: string): string =>
 const start = (): Promise<void> =>
   source.start({
     enforce: async ({ policies }) => void came.push(policies.map(({ metadata }) => metadata.name).join()),
-    refused: () => void came.push("refused"),
+    rejected: () => void came.push("rejected"),
   })
 
 it("follows the file and those that it names", async () => {
@@ -71,7 +71,7 @@ it("notices the repair of a file whose change was rejected", async () => {
   await start()
   write("b.yaml", "{")
   write("config.yaml", config("b.yaml"))
-  await expect.poll(() => came.at(-1)).toBe("refused")
+  await expect.poll(() => came.at(-1)).toBe("rejected")
   write("b.yaml", policy("mended"))
   await expect.poll(() => came.at(-1)).toBe("mended")
 })

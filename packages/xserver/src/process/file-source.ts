@@ -39,14 +39,14 @@ export class FileSource implements ConfigurationSource {
     try {
       await this.#load(sink)
     } catch (error) {
-      sink.refused(error)
+      sink.rejected(error)
       await this.#startFromLastGood(sink, error)
     }
   }
 
   reload(): void {
     const sink = this.#sink
-    if (sink !== undefined) this.#load(sink).catch((error: unknown) => sink.refused(error))
+    if (sink !== undefined) this.#load(sink).catch((error: unknown) => sink.rejected(error))
   }
 
   // The keys of a proxy that runs alone are in its file.

@@ -236,7 +236,7 @@ export class LocalDataPath implements DataPath {
       connectionOpened: port => metrics.connectionOpened(port),
       connectionClosed: port => metrics.connectionClosed(port),
       tlsFailed: failure => metrics.tlsFailed(failure),
-      connectionRefused: record => this.#note(record, undefined),
+      connectionRejected: record => this.#note(record, undefined),
       limitHit: limit => metrics.limitHit(limit),
       endedByChange: (protocol, stage) => metrics.endedByChange(protocol, stage),
       requestDone: record => this.#requestDone(record, gate),
@@ -245,7 +245,7 @@ export class LocalDataPath implements DataPath {
 
   #requestDone(record: RequestRecord, gate: Gate): void {
     this.#metrics.requestDone(record, gate.program.peers.resolve(record.port).mode)
-    this.#note(record, record.judgement && gate.refusedBy(record.judgement))
+    this.#note(record, record.judgement && gate.deniedBy(record.judgement))
   }
 
   #note(record: RequestRecord, program: Program | undefined): void {

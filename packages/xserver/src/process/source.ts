@@ -8,7 +8,7 @@ export interface Sink {
   /** Resolves when no request starts under another configuration any more. Rejects where it cannot be used. */
   enforce(configuration: Configuration): Promise<void>
   /** Something came that is no configuration; what is in force stays. */
-  refused(error: unknown): void
+  rejected(error: unknown): void
 }
 
 export interface ConfigurationSource {

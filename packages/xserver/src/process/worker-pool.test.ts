@@ -21,7 +21,7 @@ process.on("message", ({ number, question }) => {
   const { revision: wanted, workload: { name, namespace } } = question.configuration
   const meant = namespace === "all" || namespace === String(process.pid)
   if (meant && name === "dies") return process.exit(1)
-  if (meant && name === "refuses") return process.send({ number, error: "refused" })
+  if (meant && name === "rejects") return process.send({ number, error: "rejected" })
   if (name === "misses") process.send({ unknownKeys: ["a", String(process.pid)] })
   revision = wanted
   answer()
@@ -81,7 +81,7 @@ it("applies a configuration although a worker dies of it, and its successor begi
 it("restores the previous configuration everywhere if one worker rejects", async () => {
   await start()
   const [stubborn = 0] = await processes()
-  await expect(pool.apply(configuration(2, "refuses", String(stubborn)))).rejects.toThrow("refused")
+  await expect(pool.apply(configuration(2, "rejects", String(stubborn)))).rejects.toThrow("rejected")
   expect(await revisions()).toEqual([1, 1])
 })
 

@@ -134,8 +134,10 @@ export class WorkerPool implements DataPath {
       if (attempt > 0) await new Promise(resolve => setTimeout(resolve, 2 * RESPAWN_MS))
       const asked = [...this.#workers].map(worker => worker.ask({ ask: "apply", configuration }))
       const outcomes = await Promise.allSettled(asked)
-      const refused = outcomes.find(outcome => outcome.status === "rejected" && !(outcome.reason instanceof WorkerGone))
-      if (refused?.status === "rejected") throw refused.reason
+      const rejected = outcomes.find(
+        outcome => outcome.status === "rejected" && !(outcome.reason instanceof WorkerGone),
+      )
+      if (rejected?.status === "rejected") throw rejected.reason
       if (outcomes.some(outcome => outcome.status === "fulfilled")) return
     }
     throw new WorkerGone()

@@ -73,7 +73,7 @@ export class Xserver {
       this.#application?.start()
       await this.#options.source.start({
         enforce: configuration => this.#enforce(configuration),
-        refused: error => this.#refused(error),
+        rejected: error => this.#rejected(error),
       })
     } catch (error) {
       await this.stop()
@@ -138,9 +138,9 @@ export class Xserver {
     return path
   }
 
-  #refused(error: unknown): void {
+  #rejected(error: unknown): void {
     const kept = this.#inForce === undefined ? "none is in force" : `revision ${this.#inForce.revision} stays in force`
-    this.#options.logger.error({ error: messageOf(error) }, `configuration refused; ${kept}`)
+    this.#options.logger.error({ error: messageOf(error) }, `configuration rejected; ${kept}`)
   }
 
   async #serveOperations(): Promise<void> {

@@ -18,7 +18,7 @@ export interface Answers {
   /** What was answered, in the order of the rules that asked. */
   readonly reports: readonly ProviderReport[]
   /** The first that does not allow the request; undefined where all do. */
-  readonly refusal:
+  readonly rejection:
     | { readonly rule: RuleRef; readonly status: number; readonly body: string; readonly headers: FieldPairs }
     | undefined
   readonly setHeaders: FieldPairs
@@ -95,16 +95,16 @@ export class Providers {
       const answer = answers.get(at) ?? failed("undeclared")
       return { rule, answer, isOpen: this.#clients.get(rule.provider ?? "")?.provider.failureMode === "open" }
     })
-    const refused = each.find(
+    const rejected = each.find(
       ({ answer, isOpen }) => answer.outcome === "denied" || (answer.outcome === "failed" && !isOpen),
     )
     const allowed = each.flatMap(({ answer }) => (answer.outcome === "allowed" ? [answer] : []))
     return {
       reports: each.map(({ rule, answer, isOpen }) => reportOf(rule, answer, isOpen)),
       // Fail closed: no usable answer denies, unless the provider's declaration says otherwise.
-      refusal: refused && {
-        rule: refused.rule,
-        ...(refused.answer.outcome === "denied" ? refused.answer : FAILED),
+      rejection: rejected && {
+        rule: rejected.rule,
+        ...(rejected.answer.outcome === "denied" ? rejected.answer : FAILED),
       },
       setHeaders: allowed.flatMap(({ setHeaders }) => setHeaders),
       removeHeaders: allowed.flatMap(({ removeHeaders }) => removeHeaders),

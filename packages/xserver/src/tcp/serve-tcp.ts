@@ -52,7 +52,7 @@ class Tunnel {
     if (!undeclared) return
     this.#hidden = new HiddenRequest()
     if (this.#admission.judgement.verdict === "allow" && this.#hidden.foundIn(accepted.head)) {
-      this.#admission = options.gate.refuseProtocol("hidden-request")
+      this.#admission = options.gate.denyProtocol("hidden-request")
     }
   }
 
@@ -75,12 +75,12 @@ class Tunnel {
         if (reason === "mode") this.#destroy()
       },
       judgeAgain: () => this.#judgeAgain(),
-      revoke: () => this.#endByChange(this.#options.gate.refuseRevoked()),
+      revoke: () => this.#endByChange(this.#options.gate.denyRevoked()),
       destroy: () => this.#destroy(),
     })
     client.on("error", this.#onError)
     client.on("close", this.#onClose)
-    if (this.#admission.judgement.verdict === "deny") this.#refuse()
+    if (this.#admission.judgement.verdict === "deny") this.#reject()
     else this.#connect()
   }
 
@@ -116,9 +116,9 @@ class Tunnel {
       else client.pipe(upstream)
       return
     }
-    const refuse = (error: ProtocolError): void => this.#refuseProtocol(error)
+    const reject = (error: ProtocolError): void => this.#denyProtocol(error)
     const onFirst = giveBack && ((chunk: Buffer): void => this.#giveBack(chunk, giveBack))
-    new WatchedTunnel({ client, application: upstream, hidden, refuse, onFirst }).start()
+    new WatchedTunnel({ client, application: upstream, hidden, reject, onFirst }).start()
   }
 
   /** The client speaks first after all, so its words tell what this is. The application has heard nothing of it. */
@@ -149,11 +149,11 @@ class Tunnel {
     this.#report()
   }
 
-  #refuseProtocol(error: ProtocolError): void {
-    this.#admission = this.#options.gate.refuseProtocol(error)
+  #denyProtocol(error: ProtocolError): void {
+    this.#admission = this.#options.gate.denyProtocol(error)
     // Not `end`: an application that has half a line must not take it for a whole one.
     this.#upstream?.resetAndDestroy()
-    this.#refuse()
+    this.#reject()
   }
 
   #judgeAgain(): void {
@@ -165,10 +165,10 @@ class Tunnel {
   #endByChange(admission: Admission<Judged>): void {
     this.#options.meters.endedByChange("tcp", admission.judgement.stage)
     this.#admission = admission
-    this.#refuse()
+    this.#reject()
   }
 
-  #refuse(): void {
+  #reject(): void {
     this.#upstream?.destroy()
     // Only a plain socket can be reset; with TLS the same is done by leaving out the closing alert.
     if ("encrypted" in this.#client) this.#client.destroy()
@@ -178,7 +178,7 @@ class Tunnel {
   #fail(failure: UpstreamFailure): void {
     this.#failure ??= failure
     this.#upstream?.destroy()
-    this.#refuse()
+    this.#reject()
   }
 
   #destroy(): void {

@@ -215,7 +215,7 @@ describe("an undeclared port", () => {
     socket.write("GE")
     await once(socket.resume(), "end")
     expect(rig.meters.limits).toEqual(["sniffTimeoutMs"])
-    expect(rig.meters.refused[0]?.judgement).toMatchObject({ stage: "protocol", error: "undecided" })
+    expect(rig.meters.rejected[0]?.judgement).toMatchObject({ stage: "protocol", error: "undecided" })
   })
 
   const byMethod = authorization("reads", { rules: [{ to: [{ operation: { methods: ["GET"] } }] }] })
@@ -261,7 +261,7 @@ describe("an undeclared port", () => {
     const rig = await start(greeting, { policies: [otherPort] })
     await play(rig, "in clear", ["PING\r\n"], false)
     await rig.meters.until(({ records }) => records.length === 1)
-    // No ALLOW rule is left for this port, which is a refusal by policy.
+    // No ALLOW rule is left for this port, which is a denial by policy.
     expect(rig.meters.records[0]?.judgement).toMatchObject({ verdict: "deny", stage: "allow" })
   })
 })

@@ -12,7 +12,7 @@ export interface WatchedEnds {
   readonly application: Socket
   /** Knows what has been forwarded already. */
   readonly hidden: HiddenRequest
-  readonly refuse: (error: ProtocolError) => void
+  readonly reject: (error: ProtocolError) => void
   /** Set if neither side has sent anything yet: receives the client's bytes if they come first. */
   readonly onFirst: ((chunk: Buffer) => void) | undefined
 }
@@ -43,13 +43,13 @@ export class WatchedTunnel {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { client, application, hidden, refuse, onFirst } = this.#ends
+    const { client, application, hidden, reject, onFirst } = this.#ends
     if (onFirst !== undefined) {
       client.pause()
       this.#detach()
       onFirst(chunk)
     } else if (hidden.foundIn(chunk)) {
-      refuse("hidden-request")
+      reject("hidden-request")
     } else if (!application.write(chunk)) {
       client.pause()
     }
@@ -57,8 +57,8 @@ export class WatchedTunnel {
 
   // For some readers a line ends where nothing more comes.
   readonly #onEnd = (): void => {
-    const { application, hidden, refuse } = this.#ends
-    if (hidden.unfinished) refuse("hidden-request")
+    const { application, hidden, reject } = this.#ends
+    if (hidden.unfinished) reject("hidden-request")
     else application.end()
   }
 
@@ -67,12 +67,12 @@ export class WatchedTunnel {
   }
 
   readonly #onAnswer = (chunk: Buffer): void => {
-    const { client, application, refuse } = this.#ends
+    const { client, application, reject } = this.#ends
     const said = Buffer.concat([this.#said, chunk])
     this.#said = said
     const compared = Math.min(said.length, HTTP.length)
     if (said.compare(HTTP, 0, compared, 0, compared) === 0) {
-      if (compared === HTTP.length) refuse("http-answer")
+      if (compared === HTTP.length) reject("http-answer")
       return
     }
     this.#detach()

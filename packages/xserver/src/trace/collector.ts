@@ -13,7 +13,7 @@ const MOST_ANSWERED = 64 * 1024
 const AGAIN: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 /** Rejects if there is no response. */
-export type Post = (body: object) => Promise<"taken" | "refused" | "again">
+export type Post = (body: object) => Promise<"taken" | "rejected" | "again">
 
 export interface Collector {
   readonly post: Post
@@ -54,9 +54,9 @@ export function collectorAt(url: string): Collector {
   return { post, close: () => agent.destroy() }
 }
 
-function outcomeOf(status: number): "taken" | "refused" | "again" {
+function outcomeOf(status: number): "taken" | "rejected" | "again" {
   if (status >= 200 && status < 300) return "taken"
-  return AGAIN.has(status) ? "again" : "refused"
+  return AGAIN.has(status) ? "again" : "rejected"
 }
 
 /** Where traces go below the base that people configure. Throws where it is no address. */

@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from "vitest"
 import { BATCH, MOST_QUEUED, SpanQueue } from "./span-queue.js"
 
-type Outcome = "taken" | "refused" | "again"
+type Outcome = "taken" | "rejected" | "again"
 
 let sent: number[][]
 let answer: () => Promise<Outcome>
@@ -74,7 +74,7 @@ it("keeps spans for a failing collector, backs off, and drops the excess", async
 })
 
 it("loses what a collector does not want, and goes on", async () => {
-  answer = async () => "refused"
+  answer = async () => "rejected"
   queue.add(() => 1)
   await pass()
   answer = async () => "taken"

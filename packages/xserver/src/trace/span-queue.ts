@@ -4,7 +4,7 @@
 
 export interface SpanQueueOptions<T> {
   /** Whether they were taken; `again` where the collector may take them later. */
-  readonly send: (batch: readonly T[]) => Promise<"taken" | "refused" | "again">
+  readonly send: (batch: readonly T[]) => Promise<"taken" | "rejected" | "again">
   readonly later?: (run: () => void, milliseconds: number) => () => void
 }
 

@@ -48,7 +48,7 @@ export function admitted(started: () => Mesh): void {
       }
     })
 
-    it("refuses a relative `jwksUri` at its field, and stores nothing", async () => {
+    it("rejects a relative `jwksUri` at its field, and stores nothing", async () => {
       const spec = { jwtRules: [{ issuer: "https://issuer.example", jwksUri: "/keys" }] }
       const ran = await mesh.api.kubectl("apply -f -", manifest("RequestAuthentication", "relative", spec))
       expect(ran.code).toBe(1)
@@ -85,13 +85,13 @@ export function admitted(started: () => Mesh): void {
         })
       for (const document of [
         pod("in", "foo"),
-        pod("refusing", "foo", { "sidecar.merlon.dev/inject": "false" }),
+        pod("rejecting", "foo", { "sidecar.merlon.dev/inject": "false" }),
         pod("out", "bar"),
       ]) {
         expect(await mesh.api.kubectl("apply -f -", document)).toMatchObject({ code: 0 })
       }
       expect(await containersOf("in", "foo")).toContain("merlon-xserver")
-      expect(await containersOf("refusing", "foo")).toEqual(["app"])
+      expect(await containersOf("rejecting", "foo")).toEqual(["app"])
       expect(await containersOf("out", "bar")).toEqual(["app"])
     })
 

@@ -3,7 +3,7 @@
 // streams: which proxy gets what, and what the status says about proxies that have not acknowledged.
 
 import { beforeAll, describe, expect, it } from "vitest"
-import { type BareProxy, refuse } from "../support/bare-proxy.js"
+import { type BareProxy, reject } from "../support/bare-proxy.js"
 import { WAIT } from "../support/cluster-api.js"
 import { deny, type Mesh } from "../support/mesh.js"
 
@@ -86,9 +86,9 @@ export function propagation(started: () => Mesh): void {
       await mesh.api.becomes(AP, "nack", "nack", "Enforced", "True")
       const name = `policy/${AP}/nack/nack`
       const good = proxy.held.get(name)
-      const refusals = await mesh.control.metric('merlon_control_rejected_updates_total{type="proxy"}')
+      const rejections = await mesh.control.metric('merlon_control_rejected_updates_total{type="proxy"}')
 
-      proxy.behaviour = refuse("this proxy cannot read `paths`")
+      proxy.behaviour = reject("this proxy cannot read `paths`")
       await mesh.api.put(deny("nack", "/bad", undefined, "nack"))
       // The first word may be that it is waited for.
       await expect
@@ -99,7 +99,9 @@ export function propagation(started: () => Mesh): void {
             "enforced by 0 of 1 proxy at generation 2; `nack/nack-0` rejected it: this proxy cannot read `paths`",
         })
       expect(proxy.held.get(name)).toBe(good)
-      expect(await mesh.control.metric('merlon_control_rejected_updates_total{type="proxy"}')).toBeGreaterThan(refusals)
+      expect(await mesh.control.metric('merlon_control_rejected_updates_total{type="proxy"}')).toBeGreaterThan(
+        rejections,
+      )
 
       // Its next good version ends the trouble.
       proxy.behaviour = () => Promise.resolve()

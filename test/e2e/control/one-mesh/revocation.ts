@@ -59,14 +59,14 @@ export function revocation(started: () => Mesh): void {
       expect(await httpbin.getAs(other, "/again")).toBe(200)
       theirs.socket.destroy()
       // The certificate stays revoked; the identity is as good as before.
-      const refused = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(old) })
-      refused.on("error", () => undefined)
-      refused.on("secureConnect", () => refused.write("GET / HTTP/1.1\r\nhost: httpbin\r\n\r\n"))
+      const rejected = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(old) })
+      rejected.on("error", () => undefined)
+      rejected.on("secureConnect", () => rejected.write("GET / HTTP/1.1\r\nhost: httpbin\r\n\r\n"))
       let heard = ""
-      refused.on("data", chunk => {
+      rejected.on("data", chunk => {
         heard += chunk
       })
-      await once(refused, "close")
+      await once(rejected, "close")
       expect(heard).not.toContain("200 OK")
       caller.xserver.signal("SIGHUP")
       await expect

@@ -77,8 +77,8 @@ export function leadership(replicas: () => Replicas, whenKilled: () => void): vo
         const { message } = await mesh.api.becomes(AP, "after", NAMESPACE, "Enforced", "True")
         expect(message).toBe("enforced by 1 of 1 proxy at generation 1")
         const rule = { issuer: "a", jwksUri: "/keys" }
-        const refused = mesh.api.put(policy("RequestAuthentication", "relative", { jwtRules: [rule] }, NAMESPACE))
-        await expect(refused).rejects.toThrow(/jwksUri/)
+        const rejected = mesh.api.put(policy("RequestAuthentication", "relative", { jwtRules: [rule] }, NAMESPACE))
+        await expect(rejected).rejects.toThrow(/jwksUri/)
         // What went with the first replica is missed, by name.
         await expect
           .poll(async () => (await enforced())?.message, SLOW)

@@ -8,12 +8,12 @@ import { expect, vi } from "vitest"
 import { names, WAIT } from "./cluster-api.js"
 import type { DeclaredWorkload } from "./declared-workload.js"
 
-/** Resolves to acknowledge, rejects to refuse. */
+/** Resolves to acknowledge, throws to reject. */
 export type Behaviour = (update: Update) => Promise<void>
 
 export const acknowledge: Behaviour = () => Promise.resolve()
 export const never: Behaviour = () => new Promise(() => undefined)
-export const refuse =
+export const reject =
   (reason: string): Behaviour =>
   () =>
     Promise.reject(new Error(reason))

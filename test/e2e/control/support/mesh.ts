@@ -124,7 +124,7 @@ export function policy(kind: string, name: string, spec: object, namespace = "fo
   }
 }
 
-/** Refuses a path, on the workloads with the label or on all of the namespace. */
+/** Rejects a path, on the workloads with the label or on all of the namespace. */
 export function deny(name: string, path: string, app?: string, namespace = "foo"): KubernetesObject {
   return policy(
     "AuthorizationPolicy",

@@ -106,8 +106,8 @@ export function secondMachine(mesh: Merlonctl): void {
     const full = join(folder, "full")
     mkdirSync(full)
     writeFileSync(join(full, "state"), "")
-    const refused = await run("join", invitation, "--out", full)
-    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("cannot write to the folder")])
+    const rejected = await run("join", invitation, "--out", full)
+    expect([rejected.code, rejected.text]).toEqual([1, expect.stringContaining("cannot write to the folder")])
     const joined = await run(
       "join",
       invitation,

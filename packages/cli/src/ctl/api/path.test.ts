@@ -20,9 +20,9 @@ it.each([
 })
 
 describe("a name that leads elsewhere", () => {
-  it.each([".", "..", "", "a/b", "../..", "%2e%2e"])("is refused, as `%s` for an object or a namespace", name => {
-    const refused = expect.objectContaining({ exitCode: EXIT.usage, message: expect.stringContaining("is no name") })
-    expect(() => pathOf(PODS, { namespace: "foo", name })).toThrow(refused)
-    expect(() => pathOf(PODS, { namespace: name, name: "a" })).toThrow(refused)
+  it.each([".", "..", "", "a/b", "../..", "%2e%2e"])("is rejected, as `%s` for an object or a namespace", name => {
+    const rejected = expect.objectContaining({ exitCode: EXIT.usage, message: expect.stringContaining("is no name") })
+    expect(() => pathOf(PODS, { namespace: "foo", name })).toThrow(rejected)
+    expect(() => pathOf(PODS, { namespace: name, name: "a" })).toThrow(rejected)
   })
 })

@@ -40,7 +40,7 @@ export function kindName({ kind, group }: Resource): string {
   return group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
 }
 
-/** As the server words it in its refusals: `deployments.apps`. */
+/** As the server words it in its rejections: `deployments.apps`. */
 export function pluralName({ plural, group }: Resource): string {
   return group === "" ? plural : `${plural}.${group}`
 }

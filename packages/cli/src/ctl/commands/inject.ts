@@ -81,7 +81,7 @@ function injected(document: unknown, { name: source }: SourceText, flags: Flags)
   const { object, outcome, because, warnings } = injectTemplate(document, optionsOf(flags))
   const { kind, metadata } = fieldsOf(document)
   const label = visible(`${source}: ${textOf(kind) ?? "document"} ${textOf(fieldsOf(metadata).name) ?? ""}`)
-  if (outcome === "refused")
+  if (outcome === "rejected")
     throw new CommandError("invalid-document", `${label}: no xserver can be injected: ${because}`)
   for (const warning of [...warnings, ...(outcome === "skipped" ? [`not injected: ${because}`] : [])]) {
     tell(`${paintError.yellow("Warning:")} ${label}: ${warning}`)

@@ -11,7 +11,7 @@ import { type AnyObject, kindName } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, DEFAULT_MESH, dryRunOption, withClusterFlags } from "../flags.js"
-import { awaitRollout, findInstalled, keptValues, refuseHelms, valuesAnnotation } from "../install/installed.js"
+import { awaitRollout, findInstalled, keptValues, rejectHelmRelease, valuesAnnotation } from "../install/installed.js"
 import { givenValues, type ValuesFlags, valuesOf, withValuesFlags } from "../install/values-flags.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
@@ -37,7 +37,7 @@ Examples:
       // What is installed is what flags say, whatever mesh the cluster has already.
       withSession({ ...DEFAULT_MESH, ...flags }, async session => {
         const installed = await findInstalled(session)
-        refuseHelms(installed, session, "upgrade")
+        rejectHelmRelease(installed, session, "upgrade")
         await run(session, flags, await givenValues({ ...flags, ...wordsOf(session) }))
       }),
     )
@@ -61,7 +61,7 @@ Examples:
     .action((flags: Flags) =>
       withSession(flags, async session => {
         const installed = await findInstalled(session)
-        refuseHelms(installed, session, "upgrade")
+        rejectHelmRelease(installed, session, "upgrade")
         if (installed === undefined)
           throw new CommandError("not-installed", "nothing is installed; `merlonctl install` does it")
         const kept = flags.resetValues === true ? {} : keptValues(session, installed)

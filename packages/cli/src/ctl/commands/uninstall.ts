@@ -10,7 +10,7 @@ import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, listOf } from "../foreign.js"
-import { findInstalled, refuseHelms } from "../install/installed.js"
+import { findInstalled, rejectHelmRelease } from "../install/installed.js"
 import { restoredPorts } from "../install/restore-service.js"
 import { valuesOf } from "../install/values-flags.js"
 import type { Session } from "../session.js"
@@ -41,7 +41,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
     else await restoreServices(session)
     return
   }
-  refuseHelms(await findInstalled(session), session, "uninstall")
+  rejectHelmRelease(await findInstalled(session), session, "uninstall")
   const { mesh, domain } = session.names
   // Whatever the values were: everything that any of them would have made.
   const objects = installManifests(

@@ -46,7 +46,7 @@ it("hands other kinds on as they are, and reads on after a mistake", () => {
   ])
 })
 
-it("tells warnings without refusing", () => {
+it("tells warnings without rejecting", () => {
   const { manifests, warnings } = read(
     "apiVersion: security.merlon.dev/v1alpha3\nkind: PeerAuthentication\nmetadata: {name: p}\n",
   )

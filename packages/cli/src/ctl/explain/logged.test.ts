@@ -10,7 +10,7 @@ const explained = (verdict: Explanation["verdict"], status?: number): Explanatio
 const line = (fields: object): string => JSON.stringify({ method: "GET", ...fields })
 
 it.each([
-  ["refuses it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("deny", 403)],
+  ["denies it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("deny", 403)],
   ["would let it through", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
 ])("a line is reported as unlike the explanation where that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(

@@ -10,12 +10,12 @@ import type { Explanation } from "./explanation.js"
 export function unlikeLog(line: string, { verdict, status }: Explanation): string | undefined {
   const logged = readEnvoyLine(line) ?? ownRecord(line)
   if (logged.verdict !== "allow" && logged.verdict !== "deny") return undefined
-  const refused = logged.verdict === "deny"
+  const denied = logged.verdict === "deny"
   // Either answer may have been the provider's.
   if (verdict === "depends") return undefined
-  const same = refused === (verdict === "deny") && (!refused || status === undefined || logged.status === status)
+  const same = denied === (verdict === "deny") && (!denied || status === undefined || logged.status === status)
   if (same) return undefined
-  const answered = refused
+  const answered = denied
     ? `denied it${typeof logged.status === "number" ? ` with ${logged.status}` : ""}`
     : "allowed it"
   const id = "decisionId" in logged ? textOf(logged.decisionId) : undefined

@@ -151,8 +151,8 @@ it("says what to do next", async () => {
 
 it("fails where there is no server", async () => {
   const away = {
-    api: { request: () => Promise.reject(new ApiError(0, "api-unreachable", "refused")) },
+    api: { request: () => Promise.reject(new ApiError(0, "api-unreachable", "rejected")) },
     names,
   } as unknown as Session // only the API is asked
-  await expect(checkMesh(away)).rejects.toThrow("refused")
+  await expect(checkMesh(away)).rejects.toThrow("rejected")
 })

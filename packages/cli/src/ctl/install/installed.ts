@@ -48,7 +48,7 @@ export function keptValues(session: Session, installed: AnyObject): unknown {
 }
 
 /** Two installers that both change the same objects would undo each other's work. */
-export function refuseHelms(installed: AnyObject | undefined, session: Session, command: string): void {
+export function rejectHelmRelease(installed: AnyObject | undefined, session: Session, command: string): void {
   const labels = fieldsOf(installed?.metadata.labels)
   if (labels["app.kubernetes.io/managed-by"] !== "Helm") return
   const release = textOf(fieldsOf(installed?.metadata.annotations)["meta.helm.sh/release-name"]) ?? "RELEASE"

@@ -128,7 +128,7 @@ describe("a token", () => {
     )
   })
 
-  it.each(["", "a", "a.b.c", "..", "💥.💥.💥", "e30.e30."])("that is none is refused: `%s`", token => {
+  it.each(["", "a", "a.b.c", "..", "💥.💥.💥", "e30.e30."])("that is none is rejected: `%s`", token => {
     expect(inspect(token, { keySet, audiences: [] }, names, NOW).outcome.verdict).toBe("rejected")
   })
 

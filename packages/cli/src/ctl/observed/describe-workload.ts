@@ -59,13 +59,13 @@ async function known<T>(ask: () => Promise<T>): Promise<Known<T>> {
   try {
     return { known: await ask() }
   } catch (error) {
-    if (isRefused(error)) return { missing: error.message }
+    if (isForbiddenOrLimited(error)) return { missing: error.message }
     if (isNowhere(error)) return { missing: "the control plane is of an older version; upgrade it" }
     throw error
   }
 }
 
-function isRefused(error: unknown): error is ApiError {
+function isForbiddenOrLimited(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 403 || error.code === 429)
 }
 
@@ -89,7 +89,7 @@ async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<rea
     try {
       found.push(...(await itemsOf(session, { resource: "rules", namespace: place, query })))
     } catch (error) {
-      if (!isRefused(error) || place === namespace) throw error
+      if (!isForbiddenOrLimited(error) || place === namespace) throw error
     }
   }
   return found
@@ -103,7 +103,7 @@ async function trafficOf(session: Session, { namespace, spec }: Seen): Promise<r
     try {
       documents.push(...(await meshServicesIn(session, place)))
     } catch (error) {
-      if (!isRefused(error) || place === namespace) throw error
+      if (!isForbiddenOrLimited(error) || place === namespace) throw error
     }
   }
   const services = listOf(spec.services).flatMap(service => textOf(service) ?? [])
@@ -131,7 +131,7 @@ async function callersOf(session: Session, workload: Seen, flags: QuestionFlags)
     const answer = fieldsOf(status)
     if (answer.result === "proved") return answer
   } catch (error) {
-    if (!isRefused(error)) throw error
+    if (!isForbiddenOrLimited(error)) throw error
   }
   const log = new InputLog()
   const mesh = await clusterMesh(session, flags, log, note)

@@ -54,7 +54,7 @@ const readiness = [
   }),
 ]
 const criterion = { holds: false, field: "to[0].operation.paths", values: ["/status/*"], actual: "/headers" }
-const refused = seen("3f1c9a2e7b604d58c1aa", {
+const denied = seen("3f1c9a2e7b604d58c1aa", {
   ...{ id: "3f1c9a2e7b604d58c1aa", time: last, verdict: "deny", workload: "foo/web-1", port: 8080, protocol: "http" },
   ...{ method: "GET", path: "/headers\u001b[2J", status: 403, source: "10.0.0.9", reason: "no ALLOW rule matches" },
   explanation: {
@@ -75,14 +75,14 @@ it.each([
   ["rules.json", rulesJson(rules)],
   ["proxies.json", proxiesJson(proxies, [])],
   ["readiness.json", readinessJson(readiness, ["2 more workloads than one answer holds"])],
-  ["decisions.json", [refused, allowed].map(decisionLine).join("\n")],
-  ["decision.json", decisionJson(refused)],
+  ["decisions.json", [denied, allowed].map(decisionLine).join("\n")],
+  ["decision.json", decisionJson(denied)],
   ["rules", rulesText({ items: rules, notes: { watchedSince: first } }, NOW)],
   ["no-rules", rulesText({ items: [], notes: { watchedSince: first } }, NOW)],
   ["proxies", proxiesText({ items: proxies, notes: {} }, NOW)],
   ["readiness", readinessText({ items: readiness, notes: {} }, NOW, ["2 more workloads than one answer holds"])],
-  ["decisions", table(DECISION_HEAD, [refused, allowed].map(decisionRow))],
-  ["decision", decisionText(refused)],
+  ["decisions", table(DECISION_HEAD, [denied, allowed].map(decisionRow))],
+  ["decision", decisionText(denied)],
 ])("%s", async (name, text) => {
   await expect(`${text}\n`).toMatchFileSnapshot(`golden/${name}.txt`)
 })

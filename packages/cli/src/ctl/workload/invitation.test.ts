@@ -25,7 +25,7 @@ it.each([
   [writeInvitation(invitation).slice(0, 60), "is not whole"],
   [writeInvitation({ ...invitation, token: "" }), "has no `token`"],
   [`merlon-invitation.${Buffer.from("[]").toString("base64url")}`, "has no `mesh`"],
-])("is refused where it is none: `%s`", (word, message) => {
+])("is rejected where it is none: `%s`", (word, message) => {
   expect(() => readInvitation(word)).toThrow(message)
 })
 
@@ -39,7 +39,7 @@ it.each([
   ["serviceAccount", "web\nweb"],
   ["controlPlane", "10.0.0.1:15012\u001b[1A"],
   ["serverName", "a b"],
-] as const)("is refused where `%s` is `%s`", (field, value) => {
+] as const)("is rejected where `%s` is `%s`", (field, value) => {
   const word = writeInvitation({ ...invitation, [field]: value })
   expect(() => readInvitation(word)).toThrow(`the invitation's \`${field}\` is none`)
 })

@@ -14,7 +14,7 @@ export const plain: Behaviour = {}
 
 const event: Behaviour = {
   // Errors about Events name the core group, whichever group serves them.
-  refusedIn: "",
+  rejectedIn: "",
   selectable: [
     "involvedObject.kind",
     "involvedObject.namespace",

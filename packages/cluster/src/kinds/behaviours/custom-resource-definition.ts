@@ -3,14 +3,14 @@
 
 import { withCondition } from "../../meta/conditions.js"
 import { metaOf } from "../../meta/object-meta.js"
-import { refuseStatusOnCreate, storageVersion } from "../../schema/crd.js"
+import { rejectStatusOnCreate, storageVersion } from "../../schema/crd.js"
 import { asObject, asStrings, dig } from "../../value.js"
 import type { Behaviour } from "../behaviour.js"
 
 export const CRD_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 export const customResourceDefinition: Behaviour = {
-  prepareCreate: refuseStatusOnCreate,
+  prepareCreate: rejectStatusOnCreate,
   prepareUpdate(object, old) {
     const storage = storageVersion(object)
     const stored = asStrings(dig(old, "status", "storedVersions"))

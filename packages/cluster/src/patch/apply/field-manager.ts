@@ -121,7 +121,7 @@ export function applyConfiguration(
     const clash = entry.set.intersection(touched)
     if (!clash.isEmpty()) conflicts.push([entry.owner, clash])
   }
-  if (!force) refuseConflicts(conflicts, yielded(how.type, live, how.owner.manager))
+  if (!force) rejectConflicts(conflicts, yielded(how.type, live, how.owner.manager))
   for (const [other, entry] of managed) {
     if (other !== key) {
       managed.set(other, { ...entry, set: entry.set.difference(touched).difference(changes.removed) })
@@ -131,7 +131,7 @@ export function applyConfiguration(
 }
 
 /** All conflicts count, or those alone that the other manager does not yield. */
-function refuseConflicts(conflicts: readonly Conflict[], allowed: FieldSet): void {
+function rejectConflicts(conflicts: readonly Conflict[], allowed: FieldSet): void {
   const left = conflicts
     .map(([owner, set]): Conflict => [owner, set.difference(allowed)])
     .filter(([, set]) => !set.isEmpty())

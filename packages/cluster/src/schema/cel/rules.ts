@@ -51,7 +51,7 @@ function evaluate(rule: Rule, schema: Schema, value: Json, old: Old, path: strin
   try {
     outcome = compileCel(rule.rule, VARIABLES)(bindings)
   } catch (error) {
-    // Fail closed: a rule that cannot be compiled refuses the object.
+    // Fail closed: a rule that cannot be compiled rejects the object.
     return [invalid(field, schema.type, `rule compile error: ${messageOf(error)}`)]
   }
   if ("error" in outcome) {

@@ -58,7 +58,7 @@ it("serves all acknowledged data or does not open, whatever is damaged", async (
   const { folder, served } = await crashed()
   const files = readdirSync(folder).filter(name => RECORDS.test(name))
   expect(files.some(name => name.endsWith(".log")) && files.some(name => name.endsWith(".ldb"))).toBe(true)
-  let refused = 0
+  let rejected = 0
   const damage = fc.record({
     file: fc.constantFrom(...files),
     at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -78,14 +78,14 @@ it("serves all acknowledged data or does not open, whatever is damaged", async (
     }
     const found = await servedBy(copy)
     if (found === "not opened") {
-      refused++
+      rejected++
       // Nor does it open at the second attempt, when LevelDB has thrown away what it could not read.
       expect(await servedBy(copy)).toBe("not opened")
     } else expect(found).toBe(served)
     rmSync(copy, { recursive: true, force: true })
   })
   await fc.assert(harmed, { numRuns: 200 * inject("effort") })
-  expect(refused).toBeGreaterThan(0)
+  expect(rejected).toBeGreaterThan(0)
 }, 600_000)
 
 it.each(["k/old/5", "l0000000000001f"])("does not open when the record `%s` was changed", async key => {

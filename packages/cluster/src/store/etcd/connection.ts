@@ -30,7 +30,7 @@ export interface EtcdOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000
-/** etcd refuses pings more often than every 5 s; a dead peer is noticed after both together. */
+/** etcd rejects pings more often than every 5 s; a dead peer is noticed after both together. */
 const KEEPALIVE_MS = 10_000
 const KEEPALIVE_TIMEOUT_MS = 5_000
 const RETRY_MS = 100
@@ -176,7 +176,7 @@ export class Connection {
       return await call(client, "/etcdserverpb.Auth/Authenticate", request, decodeText, new Metadata(), deadline)
     } catch (error) {
       if (!isServiceError(error) || isPassing(error)) throw error
-      throw new ClusterError("store-rejected", `etcd refused the log-in of \`${user.name}\`: ${error.details}`, {
+      throw new ClusterError("store-rejected", `etcd rejected the log-in of \`${user.name}\`: ${error.details}`, {
         cause: error,
       })
     }

@@ -43,7 +43,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** etcd evaluated the request and rejected it: certainly nothing was written. */
-function isRefusal(error: ServiceError): boolean {
+function isRejection(error: ServiceError): boolean {
   switch (error.code) {
     case status.INVALID_ARGUMENT:
     case status.PERMISSION_DENIED:
@@ -59,19 +59,19 @@ function isRefusal(error: ServiceError): boolean {
 
 export function readFailure(error: unknown): unknown {
   if (!isServiceError(error)) return error
-  if (isRefusal(error)) return refused(error)
+  if (isRejection(error)) return rejected(error)
   return new ClusterError("store-unreachable", `etcd does not answer: ${error.details}`, { cause: error })
 }
 
 export function writeFailure(error: unknown): unknown {
   if (!isServiceError(error)) return error
-  if (isRefusal(error)) return refused(error)
+  if (isRejection(error)) return rejected(error)
   // Fail closed: the write may have happened. The caller must read before it retries.
   return new ClusterError("store-uncertain", `etcd did not say whether the write happened: ${error.details}`, {
     cause: error,
   })
 }
 
-function refused(error: ServiceError): ClusterError {
-  return new ClusterError("store-rejected", `etcd refused: ${error.details}`, { cause: error })
+function rejected(error: ServiceError): ClusterError {
+  return new ClusterError("store-rejected", `etcd rejected: ${error.details}`, { cause: error })
 }

@@ -75,7 +75,7 @@ export class Feed {
         stream.on("error", reject)
         stream.on("end", () => reject(new Error("etcd ended the watch")))
         stream.on("data", (response: WatchResponse) => {
-          if (response.canceled) reject(refusal(response))
+          if (response.canceled) reject(rejection(response))
           else if (!response.created) this.#take(response)
         })
         stream.write(encodeWatchCreate({ ...this.names.all, startRevision: this.replica.revision + 1 }))
@@ -119,6 +119,6 @@ export class Feed {
   }
 }
 
-function refusal({ compactRevision, cancelReason }: WatchResponse): Error {
+function rejection({ compactRevision, cancelReason }: WatchResponse): Error {
   return compactRevision > 0 ? new HistoryLost() : new Error(cancelReason)
 }

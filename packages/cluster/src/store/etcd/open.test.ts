@@ -167,10 +167,10 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const events: StoreEvent[] = []
     store.watch("/", store.revision(), event => events.push(event))
     await server.kill()
-    const refused = new Set<string>()
+    const rejected = new Set<string>()
     // The first call may still find the dying connection.
-    for (let n = 0; n < 3; n++) refused.add(await store.commit([], [put("/a", n)]).then(String, error => error.code))
-    expect(refused).toContain("store-unreachable")
+    for (let n = 0; n < 3; n++) rejected.add(await store.commit([], [put("/a", n)]).then(String, error => error.code))
+    expect(rejected).toContain("store-unreachable")
     await expect(store.get("/a")).rejects.toMatchObject({ code: "store-unreachable" })
     await server.launch()
     await eventually("a write is committed after the restart", () =>

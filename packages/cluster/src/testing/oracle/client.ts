@@ -121,7 +121,7 @@ function bodyOf(request: OracleRequest): Buffer | undefined {
     : Buffer.from(repeat.prefix + repeat.unit.repeat(repeat.count) + repeat.suffix)
 }
 
-/** With spaces after commas and colons, as the recording sent it; some refusals quote the body. */
+/** With spaces after commas and colons, as the recording sent it; some rejections quote the body. */
 function spaced(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`
   if (!isObject(value)) return stringify(value)

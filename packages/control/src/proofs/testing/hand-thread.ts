@@ -30,7 +30,7 @@ export class HandThread extends EventEmitter implements Thread {
 
   answer(): void {
     const last = this.asked.at(-1)
-    if (last !== undefined) this.say({ id: last.id, answer: { refusals: [], warnings: [`answer ${last.id}`] } })
+    if (last !== undefined) this.say({ id: last.id, answer: { rejections: [], warnings: [`answer ${last.id}`] } })
   }
 
   terminate(): void {

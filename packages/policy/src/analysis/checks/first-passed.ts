@@ -21,8 +21,8 @@ export interface Passed extends Spelling {
   readonly others: readonly string[]
 }
 
-/** Whether something is certain to refuse what is asked for. */
-export type Refuses = (asked: RuleParts, text: string) => Steps<boolean>
+/** Whether something is certain to deny what is asked for. */
+export type Denies = (asked: RuleParts, text: string) => Steps<boolean>
 
 /** Fields of the rule on what has other spellings, `not` fields or others. */
 export function closedIn(parts: RuleParts, negated: boolean): readonly Closed[] {
@@ -30,7 +30,7 @@ export function closedIn(parts: RuleParts, negated: boolean): readonly Closed[] 
   return parts.to.flatMap(clause => clause.filter(isOne).map(closed => ({ parts, clause, closed })))
 }
 
-export function* firstPassed(place: Closed, mesh: MeshConfig, refuses: Refuses, work: Work): Steps<Passed | undefined> {
+export function* firstPassed(place: Closed, mesh: MeshConfig, denies: Denies, work: Work): Steps<Passed | undefined> {
   const { clause, closed } = place
   const spellings = OTHER_SPELLINGS.get(closed.attribute.name)
   for (const written of closed.values) {
@@ -41,7 +41,7 @@ export function* firstPassed(place: Closed, mesh: MeshConfig, refuses: Refuses, 
       const speaks = (one: Criterion): boolean => covered(one, spelling.seen, work) === (one === closed || one.negated)
       // The rule's fields on the attribute speak of the spelling by themselves.
       if (clause.some(one => isSame(one, closed) && speaks(one))) continue
-      if (yield* refuses(spelledSo(place, spelling.seen), spelling.seen)) continue
+      if (yield* denies(spelledSo(place, spelling.seen), spelling.seen)) continue
       if (work.exhausted) return undefined
       passed.push(spelling)
     }

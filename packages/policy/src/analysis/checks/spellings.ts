@@ -23,7 +23,7 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
       const passed = yield* firstPassed(
         place,
         set.mesh,
-        (asked, text) => others.refuse(rule, closed, asked, text, work),
+        (asked, text) => others.deny(rule, closed, asked, text, work),
         work,
       )
       if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
@@ -36,7 +36,7 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
   return found
 }
 
-/** What else there is in the set to refuse a request. */
+/** What else there is in the set to deny a request. */
 class Others {
   readonly #denies: readonly AnalysedRule[]
   readonly #allows: readonly AnalysedRule[]
@@ -49,7 +49,7 @@ class Others {
   }
 
   /** Whether it is plain that they do. */
-  *refuse(rule: AnalysedRule, closed: Criterion, asked: RuleParts, text: string, work: Work): Steps<boolean> {
+  *deny(rule: AnalysedRule, closed: Criterion, asked: RuleParts, text: string, work: Work): Steps<boolean> {
     for (const deny of this.#denies) {
       if (!work.spend(1)) return false
       if (work.due) yield

@@ -29,7 +29,7 @@ type Fields = { readonly [name: string]: string }
 export class Certificate {
   readonly #write: (text: string) => void
   #answers = 0
-  #refused: string | undefined
+  #rejected: string | undefined
 
   /** `write` gets the parts of the text in order. */
   constructor(write: (text: string) => void) {
@@ -39,14 +39,14 @@ export class Certificate {
 
   compared(workloads: readonly ProofWorkload[], comparison: Comparison, proofs: Proofs): void {
     const { changes, undecided } = comparison
-    if (this.#refuses(undecided, changes, proofs)) return
+    if (this.#rejects(undecided, changes, proofs)) return
     this.#answer("compare", workloads, { changes: changesJson(changes), proofs: proofsJson(changes, proofs) })
   }
 
   checked(workloads: readonly ProofWorkload[], ref: InvariantRule, verdict: InvariantVerdict, proofs: Proofs): void {
     const broken = verdict.verdict === "broken" ? verdict : undefined
     const undecided = verdict.verdict === "undecided" ? verdict.reason : undefined
-    if (this.#refuses(undecided, broken === undefined ? [] : [broken], proofs)) return
+    if (this.#rejects(undecided, broken === undefined ? [] : [broken], proofs)) return
     const { invariant, holds, name } = ref
     this.#answer("invariant", workloads, {
       ...(broken && { broken: canonical({ outcome: broken.outcome, request: requestOf(broken.witness) }) }),
@@ -59,7 +59,7 @@ export class Certificate {
 
   /** `asked`: as it was proved. */
   reached(workload: ProofWorkload, asked: Rule, { ways, undecided }: Reach, proofs: Proofs): void {
-    if (this.#refuses(undecided, ways, proofs)) return
+    if (this.#rejects(undecided, ways, proofs)) return
     const shown = ways.map(({ rule, witness }) => ({
       request: requestOf(witness),
       rule: rule === undefined ? null : ruleName(rule),
@@ -76,14 +76,14 @@ export class Certificate {
   unused(workload: ProofWorkload, rules: readonly RuleRef[], { changes, undecided }: Comparison, proofs: Proofs): void {
     const [change] = changes
     const wrong = change && `without the dead rules something would change: ${change.region}`
-    if (this.#refuses(undecided ?? wrong, [], proofs)) return
+    if (this.#rejects(undecided ?? wrong, [], proofs)) return
     this.#answer("unused", [workload], { proofs: proofsJson([], proofs), rules: JSON.stringify(rules.map(ruleName)) })
   }
 
   /** What is newly allowed with the policy instead of the ALLOW policies that apply. */
   suggested(workload: ProofWorkload, policy: AuthorizationPolicy, comparison: Comparison, proofs: Proofs): void {
     const changes = comparison.changes.filter(({ to }) => to === "allow")
-    if (this.#refuses(comparison.undecided, changes, proofs)) return
+    if (this.#rejects(comparison.undecided, changes, proofs)) return
     this.#answer("suggested", [workload], {
       changes: changesJson(changes),
       policy: canonical(policy),
@@ -100,7 +100,7 @@ export class Certificate {
     proofs: Proofs,
   ): void {
     const [change] = changes
-    if (this.#refuses(undecided ?? (change && `the policy does not say what was seen: ${change.region}`), [], proofs))
+    if (this.#rejects(undecided ?? (change && `the policy does not say what was seen: ${change.region}`), [], proofs))
       return
     const fields = { policy: canonical(policy), proofs: proofsJson([], proofs), shapes: canonical(shapes) }
     this.#answer("shapes", [workload], fields)
@@ -108,7 +108,7 @@ export class Certificate {
 
   /** Throws `NotCertified`. `sets`: all policies of each side, as they were read. */
   end(sets: readonly (readonly PolicyDocument[])[], mesh: MeshConfig): void {
-    if (this.#refused !== undefined) throw new NotCertified(this.#refused)
+    if (this.#rejected !== undefined) throw new NotCertified(this.#rejected)
     if (this.#answers === 0) throw new NotCertified("there is no answer to certify")
     const { names, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies } = mesh
     const settings = {
@@ -125,12 +125,12 @@ export class Certificate {
   }
 
   /** One answer that cannot be certified is enough: a certificate is about all of them. */
-  #refuses(undecided: string | undefined, shown: readonly unknown[], { gap, unfollowed }: Proofs): boolean {
-    if (undecided !== undefined) this.#refused ??= `it is not decided: ${undecided}`
-    this.#refused ??= gap
+  #rejects(undecided: string | undefined, shown: readonly unknown[], { gap, unfollowed }: Proofs): boolean {
+    if (undecided !== undefined) this.#rejected ??= `it is not decided: ${undecided}`
+    this.#rejected ??= gap
     if (shown.length > 0 && unfollowed !== undefined)
-      this.#refused ??= `certificates do not follow \`${unfollowed}\`, on which a request may depend`
-    return this.#refused !== undefined
+      this.#rejected ??= `certificates do not follow \`${unfollowed}\`, on which a request may depend`
+    return this.#rejected !== undefined
   }
 
   #answer(kind: string, workloads: readonly ProofWorkload[], fields: Fields): void {

@@ -38,26 +38,26 @@ const BROKEN =
 
 describe("a change that breaks an invariant", () => {
   it("is rejected, with the request and the rule", () => {
-    expect(assess([invariant(), ops], undefined, open).refusals).toEqual([BROKEN])
+    expect(assess([invariant(), ops], undefined, open).rejections).toEqual([BROKEN])
   })
 
   it("is warned about if the invariant is in shadow mode", () => {
-    const { refusals, warnings } = assess([invariant("Shadow"), ops], undefined, open)
-    expect(refusals).toEqual([])
+    const { rejections, warnings } = assess([invariant("Shadow"), ops], undefined, open)
+    expect(rejections).toEqual([])
     expect(warnings[0]).toBe(BROKEN)
   })
 
   it("is rejected also if it removes the policy that kept the invariant", () => {
-    const { refusals } = assess([invariant(), ops], ops, undefined)
-    expect(refusals).toHaveLength(1)
-    expect(refusals[0]).toContain("because nothing denies it")
+    const { rejections } = assess([invariant(), ops], ops, undefined)
+    expect(rejections).toHaveLength(1)
+    expect(rejections[0]).toContain("because nothing denies it")
   })
 
   it("is no new DENY for a `never`, which needs no search", () => {
     const deny = policy("stop", { action: "DENY", rules: [{}] })
-    expect(assess([invariant(), ops], undefined, deny, 5).refusals).toEqual([])
+    expect(assess([invariant(), ops], undefined, deny, 5).rejections).toEqual([])
     expect(
-      assess([invariant(), ops, deny], deny, policy("stop", { action: "ALLOW", rules: [{}] })).refusals,
+      assess([invariant(), ops, deny], deny, policy("stop", { action: "ALLOW", rules: [{}] })).rejections,
     ).toHaveLength(1)
   })
 
@@ -66,7 +66,7 @@ describe("a change that breaks an invariant", () => {
     const deny = policy("stop", { action: "DENY", rules: [{}] })
     const reachable = { ...invariant(), spec: { always } }
     const mesh = meshConfig()
-    expect(assess([reachable, deny], deny, undefined, 5).refusals).toEqual([])
+    expect(assess([reachable, deny], deny, undefined, 5).rejections).toEqual([])
     const without = (before: PolicyDocument) => ({ documents: [ops, open, deny], before, after: undefined })
     expect(couldBreak(without(deny), reachable, mesh)).toBe(false)
     expect(couldBreak(without(ops), reachable, mesh)).toBe(true)
@@ -78,26 +78,26 @@ describe("a change that breaks an invariant", () => {
     const reachable = { ...invariant(), spec: { always } }
     const deny = policy("stop", { action: "DENY", rules: [{}] })
     const everywhere = { ...deny, metadata: { ...deny.metadata, namespace: meshConfig().names.rootNamespace } }
-    expect(assess([reachable], undefined, deny).refusals).toHaveLength(1)
-    const { refusals, warnings } = assess([reachable], undefined, everywhere)
-    expect([refusals, warnings]).toEqual([[], [expect.stringContaining("`always: reachable`")]])
+    expect(assess([reachable], undefined, deny).rejections).toHaveLength(1)
+    const { rejections, warnings } = assess([reachable], undefined, everywhere)
+    expect([rejections, warnings]).toEqual([[], [expect.stringContaining("`always: reachable`")]])
   })
 
   it("is rejected if the time budget runs out", () => {
-    const { refusals } = assess([invariant(), ops], undefined, open, 5)
-    expect(refusals[0]).toContain("is not decided")
+    const { rejections } = assess([invariant(), ops], undefined, open, 5)
+    expect(rejections[0]).toContain("is not decided")
   })
 })
 
 it("lets people go on while an invariant is broken anyway, and mend it", () => {
   const other = policy("other", { rules: [{ to: [{ operation: { paths: ["/x"] } }] }] })
-  expect(assess([invariant(), ops, open], undefined, other).refusals).toEqual([])
-  expect(assess([invariant(), ops, open], open, undefined).refusals).toEqual([])
+  expect(assess([invariant(), ops, open], undefined, other).rejections).toEqual([])
+  expect(assess([invariant(), ops, open], open, undefined).rejections).toEqual([])
 })
 
 it("accepts an invariant that does not hold yet, and reports that", () => {
-  const { refusals, warnings } = assess([ops, open], undefined, invariant())
-  expect(refusals).toEqual([])
+  const { rejections, warnings } = assess([ops, open], undefined, invariant())
+  expect(rejections).toEqual([])
   expect(warnings).toEqual([`already now, ${BROKEN}`])
 })
 

@@ -24,7 +24,7 @@ export interface PolicyStep {
 
 export interface Assessment {
   /** Why the change must not be made; empty where it may. */
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
   readonly warnings: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export function assessChange(
   const broken = assessInvariants(change, was, is, touched, mesh, options)
   // Known without a search, which others' policies could make long.
   const newly = narrows(change, old, mesh) ? [] : widened(was, is, touched, mesh, options)
-  return { refusals: broken.refusals, warnings: [...broken.warnings, ...newly] }
+  return { rejections: broken.rejections, warnings: [...broken.warnings, ...newly] }
 }
 
 /** A policy author of one namespace must not learn which workloads run in others. */
@@ -68,7 +68,7 @@ function callersFor(
   return callersAmong(seen, mesh)
 }
 
-const NOTHING: Assessment = { refusals: [], warnings: [] }
+const NOTHING: Assessment = { rejections: [], warnings: [] }
 
 /** An invariant that does not hold yet may be written down: that is how people find out what to mend. */
 function assessInvariant(
@@ -84,7 +84,7 @@ function assessInvariant(
     .map(one => `already now, ${describeViolation(one)}`)
   if (!workloads.some(workload => isAbout(invariant, workload, mesh)))
     warnings.push("it is about no workload that exists")
-  return { refusals: [], warnings: warnings.slice(0, MAX_TOLD) }
+  return { rejections: [], warnings: warnings.slice(0, MAX_TOLD) }
 }
 
 /** Only what held can be broken: an invariant that is broken anyway does not keep people from mending it. */
@@ -105,15 +105,15 @@ function assessInvariants(
     .sort((a, b) => Number(b.metadata.namespace === rootNamespace) - Number(a.metadata.namespace === rootNamespace))
   const concerned = invariants.filter(invariant => touched.some(workload => isAbout(invariant, workload, mesh)))
   if (concerned.length === 0) return NOTHING
-  const refusals: string[] = []
+  const rejections: string[] = []
   const warnings: string[] = []
   for (const one of checkInvariants(concerned, is, touched, mesh, options)) {
     if (one.result.verdict === "holds") continue
     const invariant = concerned.find(({ metadata }) => isNamed(metadata, one.rule.invariant))
     if (invariant === undefined || wasBroken(one, invariant, was, mesh, options)) continue
-    ;(binds(one.rule.holds, invariant, change, mesh) ? refusals : warnings).push(describeViolation(one))
+    ;(binds(one.rule.holds, invariant, change, mesh) ? rejections : warnings).push(describeViolation(one))
   }
-  return { refusals: refusals.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
+  return { rejections: rejections.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
 }
 
 /** Whether a change could be rejected for what an invariant says, as far as that can be told without a search. */

@@ -51,7 +51,7 @@ describe("a rule is dead", () => {
       ["a 0: contradiction"],
     ],
     [
-      "where the mode refuses whom it is about",
+      "where the mode rejects whom it is about",
       [strict, policy("a", "ALLOW", { from: [{ source: { notPrincipals: ["*"] } }] }, to("/x"))],
       ["a 0: mode-or-token"],
     ],

@@ -121,7 +121,7 @@ describe("`always` holds", () => {
       [opsOnly, policy({ action: "DENY", rules: [{ from: [{ source: { ipBlocks: ["10.0.0.0/8"] } }] }] }, "d")],
       "broken",
     ],
-    ["where tokens are optional, since a bad one is refused anyway", [opsOnly, tokens("OPTIONAL")], "holds"],
+    ["where tokens are optional, since a bad one is rejected anyway", [opsOnly, tokens("OPTIONAL")], "holds"],
     ["not where a token is required", [opsOnly, tokens("REQUIRED")], "broken"],
     [
       "not where a rule wants more than the invariant says",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectError, judge, type Refusal } from "../testing/documents.js"
+import { expectError, judge, type Rejection } from "../testing/documents.js"
 
 const KIND = "AuthorizationPolicy"
 const source = (fields: object) => ({ rules: [{ from: [{ source: fields }] }] })
@@ -13,7 +13,7 @@ const DENY_SENTENCE =
   "DENY action without `rules` is meaningless as it will never be triggered, add an empty rule `{}` if you want it be triggered for every request"
 
 describe("an AuthorizationPolicy is rejected", () => {
-  const refusals: readonly Refusal[] = [
+  const rejections: readonly Rejection[] = [
     ["DENY without rules", { action: "DENY" }, "spec.rules", DENY_SENTENCE],
     ["DENY with an empty list of rules", { action: "DENY", rules: [] }, "spec.rules", DENY_SENTENCE],
     ["CUSTOM without a provider", { action: "CUSTOM", rules: [{}] }, "spec.provider.name", "must not be empty"],
@@ -379,7 +379,7 @@ describe("an AuthorizationPolicy is rejected", () => {
       "may not have more than 512 values",
     ],
   ]
-  it.each(refusals)("with %s", (_, spec, path, message) => {
+  it.each(rejections)("with %s", (_, spec, path, message) => {
     expectError(judge(KIND, spec), path, message)
   })
 })

@@ -27,7 +27,7 @@ describe("a condition key", () => {
     "request.auth.claims",
     "__proto__",
     "constructor",
-  ])("`%s` is refused", key => {
+  ])("`%s` is rejected", key => {
     expect(parseConditionKey(key)).toHaveProperty("problem")
   })
 

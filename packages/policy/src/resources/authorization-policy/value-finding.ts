@@ -8,7 +8,7 @@ export type ValueFinding =
   | { readonly severity: "error"; readonly code: DocumentErrorCode; readonly problem: string; readonly fix: string }
   | { readonly severity: "warning"; readonly code: WarningCode; readonly problem: string; readonly fix: string }
 
-/** `found` is the field as refusals spell it, `Paths` or `NotPaths`. */
+/** `found` is the field as rejections spell it, `Paths` or `NotPaths`. */
 export type ValueCheck = (value: string, found: string) => ValueFinding | undefined
 
 /** `*` counts at one end only; with one at both ends the second is a literal. */

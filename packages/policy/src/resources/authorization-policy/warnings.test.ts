@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectClean, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectWarning, judge, type Rejection } from "../testing/documents.js"
 
 const KIND = "AuthorizationPolicy"
 const source = (fields: object) => ({ rules: [{ from: [{ source: fields }] }] })
@@ -11,7 +11,7 @@ const OPERATION = "spec.rules[0].to[0].operation"
 
 describe("an AuthorizationPolicy is accepted with a warning", () => {
   const tcp = "will deny all traffic to TCP ports under its scope"
-  const warned: readonly Refusal[] = [
+  const warned: readonly Rejection[] = [
     ["a selector without labels", { selector: {} }, "spec.selector", "workload selector specified without labels"],
     ["a lower-case method", operation({ methods: ["get"] }), `${OPERATION}.methods[0]`, "write `GET`"],
     ["a star in the middle of a path", operation({ paths: ["/a/*/b"] }), `${OPERATION}.paths[0]`, "taken literally"],
@@ -29,7 +29,7 @@ describe("an AuthorizationPolicy is accepted with a warning", () => {
       "taken literally",
     ],
     ...["*/*", "*/s*", "iss/*x", "i*s/sub", "iss/a*b"].map(
-      (value): Refusal => [
+      (value): Rejection => [
         `\`${value}\` in requestPrincipals`,
         source({ requestPrincipals: [value] }),
         `${SOURCE}.requestPrincipals[0]`,
@@ -67,7 +67,7 @@ describe("an AuthorizationPolicy is accepted with a warning", () => {
       "never matches",
     ],
     ...["cluster.local/ns/a b/sa/c", "cluster.local/ns/a/sa/ä", "*/sa/b "].map(
-      (value): Refusal => [
+      (value): Rejection => [
         `\`${value}\` in principals`,
         source({ principals: [value] }),
         `${SOURCE}.principals[0]`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectClean, expectError, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectError, expectWarning, judge, type Rejection } from "../testing/documents.js"
 
 const KIND = "MeshService"
 const split = (...service: readonly object[]) => ({ hosts: ["web"], routes: [{ service }] })
@@ -15,7 +15,7 @@ const policy = (path: string, value: unknown) => ({
 const MATCH = "spec.rules[0].match[0]"
 
 describe("a MeshService is rejected", () => {
-  const refusals: readonly Refusal[] = [
+  const rejections: readonly Rejection[] = [
     ["without hosts", {}, "spec.hosts", "name at least one host"],
     ["with one host in place of a list", { hosts: "web" }, "spec.hosts", 'write a list: `["web"]`'],
     ["with a weight in quotes", split({ ...v1, weight: "50" }), "spec.routes[0].service[0].weight", "without quotes"],
@@ -55,7 +55,7 @@ describe("a MeshService is rejected", () => {
         ["1.5us", "only durations to ms precision"],
       ] as const
     ).map(
-      ([timeout, message]): Refusal => [
+      ([timeout, message]): Rejection => [
         `with the timeout ${timeout}`,
         { hosts: ["web"], timeout },
         "spec.timeout",
@@ -91,7 +91,7 @@ describe("a MeshService is rejected", () => {
         ["outlierDetection.minHealthPercent", 101, "from 0 to 100"],
         ["outlierDetection.splitExternalLocalOriginErrors", true, "failed connections count"],
       ] as const
-    ).flatMap(([path, value, message]): Refusal[] => [
+    ).flatMap(([path, value, message]): Rejection[] => [
       [
         `with ${path}: ${JSON.stringify(value)}`,
         { hosts: ["web"], ...policy(path, value) },
@@ -159,7 +159,7 @@ describe("a MeshService is rejected", () => {
       "::",
       "224.0.0.1",
     ].map(
-      (host): Refusal => [
+      (host): Rejection => [
         `with ${host} as destination`,
         split({ host }),
         "spec.routes[0].service[0].host",
@@ -285,7 +285,7 @@ describe("a MeshService is rejected", () => {
     ],
     ["with a misspelt field", { hosts: ["web"], route: [] }, "spec.route", "did you mean `routes`?"],
   ]
-  it.each(refusals)("%s", (_, spec, path, message) => {
+  it.each(rejections)("%s", (_, spec, path, message) => {
     expectError(judge(KIND, spec), path, message)
   })
 })

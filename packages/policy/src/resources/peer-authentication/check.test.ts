@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, it } from "vitest"
-import { expectClean, expectError, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectError, expectWarning, judge, type Rejection } from "../testing/documents.js"
 
 const KIND = "PeerAuthentication"
 const selector = { matchLabels: { app: "web" } }
 
 describe("a PeerAuthentication is rejected", () => {
-  const refusals: readonly Refusal[] = [
+  const rejections: readonly Rejection[] = [
     [
       "an unknown mode",
       { mtls: { mode: "STRIC" } },
@@ -78,7 +78,7 @@ describe("a PeerAuthentication is rejected", () => {
       'put it in quotes: `"1"`',
     ],
   ]
-  it.each(refusals)("with %s", (_, spec, path, message) => {
+  it.each(rejections)("with %s", (_, spec, path, message) => {
     expectError(judge(KIND, spec), path, message)
   })
 })

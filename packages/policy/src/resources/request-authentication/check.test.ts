@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import type { RequestAuthentication } from "../document.js"
-import { expectClean, expectError, expectWarning, judge, type Refusal } from "../testing/documents.js"
+import { expectClean, expectError, expectWarning, judge, type Rejection } from "../testing/documents.js"
 
 const KIND = "RequestAuthentication"
 const RULE = "spec.jwtRules[0]"
@@ -29,7 +29,7 @@ const certificate = [
 ].join("\n")
 
 describe("a RequestAuthentication is rejected", () => {
-  const refusals: readonly Refusal[] = [
+  const rejections: readonly Rejection[] = [
     ["an empty issuer", rule({ issuer: "", jwksUri }), `${RULE}.issuer`, "issuer or jwksUri must be non-empty string"],
     ["neither issuer nor keys", rule({ audiences: ["a"] }), RULE, "issuer or jwksUri must be non-empty string"],
     [
@@ -111,7 +111,7 @@ describe("a RequestAuthentication is rejected", () => {
       "a symmetric key",
       rule({ issuer, jwks: keys({ kty: "oct", k: "c2VjcmV0" }) }),
       `${RULE}.jwks`,
-      "index 0 is symmetric (`oct`), which is refused",
+      "index 0 is symmetric (`oct`), which is rejected",
     ],
     [
       "a symmetric key among others",
@@ -228,7 +228,7 @@ describe("a RequestAuthentication is rejected", () => {
         ["with a broken certificate", `${certificate}\n${certificate.replace("MII", "MIJ")}`, "certificate 2 of"],
       ] as const
     ).map(
-      ([what, caBundle, message]): Refusal => [
+      ([what, caBundle, message]): Rejection => [
         `a caBundle ${what}`,
         rule({ issuer, caBundle }),
         `${RULE}.caBundle`,
@@ -296,7 +296,7 @@ describe("a RequestAuthentication is rejected", () => {
     ["a null rule", { jwtRules: [null] }, RULE, "is null, not an object"],
     ["a single rule instead of a list", { jwtRules: { issuer } }, "spec.jwtRules", "begin each entry with `-`"],
   ]
-  it.each(refusals)("with %s", (_, spec, path, message) => {
+  it.each(rejections)("with %s", (_, spec, path, message) => {
     expectError(judge(KIND, spec), path, message)
   })
 })
@@ -336,7 +336,7 @@ describe("a RequestAuthentication is accepted", () => {
     expectClean(judge(KIND, spec))
   })
 
-  const warned: readonly Refusal[] = [
+  const warned: readonly Rejection[] = [
     ["no issuer with jwksUri", rule({ jwksUri }), RULE, "a token of any issuer is accepted"],
     ["no issuer with jwks", rule({ jwks: keys(open) }), RULE, "a token of any issuer is accepted"],
     ["an issuer without keys that is no URL", rule({ issuer: "me" }), `${RULE}.issuer`, "add `jwksUri` or `jwks`"],

@@ -34,7 +34,7 @@ export function checkInlineKeys(field: Field, text: string): void {
     // Fail closed: a user who can read policies could read a secret in one, and sign tokens with it.
     field.error(
       "not-supported",
-      `jwks key at index ${index} is symmetric (\`oct\`), which is refused`,
+      `jwks key at index ${index} is symmetric (\`oct\`), which is rejected`,
       "use the public key of an asymmetric pair (RSA, EC or Ed25519)",
     )
   }

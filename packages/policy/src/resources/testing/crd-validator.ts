@@ -14,23 +14,23 @@ export function crdValidator(crd: CustomResourceDefinition): (document: unknown)
   const schema = crd.spec.versions[0].schema.openAPIV3Schema
   const validator = ajv.compile({ ...schema })
   return document => {
-    const refusals: string[] = []
+    const rejections: string[] = []
     if (!validator(document))
-      refusals.push(...(validator.errors ?? []).map(error => `${error.instancePath} ${error.message}`))
+      rejections.push(...(validator.errors ?? []).map(error => `${error.instancePath} ${error.message}`))
     // Kubernetes evaluates CEL only on what is structurally right.
-    else evaluate(schema, document, refusals)
-    return refusals
+    else evaluate(schema, document, rejections)
+    return rejections
   }
 }
 
-function evaluate(schema: JsonSchema, value: unknown, refusals: string[]): void {
+function evaluate(schema: JsonSchema, value: unknown, rejections: string[]): void {
   const rules = (schema["x-kubernetes-validations"] ?? []) as readonly { rule: string; message: string }[]
-  for (const { rule, message } of rules) if (!holds(rule, celValue(value))) refusals.push(message)
-  if (Array.isArray(value) && isObject(schema.items)) for (const item of value) evaluate(schema.items, item, refusals)
+  for (const { rule, message } of rules) if (!holds(rule, celValue(value))) rejections.push(message)
+  if (Array.isArray(value) && isObject(schema.items)) for (const item of value) evaluate(schema.items, item, rejections)
   if (!isObject(value)) return
   for (const [name, child] of Object.entries(value)) {
     const property = isObject(schema.properties) ? schema.properties[name] : schema.additionalProperties
-    if (isObject(property)) evaluate(property, child, refusals)
+    if (isObject(property)) evaluate(property, child, rejections)
   }
 }
 

@@ -14,7 +14,7 @@ export function documentOf(kind: Kind, spec: unknown, metadata: object = {}): Re
 }
 
 /** What is wrong with it: path and a part of the message. */
-export type Refusal = readonly [what: string, spec: unknown, path: string, message: string]
+export type Rejection = readonly [what: string, spec: unknown, path: string, message: string]
 
 export function expectError(validation: Validation, path: string, message: string): void {
   const found = validation.errors.map(error => `${error.path} | ${error.message}`)

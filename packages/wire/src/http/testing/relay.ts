@@ -26,7 +26,7 @@ export class Relay implements Exchange, UpstreamListener {
   }
 
   begin(): Beginning {
-    if (this.head.target === "/denied") return "refused"
+    if (this.head.target === "/denied") return "rejected"
     if (this.head.target === "/closed") return "closed"
     this.#call = this.#upstream.send(asItCame(this.head), this)
     return "forwarded"
@@ -52,11 +52,11 @@ export class Relay implements Exchange, UpstreamListener {
     this.#call?.resume()
   }
 
-  refuse(): void {
+  reject(): void {
     this.#reply({ status: 403, body: "denied", fields: [["x-why", "test"]] })
   }
 
-  refuseContent(error: HttpError): void {
+  rejectContent(error: HttpError): void {
     this.#reply({ status: 400, body: error, fields: [] })
   }
 

@@ -112,7 +112,7 @@ describe("an answer", () => {
       /^UNKNOWN: the answer is `text\/html`/,
     ],
     ["without a status of HTTP", headersText(1, block({ "content-type": "application/grpc" }), false), /^INTERNAL/],
-    ["that is refused", resetText(1, 7), /^UNAVAILABLE/],
+    ["that is rejected", resetText(1, 7), /^UNAVAILABLE/],
     ["that is broken off", head + resetText(1, 2), /^INTERNAL: the control plane broke off/],
     [
       "with more fields than are taken",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh client for tests that keeps what it receives. `refuse` makes it reject.
+// A mesh client for tests that keeps what it receives. `reject` makes it reject.
 
 import type { Log } from "../../runtime/log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
@@ -29,7 +29,7 @@ export function clientRig(options: ClientRigOptions) {
     proof,
     bundle,
     names: names ?? "*",
-    refuse: undefined as string | undefined,
+    reject: undefined as string | undefined,
     gate: undefined as Promise<void> | undefined,
   }
   const client = new MeshClient({
@@ -46,7 +46,7 @@ export function clientRig(options: ClientRigOptions) {
         async apply(update) {
           updates.push(update)
           await state.gate
-          if (state.refuse !== undefined) throw new Error(state.refuse)
+          if (state.reject !== undefined) throw new Error(state.reject)
           for (const { name, version } of update.resources) held.set(name, version)
           for (const name of update.removed) held.delete(name)
         },

@@ -14,7 +14,7 @@ export function deltaRig(limits: Partial<StreamLimits> = {}, source = new Memory
   const subscriber = source.subscribe(typeUrl => session.wake(typeUrl))
   const session: DeltaSession = new DeltaSession({
     subscriber,
-    mayWatch: typeUrl => source.refusedTypes.get(typeUrl),
+    mayWatch: typeUrl => source.rejectedTypes.get(typeUrl),
     limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
     observe: { overdue: typeUrl => void overdue.push(typeUrl) },
   })

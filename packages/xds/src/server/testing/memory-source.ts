@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resources in memory for tests, visible to all callers, by type and name. Records acknowledgements.
 
-import type { Caller, ClientNode, Refusal, ResourceSource, Snapshot, Subscriber, VersionedResource } from "../source.js"
+import type {
+  Caller,
+  ClientNode,
+  Rejection,
+  ResourceSource,
+  Snapshot,
+  Subscriber,
+  VersionedResource,
+} from "../source.js"
 
 export interface Heard {
   readonly kind: "acknowledged" | "rejected"
@@ -14,8 +22,8 @@ export class MemorySource implements ResourceSource {
   readonly opened: { readonly caller: Caller; readonly node: ClientNode }[] = []
   readonly heard: Heard[] = []
   closed = 0
-  refusal: Refusal | undefined
-  readonly refusedTypes = new Map<string, Refusal>()
+  rejection: Rejection | undefined
+  readonly rejectedTypes = new Map<string, Rejection>()
   readonly #types = new Map<string, Map<string, VersionedResource>>()
   readonly #wakes = new Set<(typeUrl: string) => void>()
   #revision = 1
@@ -43,14 +51,14 @@ export class MemorySource implements ResourceSource {
     return new Map(this.#types.get(typeUrl))
   }
 
-  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Refusal {
-    if (this.refusal !== undefined) return this.refusal
+  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Rejection {
+    if (this.rejection !== undefined) return this.rejection
     this.opened.push({ caller, node })
     return this.subscribe(wake)
   }
 
-  mayWatch(_caller: Caller, _node: ClientNode, typeUrl: string): Refusal | undefined {
-    return this.refusedTypes.get(typeUrl)
+  mayWatch(_caller: Caller, _node: ClientNode, typeUrl: string): Rejection | undefined {
+    return this.rejectedTypes.get(typeUrl)
   }
 
   subscribe(wake: (typeUrl: string) => void): Subscriber {

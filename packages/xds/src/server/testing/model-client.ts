@@ -47,7 +47,7 @@ export class ModelClient {
   }
 
   /** The next response arrives, and is answered. */
-  receive(answer: "accept" | "refuse" | "refuse-half"): boolean {
+  receive(answer: "accept" | "refuse" | "reject-half"): boolean {
     const response = this.#underWay.shift()
     if (response === undefined) return false
     const { resources, removed } = response

@@ -10,7 +10,7 @@ export class RecordingMeters implements Meters {
   readonly failures: TlsFailure[] = []
   readonly limits: LimitName[] = []
   readonly records: RequestRecord[] = []
-  readonly refused: RequestRecord[] = []
+  readonly rejected: RequestRecord[] = []
   readonly ended: string[] = []
   open = 0
   /** All that ever were. */
@@ -28,8 +28,8 @@ export class RecordingMeters implements Meters {
     this.#events.emit("change")
   }
 
-  connectionRefused(record: RequestRecord): void {
-    this.refused.push(record)
+  connectionRejected(record: RequestRecord): void {
+    this.rejected.push(record)
     this.#events.emit("change")
   }
 
@@ -54,7 +54,7 @@ export class RecordingMeters implements Meters {
   }
 
   async until(holds: (meters: this) => boolean, limitMs?: number): Promise<void> {
-    const { failures, limits, ended, refused, records } = this
+    const { failures, limits, ended, rejected, records } = this
     await eventually(() => holds(this), {
       what: sourceOf(holds),
       state: () =>
@@ -64,7 +64,7 @@ export class RecordingMeters implements Meters {
           failures,
           limits,
           ended,
-          refused: refused.length,
+          rejected: rejected.length,
           records: records.length,
         }),
       change: signal => once(this.#events, "change", { signal }),

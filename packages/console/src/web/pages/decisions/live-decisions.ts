@@ -96,7 +96,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
           setState(known => ({ ...known, error: failure, live: false }))
           const status = failure instanceof ApiError ? failure.status : 500
           if (status === 401) void queries.invalidateQueries({ queryKey: ["session"] })
-          // What is refused or not served stays so; who asked too much waits for a turn.
+          // What is rejected or not served stays so; who asked too much waits for a turn.
           if (status < 500 && status !== 429) return
         }
         await new Promise(resolve => setTimeout(resolve, AGAIN_MS))

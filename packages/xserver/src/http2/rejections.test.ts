@@ -88,9 +88,9 @@ describe("a rejection", () => {
     await once(rig.app, "request")
     // The gate knows, the listener does not yet.
     rig.rig.gate.swap(strict.rig.gate.program)
-    const refused = session.request()
-    await closed(refused)
-    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM)
+    const rejected = session.request()
+    await closed(rejected)
+    expect(rejected.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM)
     finish()
     expect((await busy).body.toString()).toBe("late")
     await rig.rig.meters.until(meters => meters.open === 0)
