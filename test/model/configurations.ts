@@ -12,6 +12,8 @@ export interface ModelConfiguration {
   readonly finds?: string
   /** Checks the liveness property instead of the invariants: a mesh to which nothing happens any more ends Enforced. */
   readonly liveness?: boolean
+  /** Also with `--quick`, as in CI. */
+  readonly quick?: boolean
   /** Only with `--large`. */
   readonly large?: boolean
 }
@@ -32,19 +34,19 @@ const bug = (name: string, constants: Constants = {}): ModelConfiguration => ({
 export const CONFIGURATIONS: readonly ModelConfiguration[] = [
   { name: "two-workers", constants: {} },
   { name: "two-proxies", constants: TWO_PROXIES },
-  { name: "two-replicas", constants: { ...TWO_REPLICAS, MaxSessions: "1" } },
-  { name: "changed-back", constants: CHANGED_BACK },
-  { name: "liveness", constants: { ...ONE_WORKER, MaxSessions: "1" }, liveness: true },
+  { name: "two-replicas", constants: { ...TWO_REPLICAS, MaxSessions: "1" }, quick: true },
+  { name: "changed-back", constants: CHANGED_BACK, quick: true },
+  { name: "liveness", constants: { ...ONE_WORKER, MaxSessions: "1" }, liveness: true, quick: true },
   bug("AckBeforeSwap"),
   bug("AckAfterOneWorker"),
   bug("AckBeforeKeep"),
   bug("RespawnWithOld"),
   bug("AnyAckCounts", ONE_WORKER),
-  bug("SentIgnored", CHANGED_BACK),
+  { ...bug("SentIgnored", CHANGED_BACK), quick: true },
   bug("DisconnectedIgnored", TWO_PROXIES),
-  bug("ServesLagging", { ...TWO_REPLICAS, Moves: "0" }),
+  { ...bug("ServesLagging", { ...TWO_REPLICAS, Moves: "0" }), quick: true },
   bug("OldPodCounts", { ...TWO_REPLICAS, Faults: "0" }),
-  bug("OldReportCounts", { ...TWO_REPLICAS, Faults: "0" }),
+  { ...bug("OldReportCounts", { ...TWO_REPLICAS, Faults: "0" }), quick: true },
   { name: "three-generations", constants: { MaxGeneration: "3" }, large: true },
   { name: "two-faults", constants: { Faults: "2" }, large: true },
 ]
