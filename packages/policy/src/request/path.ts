@@ -12,9 +12,11 @@ export interface Target {
 }
 
 /** The target of a request in origin form (or `*`), or undefined where it must be answered with 400. */
-export function normalizeTarget(target: string, mode: PathNormalization, dialect?: Dialect): Target | undefined {
-  // A fragment never belongs in a request target (RFC 9112 section 3.2), and readers differ on where to cut it.
-  if (target.includes("#") || !isVisible(target)) return undefined
+export function normalizeTarget(sent: string, mode: PathNormalization, dialect?: Dialect): Target | undefined {
+  // A fragment never belongs in a request target (RFC 9112 section 3.2), and readers differ on where to cut it. Istio's
+  // proxy cuts it off.
+  if ((dialect !== "istio" && sent.includes("#")) || !isVisible(sent)) return undefined
+  const [target = ""] = sent.split("#")
   const question = target.indexOf("?")
   const path = question < 0 ? target : target.slice(0, question)
   const query = question < 0 ? "" : target.slice(question)
@@ -36,17 +38,26 @@ export function normalizePath(path: string, mode: PathNormalization, dialect?: D
   if (mode === "NONE") return path
   const written =
     dialect === "istio" ? path.replace(/[^\w/]/g, unit => (escapedByEnvoy(unit) ? escapeOf(unit) : unit)) : path
-  return TOUCHED.test(written) ? resolve(written, mode) : written
+  return TOUCHED.test(written) ? resolve(written, mode, dialect) : written
 }
 
 const escapeOf = (unit: string): string => `%${unit.charCodeAt(0).toString(16).toUpperCase()}`
 
-function resolve(path: string, mode: PathNormalization): string | undefined {
+function resolve(path: string, mode: PathNormalization, dialect: Dialect | undefined): string | undefined {
   const decodeSlashes = mode === "DECODE_AND_MERGE_SLASHES"
-  const decoded = decode(path, decodeSlashes)
+  const decoded = decode(dialect === "istio" ? withoutDotParameters(path, decodeSlashes) : path, decodeSlashes)
   if (decoded.includes("%") && (decode(decoded, decodeSlashes) !== decoded || decoded.includes("%00"))) return undefined
   const resolved = removeDotSegments(decoded.replaceAll("\\", "/"))
-  return mode === "BASE" ? resolved : resolved.replace(/\/{2,}/g, "/")
+  if (mode === "BASE") return resolved
+  // Envoy keeps the first and the last slash of a path.
+  if (dialect === "istio" && /^\/{2,}$/.test(resolved)) return "//"
+  return resolved.replace(/\/{2,}/g, "/")
+}
+
+/** Envoy drops the parameters of `.` and `..` (RFC 3986 section 3.3) where both the dots and the slash before are unescaped. */
+function withoutDotParameters(path: string, decodeSlashes: boolean): string {
+  const slashes = decodeSlashes ? path.replace(SLASHES, decodeEscape) : path
+  return slashes.replace(/(?<=\/\.{1,2});[^/]*/g, "")
 }
 
 function decode(path: string, decodeSlashes: boolean): string {

@@ -45,12 +45,13 @@ export class Envoy {
     return Envoy.#launch(folder, (port, admin) => bootstrap(options, folder, port, admin))
   }
 
-  /** With a configuration of its own, for the port that it listens on. */
-  static configured(configuration: (port: number) => object): Promise<Envoy> {
+  /** With a configuration of its own, for the port that it listens on, and runtime flags. */
+  static configured(configuration: (port: number) => object, runtime: object = {}): Promise<Envoy> {
     const folder = mkdtempSync(join(tmpdir(), "envoy-"))
     return Envoy.#launch(folder, (port, admin) => ({
       admin: { address: address(admin) },
       static_resources: configuration(port),
+      layered_runtime: { layers: [{ name: "flags", static_layer: runtime }] },
     }))
   }
 

@@ -7,9 +7,12 @@ import { escapedByEnvoy, normalizePath } from "../../request/path.js"
 import { ANY_TEXT, type Language } from "./language.js"
 
 // In a segment: 0 before the first slash, 1 right after a slash, 2 `.`, 3 `..`, 4 anything else; 5 is the whole of `*`,
-// the path of `OPTIONS *` (RFC 9112 section 3.2.4).
+// the path of `OPTIONS *` (RFC 9112 section 3.2.4). Where Envoy merges slashes, `//` is a path as a whole: 6 is after its
+// first slash, 7 after the second.
 const STAR = 5
-const SEGMENT_STATES = 6
+const FIRST_SLASH = 6
+const TWO_SLASHES = 7
+const SEGMENT_STATES = 8
 const HEX = "0123456789ABCDEFabcdef"
 // INVARIANT: every character that a path can have. Where patterns name all of them, there is no other to stand for.
 const FILLERS = `${ANY_TEXT.fillers}"<>[]^\`{|}.*%`
@@ -27,7 +30,7 @@ export function pathLanguage(mode: PathNormalization, dialect?: Dialect): Langua
       if (mode === "NONE") return unit === "/" ? 1 : 4
       if (dialect === "istio" && escapedByEnvoy(unit)) return undefined
       if (unit === "\\" || (inEscape >= 2 && !staysEscaped(`%${HEX[inEscape - 2]}${unit}`, mode))) return undefined
-      const next = nextSegment(segment, unit, mode)
+      const next = nextSegment(segment, unit, mode, dialect)
       return next === undefined ? undefined : next + SEGMENT_STATES * nextEscape(inEscape, unit)
     },
     accepts(state) {
@@ -39,10 +42,19 @@ export function pathLanguage(mode: PathNormalization, dialect?: Dialect): Langua
   }
 }
 
-function nextSegment(segment: number, unit: string, mode: PathNormalization): number | undefined {
+function nextSegment(
+  segment: number,
+  unit: string,
+  mode: PathNormalization,
+  dialect: Dialect | undefined,
+): number | undefined {
+  if (segment === TWO_SLASHES) return undefined
+  if (segment === FIRST_SLASH && unit !== "/") return nextSegment(1, unit, mode, dialect)
   if (unit === "/") {
     if (segment === 2 || segment === 3) return undefined
-    return segment === 1 && mode !== "BASE" ? undefined : 1
+    if (mode === "BASE") return 1
+    if (dialect === "istio" && segment === 0) return FIRST_SLASH
+    return segment === FIRST_SLASH ? TWO_SLASHES : segment === 1 ? undefined : 1
   }
   return unit === "." && segment < 3 ? segment + 1 : 4
 }

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts that Istio's own tests state for authorization, tokens and path normalization (istio.io/istio, tests/integration/
+// security, August 2026), in policies of our own.
+
+import { describe, expect, it } from "vitest"
+import { meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "../mesh/config.js"
+import { meshNames } from "../mesh/names.js"
+import type { Claim } from "../request/attributes.js"
+import { normalizeTarget } from "../request/path.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../resources/document.js"
+import type { JwtRule } from "../resources/request-authentication/definition.js"
+import type { AskedRequest } from "./asked.js"
+import { Trial } from "./trial.js"
+
+const mesh = meshConfig({
+  names: meshNames({ mesh: "istio", domain: "istio.io" }),
+  dialect: "istio",
+  numTrustedProxies: 1,
+})
+const workload = { namespace: "echo", name: "b", labels: { app: "b" } }
+const NOW = 1_760_000_000
+const metadata = (name: string) => ({ name, namespace: "echo", creationTimestamp: "2026-01-01T00:00:00Z" })
+const apiVersion = "security.istio.io/v1"
+
+const policy = (action: "ALLOW" | "DENY", ...rules: Rule[]): AuthorizationPolicy => ({
+  ...{ apiVersion, kind: "AuthorizationPolicy", metadata: metadata(action.toLowerCase()) },
+  spec: { action, rules },
+})
+const at = (path: string, rule: Rule = {}): Rule => ({ ...rule, to: [{ operation: { paths: [path] } }] })
+const when = (key: string, ...values: string[]): Rule => ({ when: [{ key, values }] })
+const unless = (key: string, ...notValues: string[]): Rule => ({ when: [{ key, notValues }] })
+
+const statusOf = (documents: readonly PolicyDocument[], asked: AskedRequest): number => {
+  const { verdict, status } = new Trial(documents, workload, mesh, NOW).ask(asked)
+  return verdict === "allow" ? 200 : (status ?? 0)
+}
+type Case = readonly [asked: AskedRequest, allowed: boolean]
+const all = (documents: readonly PolicyDocument[], cases: readonly Case[]): void => {
+  it.each(cases)("%j: %s", (asked, allowed) => {
+    expect(statusOf(documents, asked)).toBe(allowed ? 200 : 403)
+  })
+}
+const paths = (allowed: readonly string[], denied: readonly string[]): readonly Case[] => [
+  ...allowed.map((path): Case => [{ path }, true]),
+  ...denied.map((path): Case => [{ path }, false]),
+]
+
+describe("a template", () => {
+  const operation = { paths: ["/allow/admin/{**}", "/foo/{*}/bar/{**}", "/store/{**}/cart"] }
+  const matched = ["/allow/admin/", "/allow/admin/temp", "/allow/admin/temp.txt", "/allow/admin/foo/temp.txt"]
+  const inner = [
+    "/foo/buzz/bar/bat.txt",
+    "/foo/buzz/bar/bat.temp.txt",
+    "/foo/buzz/bar/bat/fuzz.txt",
+    "/foo/buzz/bar/bat",
+  ]
+  const carts = ["/store//cart", "/store/foo/cart", "/store/foo/bar/cart"]
+  const others = ["/allow/admin", "/allow/user/", "/allow/admin?param=value", "/allow"]
+  const none = ["/foo/bar/bat.txt", "/foo//bar/bat.txt", "/store/cart"]
+  all([policy("ALLOW", { to: [{ operation }] })], paths([...matched, ...inner, ...carts], [...others, ...none]))
+})
+
+describe("DENY", () => {
+  all(
+    [policy("DENY", at("/allow/admin")), policy("ALLOW", at("/allow*"))],
+    paths(["/allow", "/allow?param=value"], ["/allow/admin", "/allow/admin?param=value"]),
+  )
+})
+
+describe("what is negated", () => {
+  const ofMethod = policy("ALLOW", { to: [{ operation: { notMethods: ["PUT"] } }] })
+  all(
+    [ofMethod],
+    [
+      [{ method: "GET" }, true],
+      [{ method: "PUT" }, false],
+    ],
+  )
+  const ofHost = policy("ALLOW", { to: [{ operation: { notHosts: ["deny.b.com"] } }] })
+  all(
+    [ofHost],
+    [
+      [{ host: "allow.b.com" }, true],
+      [{ host: "deny.b.com" }, false],
+    ],
+  )
+})
+
+describe("conditions", () => {
+  const allowed = {
+    from: "cluster.local/ns/echo/sa/a",
+    ip: "10.1.0.1",
+    sni: "outbound_.80_._.b.echo.svc.cluster.local",
+  }
+  const denied = { ...allowed, from: "cluster.local/ns/other/sa/a", ip: "10.2.0.1" }
+  const both = (name: string, key: string, good: string, bad: string): readonly Rule[] => [
+    at(`/${name}`, when(key, good)),
+    at(`/not-${name}`, unless(key, bad)),
+  ]
+  const policies = [
+    policy(
+      "ALLOW",
+      ...both("headers", "request.headers[x-foo]", "foo", "bar"),
+      ...both("ip", "source.ip", "10.1.0.1", "10.2.0.1"),
+      ...both("namespace", "source.namespace", "echo", "other"),
+      ...both("principal", "source.principal", allowed.from, denied.from),
+      ...both("trust-domain", "source.trustDomain", "cluster.local", "bad.example.com"),
+      ...both("destination-ip", "destination.ip", "10.0.0.1", "10.0.0.1"),
+      ...both("destination-port", "destination.port", "8080", "8080"),
+      ...both("sni", "connection.sni", "*.b.echo.svc.cluster.local", "*.b.echo.svc.cluster.local"),
+      at("/sni-bad", when("connection.sni", "never-matched")),
+    ),
+  ]
+  const ofCaller = ["ip", "namespace", "principal"].flatMap(name => [`/${name}`, `/not-${name}`])
+  all(policies, [
+    [{ ...allowed, path: "/headers", headers: { "x-foo": "foo" } }, true],
+    [{ ...allowed, path: "/headers", headers: { "x-foo": "bar" } }, false],
+    [{ ...allowed, path: "/headers" }, false],
+    [{ ...allowed, path: "/not-headers", headers: { "x-foo": "foo" } }, true],
+    [{ ...allowed, path: "/not-headers", headers: { "x-foo": "bar" } }, false],
+    ...ofCaller.flatMap((path): Case[] => [
+      [{ ...allowed, path }, true],
+      [{ ...denied, path }, false],
+    ]),
+    ...["/trust-domain", "/not-trust-domain", "/destination-ip", "/destination-port", "/sni"].map(
+      (path): Case => [{ ...denied, path }, true],
+    ),
+    ...["/not-destination-ip", "/not-destination-port", "/not-sni", "/sni-bad"].map(
+      (path): Case => [{ ...allowed, path }, false],
+    ),
+  ])
+})
+
+describe("callers", () => {
+  const source = (one: object): Rule => ({ from: [{ source: one }] })
+  const from = "cluster.local/ns/echo/sa/a"
+  all(
+    [
+      policy(
+        "ALLOW",
+        at("/allow", source({ trustDomains: ["cluster.local"] })),
+        at("/deny", source({ trustDomains: ["bad.example.com"] })),
+        at("/not-trust-domain", source({ notTrustDomains: ["cluster.local"] })),
+        at("/not-deny", source({ notTrustDomains: ["bad.example.com"] })),
+        at("/account", source({ serviceAccounts: ["echo/a"] })),
+        at("/account-here", source({ serviceAccounts: ["a"] })),
+        at("/other-account", source({ serviceAccounts: ["other/a"] })),
+      ),
+    ],
+    [
+      ...["/allow", "/not-deny", "/account", "/account-here"].map((path): Case => [{ from, path }, true]),
+      ...["/deny", "/not-trust-domain", "/other-account"].map((path): Case => [{ from, path }, false]),
+    ],
+  )
+})
+
+describe("a token", () => {
+  const [ONE, TWO, THREE] = [1, 2, 3].map(number => `test-issuer-${number}@istio.io`)
+  const rule = (issuer = "", more: Partial<JwtRule> = {}): JwtRule => ({
+    issuer,
+    jwksUri: "https://keys.example",
+    ...more,
+  })
+  const tokens: RequestAuthentication = {
+    ...{ apiVersion, kind: "RequestAuthentication", metadata: metadata("default") },
+    spec: { jwtRules: [rule(ONE), rule(TWO, { spaceDelimitedClaims: ["custom_scope", "teams"] })] },
+  }
+  const claim = (path: string, key: string, ...values: string[]) => at(path, when(`request.auth.${key}`, ...values))
+  const policies = [
+    tokens,
+    policy(
+      "ALLOW",
+      at("/token1", { from: [{ source: { requestPrincipals: [`${ONE}/sub-1`] } }] }),
+      claim("/token2", "claims[groups]", "group-2"),
+      at("/token3", { from: [{ source: { notRequestPrincipals: [`${ONE}/sub-1`] } }] }),
+      at("/any", { from: [{ source: { requestPrincipals: ["*"] } }] }),
+      claim("/scope", "claims[scope]", "append", "write"),
+      claim("/otherscope", "claims[scope]", "admin"),
+      claim("/permission", "claims[permission]", "write", "append"),
+      claim("/custom-admin", "claims[custom_scope]", "admin"),
+      claim("/custom-user", "claims[custom_scope]", "user"),
+      claim("/nested-key1", "claims[nested][key1]", "valueB"),
+      claim("/nested-key2", "claims[nested][key2]", "valueC"),
+      claim("/nested-2-key1", "claims[nested][nested-2][key1]", "valueA"),
+      claim("/nested-non-exist", "claims[nested][non-exist]", "valueC"),
+      claim("/presenter", "presenter", "bar"),
+      claim("/audiences", "audiences", "foo"),
+    ),
+  ]
+  type Claims = { readonly [name: string]: Claim }
+  const token = (number: number, more: Claims = {}) => ({
+    claims: {
+      iss: `test-issuer-${number}@istio.io`,
+      sub: `sub-${number}`,
+      groups: [`group-${number}`],
+      iat: 1_562_182_722,
+      ...more,
+    },
+  })
+  const custom = token(2, { custom_scope: "admin user" })
+  const nested = token(1, { nested: { key1: ["valueA", "valueB"], "nested-2": { key1: ["valueA", "valueB"] } } })
+  const nested2 = token(1, { nested: { key2: "valueC", "nested-2": { key2: "valueC" } } })
+  const none = ["/token1", "/token2", "/any", "/custom-admin", "/custom-user"].map((path): Case => [{ path }, false])
+  const on = (of: AskedRequest["token"], allowed: readonly string[], denied: readonly string[]): readonly Case[] =>
+    of === undefined ? [] : paths(allowed, denied).map(([asked, is]): Case => [{ ...asked, token: of }, is])
+  all(policies, [
+    ...none,
+    ...on(token(1), ["/token1", "/any"], ["/token2", "/token3", "/permission", "/custom-admin", "/custom-user"]),
+    ...on(token(2), ["/token2", "/token3", "/any"], ["/token1", "/permission"]),
+    ...on(token(2, { permission: "read write" }), ["/permission"], []),
+    ...on(token(2, { scope: "write read" }), ["/scope"], ["/otherscope"]),
+    ...on(custom, ["/custom-admin", "/custom-user"], []),
+    ...on(nested, ["/nested-key1", "/nested-2-key1"], ["/nested-key2", "/nested-non-exist"]),
+    ...on(nested2, ["/nested-key2"], ["/nested-key1", "/nested-2-key1", "/nested-non-exist"]),
+    ...on(token(1, { azp: "bar" }), ["/presenter"], []),
+    ...on(token(1, { aud: "foo" }), ["/audiences"], []),
+    ...on(token(1, { aud: ["foo", "buzz"] }), ["/audiences"], []),
+  ])
+
+  const from = (more: Partial<JwtRule>) => [{ ...tokens, spec: { jwtRules: [rule(ONE, more)] } }]
+  const sent = (prefix: string | undefined, place: object = {}): AskedRequest => {
+    return { token: { ...token(1), ...(prefix === undefined ? {} : { prefix }), ...place } }
+  }
+  it.each<readonly [string, readonly PolicyDocument[], AskedRequest, number]>([
+    ["an issuer without a rule", [tokens], { token: { claims: { iss: THREE ?? "", sub: "sub-1" } } }, 401],
+    ["that has expired", [tokens], { token: { ...token(1), expired: true } }, 401],
+    ["that is no token", [tokens], { token: "invalid-token" }, 401],
+    ["with another scheme", [tokens], { headers: { authorization: "Basic YTpi" } }, 200],
+    ["of an audience that is not accepted", from({ audiences: ["bar"] }), { token: token(1, { aud: "foo" }) }, 403],
+    ["in a parameter", from({ fromParams: ["my-token"] }), sent(undefined, { param: "my-token" }), 200],
+    ["in a cookie", from({ fromCookies: ["auth-token"] }), sent(undefined, { cookie: "auth-token" }), 200],
+    [
+      "in a header",
+      from({ fromHeaders: [{ name: "x-jwt", prefix: "Bearer " }] }),
+      sent("Bearer ", { header: "x-jwt" }),
+      200,
+    ],
+  ])("%s", (_, documents, asked, status) => {
+    expect(statusOf(documents, asked)).toBe(status)
+  })
+})
+
+describe("a path", () => {
+  const NONE = "as it is"
+  /** In the order of the modes. */
+  const cases: readonly (readonly [sent: string, none: string, base: string, merged: string, decoded: string])[] = [
+    ["/", "/", "/", "/", "/"],
+    ["/app#foo", "/app", "/app", "/app", "/app"],
+    ["/app/../admin", NONE, "/admin", "/admin", "/admin"],
+    ["/app//", NONE, NONE, "/app/", "/app/"],
+    ["/app/%2f", NONE, NONE, NONE, "/app/"],
+    ["/app%2f/", NONE, NONE, NONE, "/app/"],
+    ["/xyz%30..//abc", NONE, "/xyz0..//abc", "/xyz0../abc", "/xyz0../abc"],
+    ["/app/%2E./admin", NONE, "/admin", "/admin", "/admin"],
+    ["/app\\admin", NONE, "/app/admin", "/app/admin", "/app/admin"],
+    ["/app/\\/\\/\\admin", NONE, "/app//////admin", "/app/admin", "/app/admin"],
+    ["/%2Fapp%5cadmin%5Cabc", NONE, NONE, NONE, "/app/admin/abc"],
+    [
+      "/%5Capp%2f%5c%2F%2e%2e%2fadmin%5c\\abc",
+      NONE,
+      "/%5Capp%2f%5c%2F..%2fadmin%5c/abc",
+      "/%5Capp%2f%5c%2F..%2fadmin%5c/abc",
+      "/app/admin/abc",
+    ],
+    ["/app//../admin", NONE, "/app/admin", "/app/admin", "/app/admin"],
+    ["/app//../../admin", NONE, "/admin", "/admin", "/admin"],
+  ]
+  const modes = cases.flatMap(([sent, ...normal]) =>
+    normal.map((path, mode) => [PATH_NORMALIZATIONS[mode], sent, path === NONE ? sent : path] as const),
+  )
+  const decoded = ["/%c0%2e%c0%2e/admin /%c0.%c0./admin", "/%c0%2fadmin /%c0/admin", "/..;/admin /admin"].map(line =>
+    line.split(" "),
+  )
+  const kept = [
+    ...["/0x2e0x2e/admin", "/%25c0%25ae%25c1%259cadmin", "/%252e%252e/admin", "/%252e%252e%252fadmin", "/%c1%9cadmin"],
+    ...["/%c0%ae%c0%ae/admin", "/.../admin", "/;/admin", "/admin;a=b", "/admin;a=b/xyz", "/admin,a=b/xyz", "/ADMIN"],
+  ]
+  const strictest: PathNormalization = "DECODE_AND_MERGE_SLASHES"
+  it.each([
+    ...modes,
+    ...decoded.map(([sent = "", path = ""]) => [strictest, sent, path] as const),
+    ...kept.map(path => [strictest, path, path] as const),
+    [strictest, "/admin%00", undefined] as const,
+  ])("%s: %s is %s", (mode = strictest, sent, path) => {
+    expect(normalizeTarget(sent, mode, "istio")?.path).toBe(path)
+  })
+})
