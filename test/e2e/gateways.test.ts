@@ -37,9 +37,15 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     ...more,
   })
 
-  async function gateway(authorizer: XserverProcess, filter: string, more: object = {}): Promise<Envoy> {
+  /** `settings`: further ones of the connection manager. */
+  async function gateway(
+    authorizer: XserverProcess,
+    filters: readonly string[],
+    more: object = {},
+    settings: object = {},
+  ): Promise<Envoy> {
     // The page's timeout is a gateway's; a machine that runs tests may be slower.
-    const authz: unknown = parse(filter.replace("timeout: 1s", "timeout: 60s"))
+    const authz = filters.map((filter): unknown => parse(filter.replace("timeout: 1s", "timeout: 60s")))
     const router = type("envoy.extensions.filters.http.router.v3.Router")
     const manager = {
       ...type("envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"),
@@ -49,7 +55,8 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
           { name: "all", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "application" } }] },
         ],
       },
-      http_filters: [authz, { name: "envoy.filters.http.router", typed_config: router }],
+      ...settings,
+      http_filters: [...authz, { name: "envoy.filters.http.router", typed_config: router }],
     }
     const envoy = await Envoy.configured(port => ({
       clusters: [cluster("application", rig.application.port), cluster("authorizer", authorizer.port, more)],
@@ -73,16 +80,50 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
 
   it("decides as xserver does, asking by gRPC", async () => {
     const authorizer = await rig.startAuthorizer([])
-    const envoy = await gateway(authorizer, documented(PAGE, "envoy", "grpc_service"), http2)
+    const envoy = await gateway(authorizer, [documented(PAGE, "envoy", "grpc_service")], http2)
     await rig.agreesWithXserver(envoy.port)
     await rig.deniesOtherSpellings(envoy.port)
     await authorizer.kill()
     await rig.deniesAllWith(envoy.port, 403)
   })
 
+  it("decides as xserver does, with the filters of Istio's ingress gateway", async () => {
+    const authorizer = await rig.startAuthorizer([])
+    // As pilot/pkg/security/authz/builder of Istio writes them for the page's policy.
+    const asked = `
+      name: envoy.filters.http.rbac
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC
+        shadow_rules:
+          action: DENY
+          policies:
+            istio-ext-authz-merlon-ns[istio-system]-policy[merlon]-rule[0]:
+              permissions: [{ and_rules: { rules: [{ any: true }] } }]
+              principals: [{ and_ids: { ids: [{ any: true }] } }]
+        shadow_rules_stat_prefix: istio_ext_authz_`
+    const provider = `
+      name: envoy.filters.http.ext_authz
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz
+        filter_enabled_metadata:
+          filter: envoy.filters.http.rbac
+          path: [{ key: istio_ext_authz_shadow_effective_policy_id }]
+          value: { string_match: { prefix: istio-ext-authz-merlon } }
+        grpc_service:
+          envoy_grpc: { authority: merlon-authorizer.edge.svc.cluster.local, cluster_name: authorizer }
+          timeout: 1s
+        status_on_error: { code: Forbidden }
+        transport_api_version: V3`
+    const envoy = await gateway(authorizer, [asked, provider], http2, { normalize_path: true })
+    await rig.agreesWithXserver(envoy.port)
+    await rig.normalizesOtherSpellings(envoy.port)
+    await authorizer.kill()
+    await rig.deniesAllWith(envoy.port, 403)
+  })
+
   it("decides as xserver does, asking by HTTP", async () => {
     const authorizer = await rig.startAuthorizer([])
-    const envoy = await gateway(authorizer, documented(PAGE, "envoy", "http_service"))
+    const envoy = await gateway(authorizer, [documented(PAGE, "envoy", "http_service")])
     await rig.agreesWithXserver(envoy.port)
     await rig.deniesOtherSpellings(envoy.port)
   })
