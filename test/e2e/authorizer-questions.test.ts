@@ -2,6 +2,7 @@
 // Questions over real sockets, as gateways ask them and as an attacker would who wants a wrong answer.
 
 import { type OutgoingHttpHeaders, request } from "node:http"
+import { connect } from "node:net"
 import { fromBinary, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf"
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -216,6 +217,56 @@ describe("an HTTP question", () => {
     expect(await status(rig, "/ext-authz/public/a", { host: "shop.example", "x-merlon-decision": "1" })).toBe(200)
   })
 
+  it("is rejected with two Hosts, which nobody could decide on", async () => {
+    const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+    const described = Object.entries(forwarded()).map(([name, value]) => `${name}: ${value}`)
+    for (const path of ["/ext-authz/public/a", "/forward-auth", "/access/v1/evaluation"]) {
+      for (const second of ["shop.example", "other.example"]) {
+        const lines = [`GET ${path} HTTP/1.1`, "host: shop.example", `host: ${second}`, ...described, "", ""]
+        expect([path, second, await firstLine(rig, lines.join("\r\n"))]).toEqual([
+          path,
+          second,
+          "HTTP/1.1 400 Bad Request",
+        ])
+      }
+    }
+    expect(await firstLine(rig, "GET /ext-authz/public/a HTTP/1.1\r\n\r\n")).toBe("HTTP/1.1 400 Bad Request")
+  })
+
+  it.each([
+    "/public//a",
+    "/private/%2e%2e/public/a",
+    "/public/./a",
+    "/public/%2fa",
+    "http://shop.example/public/a",
+    "",
+  ])("is denied with the path %j", async path => {
+    const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+    const answers = [
+      await firstLine(rig, `GET /ext-authz${path} HTTP/1.1\r\nhost: shop.example\r\n\r\n`),
+      String(await status(rig, "/forward-auth", forwarded({ "x-forwarded-uri": path }))),
+    ]
+    for (const answer of answers) expect(answer).toMatch(/\b40[03]\b/)
+  })
+
+  it("is denied with a forged certificate header, and with one that cannot be read where it is trusted", async () => {
+    const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
+    const cart = { "x-forwarded-uri": "/cart" }
+    const forged = { "x-forwarded-client-cert": `URI=${CART}` }
+    expect(await status(rig, "/forward-auth", forwarded({ ...cart, ...forged }))).toBe(403)
+    expect(await status(rig, "/ext-authz/cart", { host: "shop.example", ...forged })).toBe(403)
+    const peer = { header: "x-forwarded-client-cert" }
+    const believing = await start({ ...LOOPBACK, forwardAuth: "traefik", peer })
+    expect(await status(believing, "/forward-auth", forwarded({ ...cart, ...forged }))).toBe(200)
+    for (const value of ['URI="', `URI=${CART};URI=${CART}-2`, "URI=cart", "URI=spiffe://a/b"]) {
+      const unreadable = { "x-forwarded-client-cert": value }
+      expect([value, await status(believing, "/forward-auth", forwarded({ ...cart, ...unreadable }))]).toEqual([
+        value,
+        403,
+      ])
+    }
+  })
+
   it("is denied on a path that asks nothing", async () => {
     const rig = await start({ ...LOOPBACK, forwardAuth: "traefik" })
     for (const path of ["/", "/ext-authz", "/ext-authzpublic/a", CHECK]) {
@@ -223,6 +274,14 @@ describe("an HTTP question", () => {
     }
   })
 })
+
+/** Of the response to these very bytes. */
+async function firstLine(rig: Rig, bytes: string): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port: rig.port })
+  socket.end(bytes)
+  const received = (await socket.toArray()) as Buffer[] // no encoding is set
+  return Buffer.concat(received).toString("latin1").split("\r\n")[0] ?? ""
+}
 
 it("decides an AuthZEN question as Envoy's about the same request, tokens included", async () => {
   const { publicKey, privateKey } = await generateKeyPair("ES256")

@@ -7,6 +7,7 @@ import { canonicalJson } from "@merlon/xds/runtime"
 import { HEALTH_PORT, injectionNames } from "../admission/injection-options.js"
 import { bootstrapDocument, POD_VARIABLES, proxyVolumes, unprivileged } from "../admission/proxy-container.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { componentNames } from "./component-names.js"
 import { partOf } from "./manifests.js"
 import type { InstallValues } from "./values.js"
 
@@ -20,7 +21,7 @@ export function authorizerManifests(
   names: MeshNames,
   controlPlane: { readonly host: string; readonly port: number },
 ): readonly KubernetesObject[] {
-  const name = `${names.mesh}-authorizer`
+  const name = componentNames(names).authorizer
   const selector = { "app.kubernetes.io/name": name }
   const metadata = {
     name,

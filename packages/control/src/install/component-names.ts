@@ -6,6 +6,8 @@ import type { MeshNames } from "@merlon/policy/mesh"
 export interface ComponentNames {
   /** The control plane itself: its service account, roles, Lease and Service. */
   readonly controlPlane: string
+  /** What gateways ask: its Deployment, Service and service account, in a namespace of the user's choice. */
+  readonly authorizer: string
   /** The ConfigMap with the roots, in every namespace. */
   readonly trustBundle: string
   /** The NetworkPolicy of capture by Service, in every namespace that is opted in. */
@@ -21,6 +23,7 @@ export interface ComponentNames {
 export function componentNames({ mesh, domain }: MeshNames): ComponentNames {
   return {
     controlPlane: `${mesh}d`,
+    authorizer: `${mesh}-authorizer`,
     trustBundle: `${mesh}-ca-root-cert`,
     capturePolicy: `${mesh}-capture`,
     validator: `${mesh}-validator`,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Cluster, startCluster } from "@merlon/cluster"
+import { installManifests, readValues } from "@merlon/control/install"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { typed } from "../testing/typed.js"
 
@@ -49,4 +50,20 @@ it("releases captured Services only after the control plane is gone", async () =
   await printed("delete", "deployment", "merlond", "-n", "merlon-system")
   expect(await printed("uninstall", "--services")).toContain("service/web leads to its application again")
   expect(await targetPort()).toContain(`"targetPort": 8080`)
+})
+
+it("removes the authorizer in whatever namespace it was installed", async () => {
+  const file = join(folder, "authorizer.yaml")
+  const spaces = ["merlon-system", "edge"].map(name => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }))
+  const objects = installManifests(readValues("1", { authorizer: { enabled: true, namespace: "edge" } }))
+  const authorizer = objects.filter(({ metadata }) => metadata.namespace === "edge")
+  expect(authorizer.map(({ kind }) => kind).sort()).toEqual(["Deployment", "Service", "ServiceAccount"])
+  const foreign = { ...DEPLOYMENT, metadata: { name: "merlon-authorizer-of-mine", namespace: "edge" } }
+  writeFileSync(file, [...spaces, ...authorizer, foreign].map(object => JSON.stringify(object)).join("\n---\n"))
+  await printed("apply", "-f", file)
+  const said = await printed("uninstall", "--keep-namespace")
+  for (const kind of ["deployment.apps", "service", "serviceaccount"])
+    expect(said).toContain(`${kind}/merlon-authorizer deleted`)
+  expect(said).not.toContain("of-mine")
+  expect(await printed("get", "deployments", "-n", "edge")).toContain("merlon-authorizer-of-mine")
 })

@@ -44,15 +44,14 @@ async function run(session: Session, flags: Flags): Promise<void> {
   rejectHelmRelease(await findInstalled(session), session, "uninstall")
   const { mesh, domain } = session.names
   // Whatever the values were: everything that any of them would have made.
-  const objects = installManifests(
-    valuesOf([{ mesh, domain, dashboards: { enabled: true }, authorizer: { enabled: true } }]),
-  )
+  const objects = installManifests(valuesOf([{ mesh, domain, dashboards: { enabled: true } }]))
   // Last made, first gone: the webhooks. The namespace is the last.
   for (const object of [...objects].reverse()) {
     if (object.kind === "Namespace") continue
     await remove(session, await session.catalog.ofDocument(object.apiVersion, object.kind), object.metadata)
   }
   await restoreServices(session)
+  await removeAuthorizers(session)
   await removeEverywhere(session, "networking.k8s.io/v1", "NetworkPolicy", `app.kubernetes.io/part-of=${mesh}`)
   await removeBundles(session)
   if (flags.crds) {
@@ -104,6 +103,15 @@ async function list(session: Session, resource: Resource, labelSelector?: string
 async function removeEverywhere(session: Session, apiVersion: string, kind: string, labels: string): Promise<void> {
   const resource = await session.catalog.ofDocument(apiVersion, kind)
   for (const { metadata } of await list(session, resource, labels)) await remove(session, resource, metadata)
+}
+
+/** Authorizers may be in any namespace: their policies are there. */
+async function removeAuthorizers(session: Session): Promise<void> {
+  const { mesh } = session.names
+  const labels = `app.kubernetes.io/part-of=${mesh},app.kubernetes.io/name=${componentNames(session.names).authorizer}`
+  await removeEverywhere(session, "apps/v1", "Deployment", labels)
+  await removeEverywhere(session, "v1", "Service", labels)
+  await removeEverywhere(session, "v1", "ServiceAccount", labels)
 }
 
 /** The root certificates that every namespace was given. */
