@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prometheus metrics of a workload's outbound calls. The first hundred called Services have their own label; the rest
-// share one, and so do all destinations outside the mesh, because programs choose those.
+// share one, and so do all destinations outside the mesh, because programs choose those. Most calls end like the one before,
+// so its tallies are kept at hand: finding them costs more than counting.
 
 import type { CallRecord, EjectionRecord } from "@merlon/xclient"
 import { CALL_TRANSPORTS, type CallTransport } from "@merlon/xds"
-import { Durations, TalliedCounter } from "@merlon/xserver/observe"
+import { Durations, TalliedCounter, type Tally } from "@merlon/xserver/observe"
 import { Counter, Registry } from "prom-client"
 
 const MOST_DESTINATIONS = 100
 const OTHERS = "(others)"
 /** Names that no Service can have. */
 const OUTSIDE = "(outside)"
+
+/** How a call ended, and where such ends are counted. */
+interface Outcome {
+  readonly destination: string
+  readonly inMesh: boolean
+  readonly isOpaque: boolean
+  readonly transport: CallTransport
+  /** 2 for 2xx. */
+  readonly hundreds: number
+  readonly label: string
+  readonly calls: Tally
+  readonly received: Tally
+  readonly sent: Tally
+}
 
 export class CallMetrics {
   readonly registry = new Registry()
@@ -23,6 +38,7 @@ export class CallMetrics {
   readonly #failures: TalliedCounter
   readonly #ejections: TalliedCounter
   readonly #durations: Durations<CallTransport>
+  #last: Outcome | undefined
 
   /** `spans`: where they are collected. */
   constructor(mesh: string, spans?: { readonly exported: number; readonly dropped: number }) {
@@ -61,21 +77,34 @@ export class CallMetrics {
   }
 
   add(record: CallRecord): void {
-    const { protocol, transport, status, bytesReceived, bytesSent, retries, failure, durationMs } = record
-    const destination = this.#label(record)
-    if (protocol === "tcp") this.#connections.of(destination, transport).count++
-    else {
-      this.#requests.of(destination, transport, `${Math.floor(status / 100)}xx`).count++
-      this.#durations.add(transport, durationMs / 1_000)
-    }
-    this.#received.of(destination).count += bytesReceived
-    this.#sent.of(destination).count += bytesSent
-    if (retries > 0) this.#retries.of(destination).count += retries
-    if (failure !== undefined) this.#failures.of(destination, failure).count++
+    const { protocol, transport, bytesReceived, bytesSent, retries, failure, durationMs } = record
+    const { label, calls, received, sent } = this.#outcome(record)
+    calls.count++
+    received.count += bytesReceived
+    sent.count += bytesSent
+    if (protocol !== "tcp") this.#durations.add(transport, durationMs / 1_000)
+    if (retries > 0) this.#retries.of(label).count += retries
+    if (failure !== undefined) this.#failures.of(label, failure).count++
   }
 
   ejected({ destination, reason }: EjectionRecord): void {
     this.#ejections.of(this.#label({ destination, inMesh: true }), reason).count++
+  }
+
+  #outcome(record: CallRecord): Outcome {
+    const { destination, inMesh, transport } = record
+    const isOpaque = record.protocol === "tcp"
+    const hundreds = Math.floor(record.status / 100)
+    const last = this.#last
+    const same = last?.destination === destination && last.inMesh === inMesh && last.transport === transport
+    if (same && last.isOpaque === isOpaque && last.hundreds === hundreds) return last
+    const label = this.#label(record)
+    const calls = isOpaque
+      ? this.#connections.of(label, transport)
+      : this.#requests.of(label, transport, `${hundreds}xx`)
+    const counts = { calls, received: this.#received.of(label), sent: this.#sent.of(label) }
+    this.#last = { destination, inMesh, isOpaque, transport, hundreds, label, ...counts }
+    return this.#last
   }
 
   #label({ inMesh, destination }: Pick<CallRecord, "inMesh" | "destination">): string {

@@ -13,6 +13,8 @@ const MOST = { destination: 300, workload: 512, reason: 500 }
 export class CalledDestinations {
   readonly #rows = new Map<string, Row>()
   readonly #now: () => number
+  /** Most calls go where the one before went, and making a key costs more than comparing. */
+  #last: { readonly destination: string; readonly transport: CallRecord["transport"]; readonly row: Row } | undefined
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -37,7 +39,14 @@ export class CalledDestinations {
     return [...this.#rows.values()].sort((a, b) => b.lastSeen - a.lastSeen).map(row => ({ ...row }))
   }
 
-  #row({ destination, inMesh, transport }: CallRecord): Row {
+  #row(record: CallRecord): Row {
+    const { destination, transport } = record
+    if (this.#last?.destination !== destination || this.#last.transport !== transport)
+      this.#last = { destination, transport, row: this.#find(record) }
+    return this.#last.row
+  }
+
+  #find({ destination, inMesh, transport }: CallRecord): Row {
     // A connection whose destination is not known has none to name.
     const named = destination === "" ? "(unknown)" : cut(destination, MOST.destination)
     const key = `${named} ${transport}`

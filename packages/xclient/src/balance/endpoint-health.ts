@@ -43,7 +43,8 @@ export class EndpointHealth {
   }
 
   isEjected(endpoint: ServiceEndpoint): boolean {
-    return this.stateOf(endpoint).ejectedUntil > this.#now()
+    const { ejectedUntil } = this.stateOf(endpoint)
+    return ejectedUntil > 0 && ejectedUntil > this.#now()
   }
 
   failed(endpoint: ServiceEndpoint): void {

@@ -56,9 +56,10 @@ export class Attempt {
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    const now = this.#now()
     const { load } = this.#health.stateOf(this.endpoint)
     load.outstanding -= 1
-    if (!this.#isAnswered) load.unanswered(now - this.#sentAt, now)
+    if (this.#isAnswered) return
+    const now = this.#now()
+    load.unanswered(now - this.#sentAt, now)
   }
 }

@@ -74,7 +74,8 @@ export class EndpointPools {
     // Connections that were made with other credentials, or under other trust, take no new request.
     if (material.id !== this.#material) this.close()
     this.#material = material.id
-    this.#sweep()
+    const now = this.#now()
+    this.#sweep(now)
     const isHttp2 = plan.kind === "mutual" || spoken === "h2"
     const limits = owner.destination?.limits
     let latest = this.#latest.get(endpoint)
@@ -88,7 +89,7 @@ export class EndpointPools {
       latest = { plan, isHttp2, limits, kept: this.#keptFor(endpoint, plan, material, isHttp2, owner) }
       this.#latest.set(endpoint, latest)
     }
-    latest.kept.lastUsed = this.#now()
+    latest.kept.lastUsed = now
     return latest.kept.pool
   }
 
@@ -160,8 +161,7 @@ export class EndpointPools {
     return isHttp2 ? new Http2Pool(options) : new Http1Pool(options)
   }
 
-  #sweep(): void {
-    const now = this.#now()
+  #sweep(now: number): void {
     if (now - this.#swept < FORGET_MS) return
     this.#swept = now
     for (const [key, kept] of this.#pools) if (now - kept.lastUsed >= FORGET_MS) this.#end(key, kept)
