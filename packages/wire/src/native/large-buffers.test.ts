@@ -5,15 +5,17 @@
 
 import { execFileSync } from "node:child_process"
 import { expect, it } from "vitest"
-import { CONTROL_PLANE_BUFFERS, type LargeBuffers, PROXY_BUFFERS } from "./large-buffers.js"
+import { CONTROL_PLANE_BUFFERS, type LargeBuffers } from "./large-buffers.js"
 
+const LIBC = JSON.stringify(new URL("./libc.ts", import.meta.url))
 const MODULE = JSON.stringify(new URL("./large-buffers.ts", import.meta.url))
 
 /** Holds many buffers, frees all but one of every few, and prints what the process has left. */
 const HOLDER = `
   import { readFileSync } from "node:fs"
-  const { setting, bytes, count, every, used } = JSON.parse(process.argv[1])
+  const { setting, trims, bytes, count, every, used } = JSON.parse(process.argv[1])
   const { mapLargeBuffers } = await import(${MODULE})
+  const { loadLibc } = await import(${LIBC})
   if (setting !== undefined) await mapLargeBuffers(setting)
   const before = process.memoryUsage().arrayBuffers
   // Global: V8 collects what the rest of a function does not use.
@@ -28,12 +30,15 @@ const HOLDER = `
     gc()
     await new Promise(resolve => setTimeout(resolve, 10))
   }
+  if (trims) (await loadLibc()).trimHeap()
   const mappings = readFileSync("/proc/self/maps", "latin1").split("\\n").length
   console.log(JSON.stringify({ mappings, resident: process.memoryUsage.rss() }))
 `
 
 interface Held {
   readonly setting?: LargeBuffers
+  /** Whether the heap is trimmed in the end. */
+  readonly trims?: boolean
   readonly bytes: number
   readonly count: number
   readonly every: number
@@ -46,21 +51,24 @@ function hold(held: Held): { readonly mappings: number; readonly resident: numbe
   return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" }))
 }
 
-it("gives large buffers between others back to the system", () => {
-  const { threshold } = PROXY_BUFFERS
-  const held = { bytes: threshold + 1_024, count: 4_000, every: 64, used: true }
+it.each([
+  [
+    "large buffers, each with a mapping of its own,",
+    CONTROL_PLANE_BUFFERS.threshold + 1_024,
+    { setting: CONTROL_PLANE_BUFFERS },
+  ],
+  ["what a trimmed heap had", 20_000, { trims: true }],
+] as const)("gives %s between others back to the system", (_, bytes, how) => {
+  const held = { bytes, count: 4_000, every: 64, used: true }
   const half = (held.bytes * held.count) / 2
-  // Without the setting glibc keeps them.
-  expect(hold(held).resident - hold({ ...held, setting: PROXY_BUFFERS }).resident).toBeGreaterThan(half)
+  // Without either glibc keeps them.
+  expect(hold(held).resident - hold({ ...held, ...how }).resident).toBeGreaterThan(half)
 })
 
-it.each([
-  ["a proxy", PROXY_BUFFERS],
-  ["a control plane", CONTROL_PLANE_BUFFERS],
-] as const)("%s has at most so many mappings, however many buffers it holds", (_, setting) => {
-  const { threshold, most } = setting
+it("has at most so many mappings, however many buffers it holds", () => {
+  const { threshold, most } = CONTROL_PLANE_BUFFERS
   // Half of them stay: more than may be mapped, and fewer than the kernel would refuse.
   const held = { bytes: threshold + 1_024, count: Math.ceil(2.4 * most), every: 2 }
   expect(hold({ ...held, setting: { threshold, most: 60_000 } }).mappings).toBeGreaterThan(most)
-  expect(hold({ ...held, setting }).mappings).toBeLessThan(most)
+  expect(hold({ ...held, setting: CONTROL_PLANE_BUFFERS }).mappings).toBeLessThan(most)
 })

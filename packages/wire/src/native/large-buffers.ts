@@ -14,7 +14,6 @@ export interface LargeBuffers {
   readonly most: number
 }
 
-export const PROXY_BUFFERS: LargeBuffers = { threshold: 32_768, most: 8_192 }
 /** TLS takes buffers of 16 KiB for a moment, two for each of 10,000 proxies, between others that stay as long as a connection. */
 export const CONTROL_PLANE_BUFFERS: LargeBuffers = { threshold: 16_384, most: 24_576 }
 

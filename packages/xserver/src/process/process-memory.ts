@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits the memory that a proxy's process keeps. Large buffers are returned to the system when freed, and a collection
-// runs after load although nothing new is allocated: after two floods of 3,000 connections with 60 KB each, an idle proxy
-// used 77 MB with this collection and 272 without (Node 20), 87 and 121 on Node 24. Objects live as long as a request, so
-// the young generation of the heap need not grow: V8 would let it take twice 16 MiB (twice 64 since Node 24). Twenty busy
-// connections save 4 to 7 MB by that.
+// Limits the memory that a proxy's process keeps. What `malloc` has free is returned to the system, and a collection runs after load
+// although nothing new is allocated. Objects live as long as a request, so the young generation of the heap need not grow: V8
+// would let it take twice 16 MiB (twice 64 since Node 24). Twenty busy connections save 4 to 7 MB by that.
 
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { mapLargeBuffers, PROXY_BUFFERS } from "@merlon/wire/native"
+import { loadLibc } from "@merlon/wire/native"
 
 const LOOK_MS = 30_000
 /** Buffers beyond those that the last collection left. V8 collects by itself when a busy process allocates; an idle one keeps them. */
@@ -16,23 +14,31 @@ const WORTH_COLLECTING = 32 << 20
 const IDLE_SHARE = 0.05
 
 /** Called before anything else is allocated. Resolves to the reason where memory taken under load may be kept. */
-export function keepMemorySmall(lookMs = LOOK_MS): Promise<string | undefined> {
+export async function keepMemorySmall(lookMs = LOOK_MS): Promise<string | undefined> {
   setFlagsFromString("--semi-space-growth-factor=1")
-  collectWhenIdle(lookMs)
-  return mapLargeBuffers(PROXY_BUFFERS)
+  // The allocators of other systems give memory back by themselves.
+  const libc = process.platform === "linux" ? await loadLibc() : undefined
+  const isThere = libc !== undefined && !("unavailable" in libc)
+  const collectWhenIdle = idleCollector(lookMs)
+  setInterval(() => {
+    collectWhenIdle()
+    // Buffers of the flood before, and what compilers took while the process was young.
+    if (isThere) libc.trimHeap()
+  }, lookMs).unref()
+  return libc === undefined || isThere ? undefined : libc.unavailable
 }
 
-function collectWhenIdle(lookMs: number): void {
+function idleCollector(lookMs: number): () => void {
   let left = 0
   let before = process.cpuUsage()
-  setInterval(() => {
+  return () => {
     const { user, system } = process.cpuUsage(before)
     before = process.cpuUsage()
     if (user + system > IDLE_SHARE * lookMs * 1_000) return
     if (process.memoryUsage().arrayBuffers < left + WORTH_COLLECTING) return
     collect()
     left = process.memoryUsage().arrayBuffers
-  }, lookMs).unref()
+  }
 }
 
 function collect(): void {
