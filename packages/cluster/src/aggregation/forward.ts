@@ -79,7 +79,8 @@ function passBack(answer: IncomingMessage, { response }: Exchange): void {
     const value = answer.headersDistinct[name]
     if (value !== undefined) response.setHeader(name, value)
   }
-  response.flushHeaders()
+  // Sends the headers byte for byte: `flushHeaders` would encode the UTF-8 of a warning once more.
+  response.write("", "latin1")
 }
 
 function unavailable(error: unknown): ApiError {

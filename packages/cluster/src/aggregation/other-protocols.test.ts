@@ -12,7 +12,8 @@ import type { JsonObject } from "../value.js"
 
 const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
 const LIST = JSON.stringify({ kind: "APIResourceList", resources: [{ name: "things", kind: "Thing" }] })
-const LISTED = `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`
+const WARNING = '299 - "beware of café…"'
+const LISTED = `HTTP/1.1 200 OK\r\nconnection: close\r\nwarning: ${WARNING}\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`
 
 /** By the first letter of its group, in the order in which they are asked what they serve. */
 const ANSWERS: Readonly<Record<string, string>> = { a: SWITCH, b: "garbage\r\n\r\n", c: "", d: LISTED }
@@ -73,6 +74,12 @@ it.each([
   ["nothing", "c"],
 ])("reports a backend that answers %s as unavailable", async (_, letter) => {
   expect(await server.admin("GET", `/apis/${letter}.example.com/v1/things`)).toMatchObject({ status: 503 })
+})
+
+it("passes on the bytes of a warning", async () => {
+  const { headers } = await server.admin("GET", "/apis/d.example.com/v1/things")
+  // Node gives each byte as a character.
+  expect(headers.warning).toEqual([Buffer.from(WARNING).toString("latin1")])
 })
 
 it("discovery still lists what others serve", async () => {

@@ -17,6 +17,9 @@ let seen: string[] = []
 let console: Console
 let failures: unknown[] = []
 
+/** As it is on the wire: the bytes of UTF-8, each as a character. */
+const WARNING = Buffer.from('299 - "beware of café…"').toString("latin1")
+
 /** Over a real socket, as the programs do it. */
 function exchange(token: string): ApiExchange {
   const { port } = api.address() as AddressInfo // it listens on a port
@@ -55,7 +58,7 @@ beforeEach(async () => {
     if (request.url?.includes("html")) {
       return void response.writeHead(200, { "content-type": "text/html", "set-cookie": "a=b" }).end("<script>")
     }
-    response.writeHead(200, { "content-type": "application/json", warning: '299 - "beware"' }).end('{"items":[]}')
+    response.writeHead(200, { "content-type": "application/json", warning: WARNING }).end('{"items":[]}')
   })
   await new Promise<void>(resolve => api.listen(0, "127.0.0.1", resolve))
   const assets = assetsOf([
@@ -136,7 +139,7 @@ describe("the API", () => {
     const { headers } = await enter({ token: TOKEN })
     const answer = await fetch(at(`/api${GROUP}/authorizationpolicies?limit=5`), { headers })
     expect(await answer.json()).toEqual({ items: [] })
-    expect(answer.headers.get("warning")).toBe('299 - "beware"')
+    expect(answer.headers.get("warning")).toBe(WARNING)
     expect(seen.at(-1)).toBe(`GET ${GROUP}/authorizationpolicies?limit=5 Bearer ${TOKEN}`)
   })
 

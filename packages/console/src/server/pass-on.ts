@@ -37,7 +37,8 @@ export async function passOn(
   const type = /^(?:application\/json|text\/plain)\b/.exec(answer.contentType)?.[0] ?? "text/plain"
   if (answer.warnings.length > 0) response.setHeader("warning", answer.warnings)
   response.writeHead(answer.status, headers(`${type}; charset=utf-8`))
-  response.flushHeaders()
+  // Sends the headers byte for byte: `flushHeaders` would encode the UTF-8 of a warning once more.
+  response.write("", "latin1")
   await pipeline(answer.body, response).catch(() => response.destroy())
 }
 

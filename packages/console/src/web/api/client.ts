@@ -147,7 +147,8 @@ function unreachable(): ApiError {
   return new ApiError(503, "Unreachable", "the console's server does not answer")
 }
 
-/** `299 - "text"`, several in one header by commas. */
+/** `299 - "text"`, several in one header by commas. Servers write UTF-8, of which the browser gives each byte as a character. */
 function warningsIn(header: string): readonly string[] {
-  return [...header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text.replace(/\\(.)/g, "$1"))
+  const text = new TextDecoder().decode(Uint8Array.from(header, byte => byte.charCodeAt(0)))
+  return [...text.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text.replace(/\\(.)/g, "$1"))
 }
