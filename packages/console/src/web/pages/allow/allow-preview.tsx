@@ -14,7 +14,7 @@ import { useSession } from "../../shell/session.js"
 import { Mark } from "../../ui/mark.js"
 import { Worded } from "../../ui/worded.js"
 import { isDecided } from "../policies/diff-view.js"
-import { useDryRun } from "../policies/dry-run.js"
+import { allHold, useDryRun } from "../policies/dry-run.js"
 import { asWritten, CHANGED_KIND, type Edit, withEdits } from "./apply-edits.js"
 import { ChangedLines } from "./changed-lines.js"
 import { useExplanation } from "./denied-panel.js"
@@ -78,7 +78,7 @@ function Effect({ stored, edits, policy }: EffectProps): ReactNode {
         {data !== undefined && (
           <p className="hint">
             {isDecided(data) ? "Nothing else changes (proved)." : "Whether anything else changes could not be decided."}
-            {dryRun.passed &&
+            {allHold(dryRun) &&
               invariants > 0 &&
               ` ${invariants === 1 ? "The invariant holds" : `All ${invariants} invariants hold`}.`}
           </p>

@@ -17,12 +17,23 @@ export interface DryRun {
 
 const PAUSE_MS = 350
 const AGAIN_MS = 3_000
-/** As the control plane words it. */
+/** As the control plane words them. */
 const NOT_DECIDED = "is not decided"
+const BROKEN = / of PolicyInvariant \S+ is broken on /
 
 /** Whether an invariant was not decided in time. */
 export function isUndecided(message: string): boolean {
   return message.includes(NOT_DECIDED)
+}
+
+/** Whether an invariant is broken: another one that does not reject the change, or the one that is written down. */
+export function isBroken(message: string): boolean {
+  return BROKEN.test(message)
+}
+
+/** Whether every invariant was found to hold after the change. */
+export function allHold({ passed, warnings }: DryRun): boolean {
+  return passed && !warnings.some(warning => isUndecided(warning) || isBroken(warning))
 }
 
 export function useDryRun(policy: Policy | undefined, stored: Policy | undefined): DryRun {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dry run says of a change: rejected by an invariant, rejected for another reason, or that every invariant holds.
+// What the dry run says of a change: rejected by an invariant, rejected for another reason, that one is broken, or that all hold.
 
 import type { ReactNode } from "react"
 import { useAllPolicies } from "../../api/queries.js"
@@ -7,13 +7,16 @@ import { isRejectedChange } from "../../api/rejected-change.js"
 import { Failure } from "../../ui/failure.js"
 import { Mark } from "../../ui/mark.js"
 import { count } from "../../ui/time.js"
-import { type DryRun, isUndecided } from "./dry-run.js"
+import { allHold, type DryRun, isBroken, isUndecided } from "./dry-run.js"
 
-export function InvariantVerdict({
-  dryRun: { passed, error, causes, warnings },
-}: {
+interface InvariantVerdictProps {
   readonly dryRun: DryRun
-}): ReactNode {
+  /** Of the policy that changes. */
+  readonly kind: string | undefined
+}
+
+export function InvariantVerdict({ dryRun, kind }: InvariantVerdictProps): ReactNode {
+  const { passed, error, causes, warnings } = dryRun
   const invariants = useAllPolicies().find(({ entry }) => entry.kind === "PolicyInvariant")?.query.data?.length ?? 0
   if (error !== undefined) {
     if (causes.length > 0) return null
@@ -30,7 +33,16 @@ export function InvariantVerdict({
       </>
     )
   }
-  if (!passed || invariants === 0 || warnings.some(isUndecided)) return null
+  const isInvariant = kind === "PolicyInvariant"
+  if (passed && warnings.some(isBroken)) {
+    return (
+      <p>
+        <Mark tone="warn">{isInvariant ? "This invariant does not hold yet." : "Breaks an invariant."}</Mark>
+      </p>
+    )
+  }
+  // An invariant changes nothing that others are about, and of itself no warning says that it holds.
+  if (isInvariant || invariants === 0 || !allHold(dryRun)) return null
   return (
     <p>
       <Mark tone="good">

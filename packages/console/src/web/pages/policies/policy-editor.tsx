@@ -120,7 +120,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
             ))}
           </ul>
         )}
-        {changed && <InvariantVerdict dryRun={dryRun} />}
+        {changed && <InvariantVerdict dryRun={dryRun} kind={policy?.kind} />}
         {changed && errors.length === 0 && policy !== undefined && mayAsk && <DiffView policies={[policy]} />}
         {[...new Set([...dryRun.warnings, ...warnings])].map(warning => (
           <p key={warning} className="warning">
