@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line below the name of a service: how many Pods it has, and how its callers come.
+// What a node of the map says of itself: how many Pods a service has or how many services a collapsed namespace, how its
+// callers come, and how many calls it denied.
 
-import type { Edge } from "./edges.js"
+import { COLLAPSED, type Edge, namespaceOf } from "./edges.js"
 import type { Services } from "./services.js"
 
-export function aboutService(service: string, services: Services, edges: readonly Edge[]): string {
-  const pods = services.podsOf(service).length
-  const incoming = edges.filter(({ to }) => to === service)
+/** `edges` are between services, also where the namespace is collapsed. */
+export function aboutService(id: string, services: Services, edges: readonly Edge[]): string {
+  const incoming = incomingOf(id, edges)
   const transport = incoming.length === 0 ? undefined : incoming.every(({ isMtls }) => isMtls) ? "mTLS" : "plaintext"
-  return [...(pods === 0 ? [] : [`${pods} ${pods === 1 ? "pod" : "pods"}`]), ...(transport ? [transport] : [])].join(
-    " · ",
-  )
+  const size = id.startsWith(COLLAPSED)
+    ? counted(servicesOf(id, edges), "service")
+    : counted(services.podsOf(id).length, "pod")
+  return [...(size === undefined ? [] : [size]), ...(transport ? [transport] : [])].join(" · ")
+}
+
+export function deniedAt(id: string, edges: readonly Edge[]): number {
+  return incomingOf(id, edges).reduce((sum, { denied }) => sum + denied, 0)
+}
+
+/** Of a collapsed namespace, also the calls inside of it, which are not drawn. */
+function incomingOf(id: string, edges: readonly Edge[]): readonly Edge[] {
+  return edges.filter(({ to }) => to === id || COLLAPSED + namespaceOf(to) === id)
+}
+
+function servicesOf(id: string, edges: readonly Edge[]): number {
+  const names = new Set(edges.flatMap(({ from, to }) => [from, to]))
+  return [...names].filter(name => COLLAPSED + namespaceOf(name) === id).length
+}
+
+function counted(many: number, what: string): string | undefined {
+  return many === 0 ? undefined : `${many} ${what}${many === 1 ? "" : "s"}`
 }

@@ -26,6 +26,8 @@ export interface DrawingProps {
   readonly centre: string | undefined
   /** Below the name of a service, as `2 pods · mTLS`. */
   readonly about: (service: string) => string
+  /** How many calls a node denied. */
+  readonly denied: (service: string) => number
   readonly openService: (service: string) => void
   readonly openEdge: (edge: Edge) => void
   /** Collapses a namespace or opens it again. */
@@ -43,7 +45,10 @@ interface ServiceData extends Record<string, unknown> {
 
 const AROUND = 40
 const LEAST_HEIGHT = 260
-const FIT = { maxZoom: 1.15, padding: 0.03 }
+/** Of the buttons, which no service is to be behind. */
+const ZOOM_HEIGHT = 44
+const FIT = { maxZoom: 1.15, padding: { x: 0.04, top: 0.03, bottom: `${ZOOM_HEIGHT}px` } } as const
+const COMPACT_FIT = { maxZoom: 1.15, padding: 0.03 }
 /** Windows in which a chain of calls from left to right would be too small to read. */
 const NARROW = "(max-width: 1023.98px)"
 /** Letters of a path on an edge; the panel has it whole. */
@@ -90,7 +95,7 @@ const ZOOMS = [
 ] as const
 
 function Picture(props: DrawingProps): ReactNode {
-  const { edges, rate, centre, about, openService, openEdge, toggle, compact = false } = props
+  const { edges, rate, centre, about, denied, openService, openEdge, toggle, compact = false } = props
   const [narrow] = useState(() => matchMedia(NARROW).matches)
   const direction: Direction = compact || narrow ? "TB" : "LR"
   const brief = direction === "TB"
@@ -103,13 +108,12 @@ function Picture(props: DrawingProps): ReactNode {
     const own = edges.filter(({ from, to }) => from === hovered || to === hovered)
     return new Set([hovered, ...own.flatMap(({ from, to }) => [from, to])])
   }, [edges, hovered])
-  const deniedAt = (id: string): number => edges.reduce((sum, { to, denied }) => sum + (to === id ? denied : 0), 0)
   const classOf = (id: string): string =>
     [
       "service",
       ...(id === centre ? ["centre"] : []),
       ...(id === OUTSIDE ? ["outside"] : []),
-      ...(deniedAt(id) > 0 ? ["denies"] : []),
+      ...(denied(id) > 0 ? ["denies"] : []),
       ...(near !== undefined && !near.has(id) ? ["dim"] : []),
     ].join(" ")
   const nodes = [
@@ -119,7 +123,7 @@ function Picture(props: DrawingProps): ReactNode {
     })),
     ...layout.services.map(({ id, x, y, width, height }) => ({
       ...{ id, type: "service", position: { x, y }, width, height, className: classOf(id) },
-      data: { name: nameOf(id), about: about(id), denied: deniedAt(id), direction },
+      data: { name: nameOf(id), about: about(id), denied: denied(id), direction },
     })),
   ]
   const lines = edges.map(edge => ({
@@ -137,7 +141,7 @@ function Picture(props: DrawingProps): ReactNode {
         edges={lines}
         nodeTypes={NODE_TYPES}
         fitView
-        fitViewOptions={FIT}
+        fitViewOptions={compact ? COMPACT_FIT : FIT}
         minZoom={0.1}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -168,7 +172,7 @@ function Picture(props: DrawingProps): ReactNode {
 
 /** A layout that is wider than the window is drawn smaller. */
 function heightOf({ width, height }: Layout): number {
-  return Math.max(LEAST_HEIGHT, height * Math.min(1, (window.innerWidth - AROUND) / width) + AROUND)
+  return Math.max(LEAST_HEIGHT, height * Math.min(1, (window.innerWidth - AROUND) / width) + AROUND + ZOOM_HEIGHT)
 }
 
 const NODE_TYPES = { service: ServiceNode, namespace: NamespaceNode }

@@ -12,7 +12,7 @@ import { Card, PageHead } from "../../ui/card.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded, Skeleton } from "../../ui/loaded.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
-import { aboutService } from "./about-service.js"
+import { aboutService, deniedAt } from "./about-service.js"
 import { EdgePanel, ServicePanel } from "./details.js"
 import { EdgeTable } from "./edge-table.js"
 import { collapsed, type Edge, edgesOf, namespaceOf, neighbours } from "./edges.js"
@@ -146,6 +146,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
               rate={rate}
               centre={place}
               about={service => aboutService(service, services, edges)}
+              denied={service => deniedAt(service, edges)}
               openService={service => setOpened({ service })}
               openEdge={one => setOpened({ from: one.from, to: one.to })}
               toggle={toggle}

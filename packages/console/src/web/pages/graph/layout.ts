@@ -88,7 +88,7 @@ function layoutInRows(ids: readonly string[], lines: readonly Line[], direction:
   const between = lines
     .map(({ from, to, label }) => ({ from: blockOf(from), to: blockOf(to), label }))
     .filter(({ from, to }) => from !== to)
-  const placed = inRows(placesOf(blocks, between, direction), MOST_WIDTH[direction])
+  const placed = inRows(placesOf(blocks, between, direction), between, MOST_WIDTH[direction])
   const at = new Map(placed.map(box => [box.id, box]))
   const services = blocks.flatMap(({ id, services: own }) =>
     own.map(box => ({ ...box, x: box.x + (at.get(id)?.x ?? 0), y: box.y + (at.get(id)?.y ?? 0) })),
@@ -144,22 +144,29 @@ function placesOf(
   })
 }
 
-/** As they are where they fit; otherwise in their order, row after row. */
-function inRows(boxes: readonly Box[], most: number): readonly Box[] {
+/** As they are where they fit; otherwise in their order, row after row, with room for the labels between neighbours. */
+function inRows(boxes: readonly Box[], lines: readonly Line[], most: number): readonly Box[] {
   if (extentOf(boxes).width <= most) return boxes
+  const labels = new Map(
+    lines.flatMap(({ from, to, label }) => [`${from} ${to}`, `${to} ${from}`].map(key => [key, label])),
+  )
   let [x, y, tallest] = [MARGIN, MARGIN, 0]
+  let before: Box | undefined
   return [...boxes]
     .sort((a, b) => a.x - b.x || a.y - b.y)
     .map(box => {
+      if (before !== undefined) {
+        const label = labels.get(`${before.id} ${box.id}`) ?? ""
+        x += before.width + Math.max(ROW_GAP.x, label.length * LETTER_PX + ROW_GAP.x / 2)
+      }
+      before = box
       if (x > MARGIN && x + box.width > most) {
         x = MARGIN
         y += tallest + ROW_GAP.y
         tallest = 0
       }
-      const placed = { ...box, x, y }
-      x += box.width + ROW_GAP.x
       tallest = Math.max(tallest, box.height)
-      return placed
+      return { ...box, x, y }
     })
 }
 

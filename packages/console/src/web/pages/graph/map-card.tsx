@@ -8,15 +8,18 @@ import { useAnswers, usePods } from "../../api/queries.js"
 import { Card } from "../../ui/card.js"
 import { Empty } from "../../ui/empty.js"
 import { Loaded, Skeleton } from "../../ui/loaded.js"
-import { aboutService } from "./about-service.js"
-import { collapsed, edgesOf, namespaceOf, neighbours } from "./edges.js"
+import { count } from "../../ui/time.js"
+import { aboutService, deniedAt } from "./about-service.js"
+import { collapsed, type Edge, edgesOf, namespaceOf, neighbours } from "./edges.js"
 import { Services } from "./services.js"
 import "./graph.css"
 
 const Drawing = lazy(() => import("./drawing.js"))
 
-/** With more services, each namespace is one node. */
+/** With more services, each namespace is one node; of more namespaces, those that matter most. */
 const MANY = 12
+/** Also one below the other they are large enough to be read. */
+const FOREMOST = 6
 const NO_RATE = (): undefined => undefined
 
 export function MapCard({ namespace }: { readonly namespace: string | undefined }): ReactNode {
@@ -24,16 +27,24 @@ export function MapCard({ namespace }: { readonly namespace: string | undefined 
   const calls = useAnswers<ObservedCall>("calls?since=1h")
   const pods = usePods()
   const services = useMemo(() => new Services(pods.data ?? []), [pods.data])
-  const edges = useMemo(() => {
+  const { all, edges, left } = useMemo(() => {
     const all = edgesOf(calls.data?.items.map(({ spec }) => spec) ?? [], services)
     const found = namespace === undefined ? all : neighbours(all, namespace)
-    const names = new Set(found.flatMap(({ from, to }) => [from, to]))
-    return names.size <= MANY ? found : collapsed(found, new Set([...names].map(namespaceOf).filter(Boolean)))
+    const names = namesOf(found)
+    if (names.size <= MANY) return { all, edges: found, left: 0 }
+    const whole = collapsed(found, new Set([...names].map(namespaceOf).filter(Boolean)))
+    const edges = foremost(whole)
+    return { all, edges, left: namesOf(whole).size - namesOf(edges).size }
   }, [calls.data, services, namespace])
   return (
     <Card
       title="Map"
-      note={<Link href="/map">{namespace ?? "all namespaces"} · last hour</Link>}
+      note={
+        <Link href="/map">
+          {left > 0 && `${count(left)} more · `}
+          {namespace ?? "all namespaces"} · last hour
+        </Link>
+      }
       flush
       className="map-card"
     >
@@ -47,10 +58,13 @@ export function MapCard({ namespace }: { readonly namespace: string | undefined 
             <Suspense fallback={<Skeleton />}>
               <Drawing
                 compact
+                // Drawn anew for other services, to fit into the card.
+                key={[...namesOf(edges)].join()}
                 edges={edges}
                 rate={NO_RATE}
                 centre={undefined}
-                about={service => aboutService(service, services, edges)}
+                about={service => aboutService(service, services, all)}
+                denied={service => deniedAt(service, all)}
                 openService={service => go(`/map/${service}`)}
                 openEdge={() => go("/map")}
                 toggle={name => go(`/map/${name}`)}
@@ -61,4 +75,23 @@ export function MapCard({ namespace }: { readonly namespace: string | undefined 
       </Loaded>
     </Card>
   )
+}
+
+function namesOf(edges: readonly Edge[]): ReadonlySet<string> {
+  return new Set(edges.flatMap(({ from, to }) => [from, to]))
+}
+
+/** As many as fit: first those with denied calls, then those in plaintext, then the busiest. */
+function foremost(edges: readonly Edge[]): readonly Edge[] {
+  const byImpact = [...edges].sort(
+    (a, b) => b.denied - a.denied || Number(a.isMtls) - Number(b.isMtls) || b.allowed - a.allowed,
+  )
+  const names = new Set<string>()
+  const found = byImpact.filter(({ from, to }) => {
+    const next = new Set([...names, from, to])
+    if (next.size > FOREMOST) return false
+    names.add(from).add(to)
+    return true
+  })
+  return edges.filter(edge => found.includes(edge))
 }
