@@ -26,19 +26,19 @@ export function Frame({ session }: { readonly session: About }): ReactNode {
   useEffect(() => {
     document.title = `${here?.title ?? "Merlon"} · ${session.names.mesh}`
   }, [here, session])
-  const shown = useRef(here)
+  const shown = useRef(location)
   useEffect(() => {
     // Keyboard and screen reader users start at the beginning of the page they went to.
-    if (shown.current !== here) main.current?.focus()
-    shown.current = here
-  }, [here])
+    if (shown.current !== location) main.current?.focus()
+    shown.current = location
+  }, [location])
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
       <Sidebar mesh={session.names.mesh} here={here} open={open} close={() => setOpen(false)} />
-      <TopBar session={session} openMenu={() => setOpen(!open)} />
+      <TopBar session={session} menuOpen={open} openMenu={() => setOpen(!open)} />
       <div>
         <Away />
         <main id="main" tabIndex={-1} ref={main}>

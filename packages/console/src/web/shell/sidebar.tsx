@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sidebar: every page, in three groups.
 
-import type { ReactNode } from "react"
+import { type ReactNode, useEffect, useRef } from "react"
 import { Link } from "wouter"
 import { GROUPS, type PageEntry } from "../pages/pages.js"
 import { Brand } from "./brand.js"
@@ -15,8 +15,22 @@ interface SidebarProps {
 }
 
 export function Sidebar({ mesh, here, open, close }: SidebarProps): ReactNode {
+  const side = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (!open) return
+    const before = document.activeElement
+    side.current?.querySelector("a")?.focus()
+    return () => {
+      if (side.current?.contains(document.activeElement) === true && before instanceof HTMLElement) before.focus()
+    }
+  }, [open])
   return (
-    <aside className={open ? "side open" : "side"} onKeyDown={({ key }) => key === "Escape" && close()}>
+    <aside
+      className={open ? "side open" : "side"}
+      ref={side}
+      id="pages"
+      onKeyDown={({ key }) => key === "Escape" && close()}
+    >
       <div>
         <Brand mesh={mesh} />
         <nav aria-label="Pages">

@@ -16,10 +16,11 @@ const THEME_ICONS = { system: Monitor, light: Sun, dark: Moon } as const satisfi
 
 interface TopBarProps {
   readonly session: About
+  readonly menuOpen: boolean
   readonly openMenu: () => void
 }
 
-export function TopBar({ session: { user }, openMenu }: TopBarProps): ReactNode {
+export function TopBar({ session: { user }, menuOpen, openMenu }: TopBarProps): ReactNode {
   const queries = useQueryClient()
   const [theme, nextTheme] = useTheme()
   const ThemeIcon = THEME_ICONS[theme]
@@ -32,7 +33,7 @@ export function TopBar({ session: { user }, openMenu }: TopBarProps): ReactNode 
   }
   return (
     <header className="top">
-      <button type="button" className="menu" onClick={openMenu}>
+      <button type="button" className="menu" aria-expanded={menuOpen} aria-controls="pages" onClick={openMenu}>
         <Menu className="icon" aria-hidden={true} />
         <span className="visually-hidden">Open the menu</span>
       </button>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Details beside a page: opens over its right edge, takes the focus, and Escape closes it.
+// Details beside a page: opens over its right edge, takes the focus, Escape closes it, and the focus goes back.
 
 import { X } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react"
@@ -16,7 +16,13 @@ interface SidePanelProps {
 export function SidePanel({ label, title, close, children }: SidePanelProps): ReactNode {
   const panel = useRef<HTMLElement>(null)
   useEffect(() => {
+    const before = document.activeElement
     panel.current?.focus({ preventScroll: true })
+    return () => {
+      // What had the focus in the panel is gone with it. Elsewhere the focus stays where the user put it.
+      if (document.activeElement === document.body && before instanceof HTMLElement)
+        before.focus({ preventScroll: true })
+    }
   }, [])
   const pressed = (event: KeyboardEvent): void => {
     if (event.key !== "Escape") return

@@ -11,6 +11,7 @@ import { keyOf, type Policy } from "../../api/objects.js"
 import { useMayAsk, useMayWrite } from "../../api/rights.js"
 import { useSession } from "../../shell/session.js"
 import { Failure } from "../../ui/failure.js"
+import { useFocusHere } from "../../ui/focus-here.js"
 import { Skeleton } from "../../ui/loaded.js"
 import { DiffView } from "../policies/diff-view.js"
 import { useDryRun } from "../policies/dry-run.js"
@@ -42,10 +43,20 @@ export default function AllowChange({ change }: { readonly change: readonly Edit
   if (failed) return <Failure error={failed} />
   const found = stored.flatMap(({ data }) => data ?? [])
   if (found.length < policies.length) return <Skeleton />
+  return <Proposals stored={found} change={change} />
+}
+
+interface ProposalsProps {
+  readonly stored: readonly Policy[]
+  readonly change: readonly Edit[]
+}
+
+function Proposals({ stored, change }: ProposalsProps): ReactNode {
+  const section = useFocusHere<HTMLElement>()
   return (
-    <section aria-label="Allow this">
-      <h3>{policies.length === 1 ? "Change" : `${policies.length} changes, each applied by itself`}</h3>
-      {found.map(policy => (
+    <section aria-label="Allow this" tabIndex={-1} ref={section}>
+      <h3>{stored.length === 1 ? "Change" : `${stored.length} changes, each applied by itself`}</h3>
+      {stored.map(policy => (
         <Proposal key={keyOf(policy)} stored={policy} edits={change.filter(one => one.policy === keyOf(policy))} />
       ))}
     </section>
@@ -84,7 +95,7 @@ function Proposal({ stored, edits }: ProposalProps): ReactNode {
       </p>
       <ChangedLines from={stored} to={next} />
       <h3>Effect</h3>
-      <InvariantVerdict dryRun={dryRun} />
+      <InvariantVerdict dryRun={dryRun} kind={KIND} />
       {mayAsk === true && <DiffView policies={[next]} />}
       {dryRun.warnings.map(warning => (
         <p key={warning} className="warning">
@@ -131,8 +142,9 @@ function Applied({ policy }: { readonly policy: Policy }): ReactNode {
     queryFn: () => api<Policy>(path),
     refetchInterval: SOON_MS,
   })
+  const result = useFocusHere<HTMLDivElement>()
   return (
-    <div className="proposal">
+    <div className="proposal" tabIndex={-1} ref={result}>
       <p>
         Applied <Link href={`/policies/${KIND}/${keyOf(policy)}`}>{keyOf(policy)}</Link>
       </p>

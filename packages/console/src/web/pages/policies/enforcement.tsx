@@ -9,13 +9,15 @@ export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode 
   const generation = policy.metadata.generation ?? 0
   const [, done = "", all = ""] = /(\d+) of (\d+) prox/.exec(enforced?.message ?? "") ?? []
   const current = enforced?.observedGeneration === generation
-  if (!current) return <p role="status">Generation {generation} is stored; waiting for proxies.</p>
-  if (all === "") return null
+  if (current && all === "") return null
   return (
     <p className="enforcement">
-      <progress aria-label="Proxies that enforce it" value={Number(done)} max={Number(all)} />{" "}
+      {current && <progress aria-label="Proxies that enforce it" value={Number(done)} max={Number(all)} />}{" "}
+      {/* The same element all the time: screen readers announce what changes in it. */}
       <span role="status">
-        enforced by {done} of {all} {all === "1" ? "proxy" : "proxies"}
+        {current
+          ? `enforced by ${done} of ${all} ${all === "1" ? "proxy" : "proxies"}`
+          : `Generation ${generation} is stored; waiting for proxies.`}
       </span>
     </p>
   )

@@ -2,7 +2,7 @@
 // One policy: its conditions, and its text to read or change.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
-import { type ReactNode, useState } from "react"
+import { type ReactNode, useRef, useState } from "react"
 import { useLocation } from "wouter"
 import { stringify } from "yaml"
 import { api } from "../../api/client.js"
@@ -76,6 +76,15 @@ function textOf({ apiVersion, kind, metadata, spec }: Policy): string {
 
 function Delete({ path }: { readonly path: string }): ReactNode {
   const [asking, setAsking] = useState(false)
+  /** Whether a button took the place of the one that had the focus. */
+  const isSwitched = useRef(false)
+  const focusIfSwitched = (button: HTMLButtonElement | null): void => {
+    if (isSwitched.current) button?.focus()
+  }
+  const ask = (whether: boolean): void => {
+    isSwitched.current = true
+    setAsking(whether)
+  }
   const [error, setError] = useState<Error>()
   const [, navigate] = useLocation()
   const queries = useQueryClient()
@@ -97,12 +106,12 @@ function Delete({ path }: { readonly path: string }): ReactNode {
           <button type="button" className="danger" onClick={() => void remove()}>
             Delete it
           </button>
-          <button type="button" onClick={() => setAsking(false)}>
+          <button type="button" ref={focusIfSwitched} onClick={() => ask(false)}>
             Keep it
           </button>
         </p>
       ) : (
-        <button type="button" onClick={() => setAsking(true)}>
+        <button type="button" ref={focusIfSwitched} onClick={() => ask(true)}>
           Delete…
         </button>
       )}
