@@ -47,6 +47,22 @@ const config = (usualConditions: readonly string[]): InlineConfig => ({
   },
 })
 
+/** The font of most text comes together with the scripts: text that changes its font moves what is around it. */
+const preloadText: Plugin = {
+  name: "preload-text",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle = {} }) =>
+      Object.keys(bundle)
+        .filter(name => /\/inter-.*\.woff2$/.test(name))
+        .map(name => ({
+          tag: "link",
+          attrs: { rel: "preload", as: "font", type: "font/woff2", crossorigin: "", href: `./${name}` },
+          injectTo: "head",
+        })),
+  },
+}
+
 export async function buildPage(): Promise<void> {
   const digest = digestOf(SOURCES)
   if (made()?.digest === digest && existsSync(join(PAGE_FOLDER, "index.html"))) return
@@ -63,7 +79,7 @@ export async function buildPage(): Promise<void> {
       }
     },
   }
-  await build({ ...config(defaultClientConditions), plugins: [listed] })
+  await build({ ...config(defaultClientConditions), plugins: [listed, preloadText] })
   mkdirSync(`${HOME}/dist`, { recursive: true })
   writeFileSync(MADE, JSON.stringify({ digest, inputs: [...inputs].filter(id => id.includes("node_modules")).sort() }))
 }

@@ -17,6 +17,7 @@ const MOST_ASKED = 5
 const ANSWERS_VERSION = "v1alpha1"
 /** The most that is shown of anything; lists say where there is more. */
 const MOST = 5_000
+export const MOST_PODS = MOST
 /** Longer lists are refreshed less often: they cost both sides more, and people do not read them all at once. */
 const MANY = 200
 

@@ -76,9 +76,6 @@ function Readable({ namespace, enabled }: ReadableProps): ReactNode {
         </p>
       )}
       <div className="changes">
-        {history?.enabled !== false && (
-          <Compared period={period} namespace={namespace} ready={changes.data !== undefined} />
-        )}
         <Card title="History" note={inPeriod.length > 0 && `${inPeriod.length} in this period, newest first`}>
           <Loaded query={changes}>
             {({ metadata }) => (
@@ -91,6 +88,8 @@ function Readable({ namespace, enabled }: ReadableProps): ReactNode {
             )}
           </Loaded>
         </Card>
+        {/* Below the history on a narrow page, which has no known height before. */}
+        {changes.data !== undefined && history?.enabled !== false && <Compared period={period} namespace={namespace} />}
       </div>
     </>
   )

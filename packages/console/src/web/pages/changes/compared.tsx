@@ -14,35 +14,31 @@ import type { Period } from "./period.js"
 interface ComparedProps {
   readonly period: Period
   readonly namespace: string | undefined
-  /** Whether it is known when the history began. */
-  readonly ready: boolean
 }
 
-export function Compared({ period: { from, to, isCut }, namespace, ready }: ComparedProps): ReactNode {
+export function Compared({ period: { from, to, isCut }, namespace }: ComparedProps): ReactNode {
   const mayAsk = useMayAsk("diffs", namespace)
   const isReversed = to !== undefined && to < from
   const spec = useMemo(
     () => ({ since: new Date(from).toISOString(), ...(to !== undefined && { until: new Date(to).toISOString() }) }),
     [from, to],
   )
-  const diff = useAsked<PolicyDiff>("diffs", ready && mayAsk && !isReversed ? spec : undefined, namespace)
+  const diff = useAsked<PolicyDiff>("diffs", mayAsk && !isReversed ? spec : undefined, namespace)
   return (
     <Card title="Net difference" note="for the workloads that run now">
-      {ready && (
-        <p className="hint">
-          From <Ago at={spec.since} />
-          {isCut && ", when the history began,"} to {to === undefined ? "now" : <Ago at={spec.until} />}. Changes that
-          were undone in between do not show.
-        </p>
-      )}
-      {(mayAsk === undefined || !ready) && <Skeleton />}
+      <p className="hint">
+        From <Ago at={spec.since} />
+        {isCut && ", when the history began,"} to {to === undefined ? "now" : <Ago at={spec.until} />}. Changes that
+        were undone in between do not show.
+      </p>
+      {mayAsk === undefined && <Skeleton />}
       {mayAsk === false && (
         <p className="hint">
           Comparing needs the right to create <code>diffs</code>, which the role <code>edit</code> has.
         </p>
       )}
       {isReversed && <p className="warning">The first moment is after the second. Swap them.</p>}
-      {mayAsk && ready && !isReversed && (
+      {mayAsk && !isReversed && (
         <div className="diff" aria-live="polite">
           <Loaded query={diff}>{answer => <DiffAnswer diff={answer} made />}</Loaded>
         </div>

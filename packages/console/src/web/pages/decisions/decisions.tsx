@@ -12,6 +12,7 @@ import { useSession } from "../../shell/session.js"
 import { PageHead } from "../../ui/card.js"
 import { Empty } from "../../ui/empty.js"
 import { Failure } from "../../ui/failure.js"
+import { Skeleton } from "../../ui/loaded.js"
 import { count } from "../../ui/time.js"
 import { DecisionDetail } from "./decision-detail.js"
 import { queryOf, wantedIn } from "./decision-filter.js"
@@ -38,7 +39,7 @@ export function Decisions(): ReactNode {
   const wanted = wantedIn(search)
   const namespace = useNamespace()
   const [paused, setPaused] = useState(false)
-  const { decisions, leftOut, error, live } = useLiveDecisions(queryOf(wanted), paused, namespace)
+  const { decisions, leftOut, error, live, loading } = useLiveDecisions(queryOf(wanted), paused, namespace)
   const [picked, setChosen] = useState<Answer<Decision>>()
   const id = search.get("id") ?? ""
   const named = useDecisionNamed(id, decisions)
@@ -77,7 +78,11 @@ export function Decisions(): ReactNode {
       )}
       {decisions.length === 0 && error === undefined && (
         <div className="card">
-          {wanted.length > 0 ? (
+          {loading ? (
+            <div className="body">
+              <Skeleton />
+            </div>
+          ) : wanted.length > 0 ? (
             <Empty title="No decision matches">Remove a filter.</Empty>
           ) : (
             <Empty title="No decisions yet">Send a request to a workload and it appears here at once.</Empty>

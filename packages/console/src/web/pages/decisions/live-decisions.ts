@@ -18,9 +18,11 @@ export interface LiveDecisions {
   readonly leftOut: number
   readonly error: Error | undefined
   readonly live: boolean
+  /** Until the first answer to these filters. */
+  readonly loading: boolean
 }
 
-interface Known extends LiveDecisions {
+interface Known extends Omit<LiveDecisions, "loading"> {
   /** Which ones were asked for. */
   readonly query: string
 }
@@ -108,7 +110,7 @@ export function useLiveDecisions(query: string, paused: boolean, namespace?: str
       clearTimeout(timer)
     }
   }, [names, query, asked, isHeld, hidden, queries, namespace])
-  return state
+  return { ...state, loading: state.query !== asked }
 }
 
 /** What was told earlier and would not be told again: proxies remember less than is shown. */

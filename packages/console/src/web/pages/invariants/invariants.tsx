@@ -50,7 +50,10 @@ export function Invariants(): ReactNode {
           </Loaded>
         </Card>
       )}
-      <Findings />
+      {/* What is above it has no known height before. */}
+      <div hidden={kind?.query.isPending}>
+        <Findings />
+      </div>
     </>
   )
 }

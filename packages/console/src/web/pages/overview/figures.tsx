@@ -80,7 +80,7 @@ function DeniedFigure({ minutes }: Pick<FiguresProps, "minutes">): ReactNode {
   const { allowed, denied } = sumOf(minutes ?? [])
   return (
     <Figure
-      label="Denied, last hour"
+      label={`Denied, last ${minutes === undefined || minutes.length >= MINUTES ? "hour" : `${minutes.length} min`}`}
       note={denied > 0 && <Badge tone="bad">{percent(denied, allowed + denied)}</Badge>}
       value={minutes === undefined ? "–" : count(denied)}
       unit={minutes === undefined ? "" : `of ${count(allowed + denied)}`}

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Overview: what needs attention and the action for each, then how the mesh is doing.
 
-import type { ReactNode } from "react"
+import { type ReactNode, useMemo } from "react"
 import type { EnforcedNote, ObservedCall, ProxyReport, Readiness, TrafficNote } from "../../api/answers.js"
-import { keyOf, type Policy } from "../../api/objects.js"
-import { useAllPolicies, useAnswers, usePods } from "../../api/queries.js"
+import { keyOf, type Pod, type Policy } from "../../api/objects.js"
+import { MOST_PODS, useAllPolicies, useAnswers, usePods } from "../../api/queries.js"
 import { isIn, useNamespace } from "../../shell/namespace.js"
 import { PageHead } from "../../ui/card.js"
 import { Failure } from "../../ui/failure.js"
 import { count } from "../../ui/time.js"
 import { MapCard } from "../graph/map-card.js"
+import { Services } from "../graph/services.js"
 import { Figures } from "./figures.js"
 import { LastChange } from "./last-change.js"
 import { deniedProblems, plaintextProblems, podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
@@ -34,7 +35,11 @@ export function Overview(): ReactNode {
   const ownPods = (pods.data ?? []).filter(pod => isIn(namespace, keyOf(pod)))
   const ownProxies = proxies.data?.items.filter(proxy => isIn(namespace, keyOf(proxy)))
   const ownReadiness = readiness.data?.items.filter(one => isIn(namespace, keyOf(one)))
-  const ownDenied = (denied.data?.items ?? []).map(({ spec }) => spec).filter(call => isIn(namespace, call.workload))
+  const services = useMemo(() => new Services(pods.data ?? []), [pods.data])
+  const ownDenied = (denied.data?.items ?? [])
+    .map(({ spec }) => spec)
+    // A workload that is gone denies nothing any more.
+    .filter(({ workload }) => isIn(namespace, workload) && !isGone(workload, pods.data, services))
   const problems = sorted([
     ...policyProblems(policies),
     ...podProblems(ownPods),
@@ -70,7 +75,7 @@ export function Overview(): ReactNode {
         readiness={ownReadiness}
         invariants={policies.filter(({ kind }) => kind === "PolicyInvariant")}
       />
-      <div className="columns">
+      <div className={loading ? "columns waiting" : "columns"}>
         <div>
           <Problems problems={problems} loading={loading} known={failure === undefined} />
           {/* What is above it has no known height before. */}
@@ -83,6 +88,12 @@ export function Overview(): ReactNode {
       </div>
     </>
   )
+}
+
+/** Whether no Pod of the workload is left, as far as all Pods are known. */
+function isGone(workload: string, pods: readonly Pod[] | undefined, services: Services): boolean {
+  if (pods === undefined || pods.length >= MOST_PODS) return false
+  return services.podsOf(services.ofWorkload(workload)).length === 0
 }
 
 function titleOf(problems: number, loading: boolean): string {

@@ -36,7 +36,7 @@ export function PolicyList(): ReactNode {
         <SearchField label="Search" />
       </div>
       {/* Together, or each would move those below it. */}
-      {kinds.some(({ query }) => query.isPending) ? (
+      {uses.isPending || kinds.some(({ query }) => query.isPending) ? (
         <Skeleton />
       ) : (
         kinds.map(kind => (

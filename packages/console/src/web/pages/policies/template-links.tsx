@@ -11,10 +11,10 @@ interface TemplateLinksProps {
 /** New policies by purpose. */
 export function TemplateLinks({ where }: TemplateLinksProps): ReactNode {
   const reason = useId()
-  if (where === undefined) return <div className="chips" />
-  const query = where === null || where === "" ? "" : `&namespace=${encodeURIComponent(where)}`
+  const isKnown = where !== undefined
+  const query = !isKnown || where === null || where === "" ? "" : `&namespace=${encodeURIComponent(where)}`
   return (
-    <nav aria-label="New policy" className="chips">
+    <nav aria-label="New policy" className={isKnown ? "chips" : "chips pending"}>
       <span className="hint">New:</span>
       {TEMPLATES.map(({ id, title }) =>
         where === null ? (
