@@ -10,6 +10,8 @@ import { join } from "node:path"
 import { text as textOf } from "node:stream/consumers"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
+import { announcement } from "./support/accessibility-tree.js"
+import { tabTo } from "./support/tab-to.js"
 import { address, apply, asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev/v1alpha3"
@@ -333,6 +335,33 @@ it("leads from a denied call to an applied fix in three clicks: row, Allow thisâ
     expect(await panel.getByRole("progressbar").getAttribute("value")).toBe("1")
     expect(await clicks()).toBe(3)
     expect((await fetch(mesh.exposed("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(200)
+  } finally {
+    await apply(readers)
+  }
+})
+
+it("leads from a denied call to an applied fix by keyboard alone, announces it, and gives the focus back", async () => {
+  try {
+    expect((await fetch(mesh.exposed("httpbin.foo", "/anything/keys"), { method: "PATCH" })).status).toBe(403)
+    const page = await asOwner("/traffic?verdict=deny&path=/anything/keys")
+    await page.getByRole("row").filter({ hasText: "/anything/keys" }).first().waitFor()
+    await tabTo(page, "Decisions")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await page.locator("section[aria-label=Decision]:focus").waitFor()
+    await page.getByText("Smallest change that would allow it").waitFor()
+    await tabTo(page, "Allow thisâ€¦")
+    await page.keyboard.press("Enter")
+    await page.locator("section[aria-label='Allow this']:focus").waitFor()
+    await page.locator(".proposal button:enabled", { hasText: /^Apply$/ }).waitFor()
+    await tabTo(page, "Apply")
+    await page.keyboard.press("Enter")
+    await page.locator(".proposal:focus").waitFor()
+    await page.getByText("enforced by 1 of 1 proxy").waitFor()
+    expect(await announcement(page, "enforced by 1 of 1 proxy")).toBe("polite")
+    expect((await fetch(mesh.exposed("httpbin.foo", "/anything/keys"), { method: "PATCH" })).status).toBe(200)
+    await page.keyboard.press("Escape")
+    await page.locator("[role=grid]:focus").waitFor()
   } finally {
     await apply(readers)
   }

@@ -5,6 +5,7 @@
 
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
+import { announcement, unheard } from "./support/accessibility-tree.js"
 import { findings } from "./support/axe.js"
 import { answerManyServices, answerShop, NAMESPACES, SHOP_CALLS } from "./support/many-services.js"
 import { address, apply, asOwner, asOwnerAlone, complaints, kubectl, mesh, newContext } from "./support/visit.js"
@@ -46,13 +47,27 @@ const AFTER_DATA = `new Promise(done => {
   requestAnimationFrame(look)
 })`
 
-/** How far the page moved what it had shown, by the browser's own measure: below 0.1 is called good. */
+/**
+ * How far the page moved what it had shown until no further answer came, by the browser's own measure: below 0.1 is called
+ * good. Queries that are repeated are further apart.
+ */
 const MOVED = `new Promise(done => {
   const seen = []
   new PerformanceObserver(list => seen.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true })
-  setTimeout(() => done(seen.reduce((sum, { value }) => sum + value, 0)), 50)
+  let answers = 0
+  let calm = 0
+  const look = () => {
+    const now = performance.getEntriesByType("resource").length
+    calm = now === answers ? calm + 1 : 0
+    answers = now
+    if (calm < 4) return setTimeout(look, 100)
+    done(seen.reduce((sum, { value }) => sum + value, 0))
+  }
+  look()
 })`
 const GOOD = 0.1
+const WIDTHS = [320, 390, 768, 1_280, 2_560]
+const USUAL_WIDTH = 1_280
 
 /** Opened anew, as somebody does who follows a link. */
 async function measure(page: Page, place: string): Promise<{ readonly ms: number; readonly moved: number }> {
@@ -65,27 +80,37 @@ async function measure(page: Page, place: string): Promise<{ readonly ms: number
 
 describe("every page for everybody:", () => {
   let page: Page
+  const others = new Map<number, Page>()
   const figures: string[] = []
   beforeAll(async () => {
     page = await asOwner()
+    for (const width of WIDTHS) {
+      if (width !== USUAL_WIDTH) others.set(width, await asOwner())
+      await (others.get(width) ?? page).setViewportSize({ width, height: 800 })
+    }
   })
   afterAll(() => console.info(`interactive after the last answer: ${figures.join(", ")}`))
 
   test.each(PAGES)(
-    "%s, in which axe finds nothing, which moves nothing and is no wider than its window",
+    "%s, of which axe and the accessibility tree miss nothing, which moves nothing and is no wider than its window",
     async (name, place, heading) => {
+      // By itself first, for the figure.
       const { ms, moved } = await measure(page, place)
-      figures.push(`${name} ${ms} ms (moved ${moved.toFixed(3)})`)
-      expect(moved, "the page moved what it had shown").toBeLessThan(GOOD)
+      const elsewhere = [...others].map(async ([width, other]) => {
+        const told = { width, moved: (await measure(other, place)).moved }
+        const over = await other.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth")
+        expect(over, `pixels more than the ${width} there are`).toBeLessThanOrEqual(0)
+        if (width === 320) expect(await unheard(other)).toEqual([])
+        // It would go on asking, in the process of the page that is measured next.
+        await other.goto("about:blank")
+        return told
+      })
+      const all = [{ width: USUAL_WIDTH, moved }, ...(await Promise.all(elsewhere))]
+      figures.push(`${name} ${ms} ms (moved ${Math.max(...all.map(one => one.moved)).toFixed(3)})`)
+      expect(all.filter(one => one.moved >= GOOD)).toEqual([])
       await visit(page, place, heading)
       expect(await findings(page)).toEqual([])
-      for (const width of [320, 2_560]) {
-        await page.setViewportSize({ width, height: 800 })
-        await expect.poll(() => page.evaluate<number>("window.innerWidth")).toBe(width)
-        const over = await page.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth")
-        expect(over, `pixels more than the ${width} there are`).toBeLessThanOrEqual(0)
-      }
-      await page.setViewportSize({ width: 1_280, height: 720 })
+      expect(await unheard(page)).toEqual([])
     },
   )
 })
@@ -190,6 +215,7 @@ it("says that the control plane does not answer, and when it does again", async 
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
   await page.context().setOffline(true)
   await page.getByText("The control plane has not answered since").waitFor()
+  expect(await announcement(page, "The control plane has not answered since")).toBe("assertive")
   expect(await findings(page)).toEqual([])
   // What was known stays.
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
@@ -227,12 +253,16 @@ it("opens the sidebar as a drawer on a phone, and closes it on Escape and after 
       return getComputedStyle(link).visibility === "visible" && width > 0 && left >= 0
     })()`)
   await expect.poll(isShown).toBe(false)
-  await page.getByRole("button", { name: "Open the menu" }).click()
+  const menu = page.getByRole("button", { name: "Open the menu" })
+  const focused = (): Promise<string> => page.evaluate<string>("document.activeElement.textContent")
+  await menu.click()
   await expect.poll(isShown).toBe(true)
-  await link.focus()
+  expect(await menu.getAttribute("aria-expanded")).toBe("true")
+  await expect.poll(focused).toBe("Overview")
   await page.keyboard.press("Escape")
   await expect.poll(isShown).toBe(false)
-  await page.getByRole("button", { name: "Open the menu" }).click()
+  await expect.poll(focused).toBe("Open the menu")
+  await menu.click()
   await expect.poll(isShown).toBe(true)
   await link.click()
   await page.getByRole("heading", { level: 1, name: "Workloads" }).waitFor()
@@ -290,6 +320,11 @@ it("draws the calls of a shop along their way, and services and edges open side 
   expect(await findings(page)).toEqual([])
   await page.keyboard.press("Escape")
   await service.waitFor({ state: "detached" })
+  const details = table.getByRole("button", { name: /^Details of shop\/cart to shop\/payment/ })
+  await details.press("Enter")
+  await page.locator("section[aria-label=Edge]:focus").waitFor()
+  await page.keyboard.press("Escape")
+  await page.locator("button:focus", { hasText: "of shop/cart to shop/payment" }).waitFor()
   // A thin curve, which a pointer of a test would miss.
   await page.locator(".react-flow__edge.denied", { hasText: "POST /charge · 9 denied" }).dispatchEvent("click")
   const edge = page.getByRole("region", { name: "Edge", exact: true })
@@ -316,9 +351,17 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
   const began = Date.now()
   await page.goto(address("/#/map"))
   const nodes = page.locator(".react-flow__node.service")
-  await nodes.filter({ hasText: /^team-20$/ }).waitFor()
+  const namespace = (name: RegExp) => nodes.filter({ has: page.locator("strong", { hasText: name }) })
+  await namespace(/^team-20$/).waitFor()
   console.info(`map of 300 services: drawn after ${Date.now() - began} ms`)
   expect(await nodes.count()).toBe(NAMESPACES)
+  await namespace(/^team-19$/)
+    .getByText("15 services · mTLS")
+    .waitFor()
+  // Inside of it, which no edge shows.
+  await namespace(/^team-20$/)
+    .getByText("292 denied")
+    .waitFor()
   await page.locator(".react-flow__pane").hover({ position: { x: 5, y: 5 } })
   const frames = page.evaluate<string>(FRAMES)
   await page.mouse.down()
@@ -326,7 +369,7 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
   await page.mouse.up()
   console.info(`map of 300 services: dragged with ${await frames}`)
   await page.getByRole("button", { name: "Fit the map" }).click()
-  await nodes.filter({ hasText: /^team-7$/ }).click({ force: true })
+  await namespace(/^team-7$/).click({ force: true })
   await nodes.filter({ hasText: "service-15" }).waitFor()
   const table = page.getByRole("table", { name: "Map as a table" })
   const allowed = table.getByRole("columnheader", { name: "Allowed" })
@@ -343,7 +386,7 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
   }
   await page.getByLabel("Search services").fill("team-3/service-2")
   await table.getByRole("row").filter({ hasText: "team-3/service-2" }).first().waitFor()
-  await expect.poll(() => nodes.filter({ hasText: /^team-20$/ }).count()).toBe(0)
+  await expect.poll(() => namespace(/^team-20$/).count()).toBe(0)
   await page
     .getByRole("button", { name: /^Details of team-3\/service-1 to team-3\/service-2/ })
     .first()

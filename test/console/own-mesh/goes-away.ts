@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane that stops and comes back, and what pages show meanwhile.
 
+import { once } from "node:events"
+import { connect } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import type { ClusterApi } from "../../e2e/control/support/cluster-api.js"
 import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
-import { asOwner, newContext, signInLink } from "../support/visit.js"
+import { announcement } from "../support/accessibility-tree.js"
+import { address, asOwner, newContext, signInLink } from "../support/visit.js"
+
+const PROBE_MS = 20
 
 /** `flags` are those it was started with: it comes back where it was. */
 export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => readonly string[]): void {
   describe("a control plane that goes away", () => {
     it("is said to be away by every page, which goes on by itself when it is back", async () => {
       // Served beside it, so that only what is behind goes away.
-      const port = await freePort()
-      const beside = mesh.start(["dashboard", "--no-open", "--port", String(port)])
+      const besidePort = await freePort()
+      const beside = mesh.start(["dashboard", "--no-open", "--port", String(besidePort)])
       try {
         await expect.poll(() => beside.output()).toContain("#/sign-in?code=")
         const context = await newContext()
@@ -25,7 +31,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         const pages = await Promise.all(
           places.map(async place => {
             const page = await context.newPage()
-            await page.goto(`http://127.0.0.1:${port}/#${place}`)
+            await page.goto(`http://127.0.0.1:${besidePort}/#${place}`)
             await page.getByRole("heading", { level: 1 }).waitFor()
             return page
           }),
@@ -34,14 +40,21 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         const own = await asOwner("/policies", mesh)
         await own.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
 
-        await mesh.run("down")
-        for (const page of [...pages, own]) {
+        const { webhook: port } = mesh.record.ports
+        const shown = [...pages, own].map(async page => {
           await page.getByText("The control plane has not answered since").waitFor()
+          return Date.now()
+        })
+        const [stopped] = await Promise.all([stopsAnswering(port), mesh.run("down")])
+        const after = (await Promise.all(shown)).map(at => at - stopped)
+        console.info(`banners after the control plane stopped: ${after.join(", ")} ms`)
+        for (const page of [...pages, own]) {
+          expect(await announcement(page, "The control plane has not answered since")).toBe("assertive")
           // What was known stays.
           await page.getByRole("heading", { level: 1 }).waitFor()
         }
 
-        await mesh.run("up", "--detach", ...flags())
+        await mesh.run("up", "--detach", "--shop", ...flags())
         for (const page of pages) {
           await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
         }
@@ -64,5 +77,40 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
         await beside.ended
       }
     })
+
+    it("runs the sample shop when it is back, and is quiet once that is switched off", async () => {
+      const page = await asOwner("/?ns=shop", mesh)
+      await page.getByText("shop/cart is denied by shop/payment-1").first().waitFor()
+      await page.locator(".react-flow__edge.plaintext").first().waitFor({ state: "attached" })
+      await page.locator(".react-flow__edge.denied").first().waitFor({ state: "attached" })
+
+      await mesh.run("down")
+      await mesh.run("up", "--detach", "--no-shop", ...flags())
+      await mesh.run("delete", "namespace", "shop")
+      await page.goto(signInLink(mesh))
+      await page.goto(address("/#/?ns=shop", mesh))
+      await page.getByRole("heading", { level: 1, name: "Nothing needs attention" }).waitFor()
+      await page.getByText("No traffic reported yet.").waitFor()
+      await page.goto(address("/#/traffic?ns=shop", mesh))
+      await page.getByText("No decisions yet").waitFor()
+      expect(await page.getByRole("row").count()).toBe(0)
+      await page.goto(address("/#/workloads?ns=shop", mesh))
+      await page.getByText("No workloads yet").waitFor()
+    })
   })
+}
+
+/** When the control plane's answers ended, to within some milliseconds. */
+async function stopsAnswering(port: number): Promise<number> {
+  for (;;) {
+    const socket = connect(port, "127.0.0.1")
+    try {
+      await once(socket, "connect")
+    } catch {
+      return Date.now()
+    } finally {
+      socket.destroy()
+    }
+    await sleep(PROBE_MS)
+  }
 }

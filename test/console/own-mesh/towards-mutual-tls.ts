@@ -5,6 +5,7 @@ import { request } from "node:http"
 import { afterAll, describe, expect, it } from "vitest"
 import type { ClusterApi } from "../../e2e/control/support/cluster-api.js"
 import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+import { observedFor } from "../support/observed-for.js"
 import { address, asOwner } from "../support/visit.js"
 
 export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
@@ -26,6 +27,23 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
           .end()
       })
     }
+
+    it("says ready only where the window that was chosen has been observed", async () => {
+      const page = await asOwner("/mtls", mesh)
+      const section = page.getByRole("region", { name: "app" })
+      await section.getByText("observed only for").first().waitFor()
+      expect(await page.getByText("ready for STRICT").count()).toBe(0)
+
+      await observedFor(api(), 25)
+      await section.getByText("observed only for 25h of 7d").first().waitFor()
+      expect(await page.getByText("ready for STRICT").count()).toBe(0)
+      await page.getByLabel("Observation window").selectOption("24 hours")
+      await page.getByText("Ready means: observed for 24 hours").waitFor()
+      await section.getByText("ready for STRICT").first().waitFor()
+      await page.getByLabel("Observation window").selectOption("7 days")
+      await section.getByText("observed only for 25h of 7d").first().waitFor()
+      expect(await page.getByText("ready for STRICT").count()).toBe(0)
+    })
 
     // Who comes next calls in plaintext again.
     afterAll(() => api().delete("PeerAuthentication", "my-policy", "foo"))
