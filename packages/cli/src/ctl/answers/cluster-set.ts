@@ -27,7 +27,7 @@ export async function clusterPolicies(
     for (const object of objects) {
       const title = `${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`
       const absent = session.dialect === "istio" ? notModelled(object, session.names) : undefined
-      if (absent?.matters === true) log.skip(`${title}: ${absent.why}`)
+      if (absent?.matters === true) log.skip(`${title}: ${absent.why}`, absent.scope)
       if (absent !== undefined) continue
       const { document, errors } = validate(object, session.names)
       if (document !== undefined) policies.push(document)

@@ -7,6 +7,7 @@ import { readDocuments } from "@merlon/policy/resources"
 import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import type { Scope } from "./inputs.js"
 
 const MERLON = meshNames()
 export const ISTIO = meshNames({ mesh: "istio", domain: "istio.io" })
@@ -82,6 +83,8 @@ export interface NotModelled {
   readonly why: string
   /** Whether answers depend on it, and so are not decided. */
   readonly matters: boolean
+  /** For which workloads. */
+  readonly scope?: Scope
 }
 
 /** For a document of Istio that our model does not contain. */
@@ -92,18 +95,45 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
   if (group !== names.securityGroup) {
     const matters = DECIDING.includes(textOf(kind) ?? "") && concernsInbound(value)
     const effect = matters ? "it can change" : "it does not change"
-    return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters }
+    return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters, scope: scopeOf(value) }
   }
   const { targetRef, targetRefs, action, rules } = fieldsOf(spec)
   // Istio asks the provider before it reads tokens, and our rules see headers after: those that tokens write may differ.
   if (action === "CUSTOM" && listOf(rules).some(readsHeaders))
-    return { why: "not modelled: a CUSTOM rule on headers sees them before tokens are read", matters: true }
-  const [target] = [targetRef, ...listOf(targetRefs)].flatMap(one => textOf(fieldsOf(one).kind) ?? [])
+    return {
+      why: "not modelled: a CUSTOM rule on headers sees them before tokens are read",
+      matters: true,
+      scope: scopeOf(value),
+    }
+  const [target] = targetsOf(targetRef, targetRefs).flatMap(one => textOf(one.kind) ?? [])
   if (target === undefined) return undefined
-  const place =
-    target === "Service" ? "the waypoint of a Service, and sidecars ignore it" : `a ${target} and not to workloads`
-  return { why: `not modelled: it applies to ${place}`, matters: true }
+  const place = target === "Gateway" ? "a gateway or waypoint" : "waypoints"
+  return { why: `not modelled: it holds at ${place}, and sidecars ignore it`, matters: true, scope: scopeOf(value) }
 }
+
+const targetsOf = (targetRef: unknown, targetRefs: unknown): readonly Fields[] =>
+  (listOf(targetRefs).length > 0 ? listOf(targetRefs) : [targetRef]).map(fieldsOf)
+
+/** By namespace and labels, those of the root namespace everywhere; with targets only for gateways and waypoints. */
+export function scopeOf(value: unknown): Scope {
+  const { metadata, spec } = fieldsOf(value)
+  const own = textOf(fieldsOf(metadata).namespace)
+  const { selector, workloadSelector, targetRef, targetRefs } = fieldsOf(spec)
+  const wanted = Object.entries({
+    ...fieldsOf(fieldsOf(selector).matchLabels),
+    ...fieldsOf(fieldsOf(workloadSelector).labels),
+  })
+  const targets = targetsOf(targetRef, targetRefs).filter(({ kind }) => kind !== undefined)
+  return ({ namespace, labels }, rootNamespace) => {
+    if (own !== undefined && own !== namespace && own !== rootNamespace) return false
+    if (targets.length === 0) return wanted.every(([key, text]) => Object.hasOwn(labels, key) && labels[key] === text)
+    const gateway = Object.hasOwn(labels, GATEWAY_NAME) ? labels[GATEWAY_NAME] : undefined
+    return gateway !== undefined && targets.some(({ kind, name }) => kind !== "Gateway" || name === gateway)
+  }
+}
+
+/** On the Pods of a gateway or waypoint (Gateway API). */
+const GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
 
 /** Istio's settings for outgoing calls and for gateways leave alone what a sidecar does with incoming requests. */
 function concernsInbound(value: unknown): boolean {

@@ -3,6 +3,7 @@
 // workloads it read and what it skipped. If it skipped anything that could matter, or read nothing, it claims no proof
 // and the command exits with 4.
 
+import type { ProofWorkload } from "@merlon/policy/proof"
 import { EXIT } from "../exit.js"
 import { visible } from "../terminal.js"
 
@@ -14,12 +15,29 @@ export interface Inputs {
   readonly skipped: readonly string[]
 }
 
+/** Whether something that was skipped can change what the workload's proxy decides. */
+export type Scope = (workload: ProofWorkload, rootNamespace: string) => boolean
+
 /** Collects what is skipped while inputs are read. */
 export class InputLog {
   readonly #skipped = new Set<string>()
+  readonly #scopes = new Map<string, Scope>()
 
-  skip(what: string): void {
+  /** `scope`: absent where it could matter to every workload. */
+  skip(what: string, scope?: Scope): void {
+    if (scope === undefined) this.#scopes.delete(what)
+    else if (!this.#skipped.has(what)) this.#scopes.set(what, scope)
     this.#skipped.add(what)
+  }
+
+  /** Notes what cannot matter to any of these workloads, in place of skipping it. */
+  limitTo(workloads: readonly ProofWorkload[], rootNamespace: string, note: (text: string) => void): void {
+    if (workloads.length === 0) return
+    for (const [what, scope] of this.#scopes) {
+      if (workloads.some(workload => scope(workload, rootNamespace))) continue
+      this.#skipped.delete(what)
+      note(`${what}; it is about none of the workloads that were read`)
+    }
   }
 
   of(policies: number, workloads: number): Inputs {

@@ -16,7 +16,7 @@ import { CommandError, usageError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
-import { isIstio, namesIn, objectsIn } from "./dialect.js"
+import { isIstio, namesIn, objectsIn, scopeOf } from "./dialect.js"
 import type { InputLog } from "./inputs.js"
 import { storedMeshConfig } from "./istio-cluster.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
@@ -129,6 +129,7 @@ export function logUndeclared(
     const what = `AuthorizationPolicy ${metadata.namespace}/${metadata.name}`
     log.skip(
       `${what}: not modelled: the mesh configuration declares no provider \`${name}\`, and Istio denies every request then`,
+      scopeOf({ metadata, spec }),
     )
   }
 }

@@ -70,7 +70,7 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
       const absent = notModelled(read.value, names)
       if (absent !== undefined) {
         const what = `${name}: ${titleOf(read.value)}: ${absent.why}`
-        if (absent.matters) log.skip(what)
+        if (absent.matters) log.skip(what, absent.scope)
         else note(what)
       } else if (read.value !== undefined && !isOurs(read.value, names)) {
         const isBuilt = kustomizes(read.value, name, sources)

@@ -85,6 +85,7 @@ export async function fromCluster(
   noteWithoutProxy(withoutProxy)
   const mesh = await clusterMesh(session, flags, log, note)
   logUndeclared(policies, mesh, log)
+  log.limitTo(workloads, mesh.names.rootNamespace, note)
   if (workloads.length === 0) {
     log.skip(`the cluster has no workload${session.dialect === "istio" ? " with a sidecar of Istio" : ""}`)
   }
@@ -119,6 +120,7 @@ async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" |
   const workloads = workloadsIn(others, names, namespace)
   const policies = files.flatMap(file => file.policies)
   logUndeclared(policies, mesh, log)
+  log.limitTo(workloads, names.rootNamespace, note)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
   if (flags.workloads !== undefined && workloads.length === 0) log.skip(`${flags.workloads}: it holds no workload`)
   return {

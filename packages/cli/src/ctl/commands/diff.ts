@@ -44,7 +44,7 @@ import {
   readSource,
 } from "../answers/policy-files.js"
 import { limitsOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
-import { note, noteWithoutProxy } from "../answers/question-source.js"
+import { note, noteOnce, noteWithoutProxy } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
 import { logUnplaced } from "../answers/unplaced.js"
 import { workloadsIn } from "../answers/workload-files.js"
@@ -119,6 +119,7 @@ async function run(flags: Flags): Promise<void> {
   if (workloads.length === 0) log.skip("no workload was read; name Pods or Deployments with `--workloads`")
   if (before.length + after.length === 0) log.skip("no policy was read")
   logUndeclared([...before, ...after], mesh, log)
+  log.limitTo(workloads, mesh.names.rootNamespace, noteOnce())
   logUnplaced(before, after, workloads, mesh, log)
   const options = {
     limits: limitsOf(flags),
