@@ -48,6 +48,18 @@ describe("the caller of a line", () => {
     )
   })
 
+  it.each([
+    [{ principal }, "kubectl exec -n app POD -- grpcurl -plaintext web.foo:80 shop.Cart/Add"],
+    [{ host: "web.foo:8000" }, "grpcurl -plaintext web.foo:8000 shop.Cart/Add"],
+    [{ path: "/a b" }, "kubectl exec -n app POD -- curl -i -X POST"],
+    [{ method: "GET" }, "curl -i -H"],
+  ])("is grpcurl where %j calls a gRPC method", (more, line) => {
+    const istio = meshNames({ mesh: "istio", domain: "istio.io" })
+    const headers = { "content-type": ["application/grpc"] }
+    const asked = witness({ method: "POST", path: "/shop.Cart/Add", headers, ...more })
+    expect(callLine({ ...asked, ...("path" in more && { principal }) }, [], istio).startsWith(line)).toBe(true)
+  })
+
   it("is any caller on plaintext", () => {
     expect(callLine(witness(), [], meshNames())).toBe("curl -i http://web.foo/a  # to port 8080 of the workload")
   })

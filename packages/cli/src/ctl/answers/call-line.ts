@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shell command that sends a witness: curl for what any client can send, xclient if the caller has a mesh identity, and
-// curl in a Pod if the mesh is Istio. What no command can set (an address, a token of an issuer whose keys we do not
+// curl in a Pod if the mesh is Istio. A call of a gRPC method is sent by grpcurl instead of curl. What no command can set (an address, a token of an issuer whose keys we do not
 // have) is in capitals or in a `#` comment.
 
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -58,6 +58,11 @@ function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean
     const headers = lines.flatMap(line => ["-H", line])
     const options = [...(method === "GET" ? [] : ["-X", shellWord(method)]), ...headers]
     const within = caller === undefined ? [] : ["kubectl exec -n", shellWord(caller.namespace), "POD --"]
+    if (isGrpc(witness) && params.length === 0) {
+      // grpcurl sends the content type itself, and the authority that it connects to.
+      const sent = lines.filter(line => !line.includes("content-type: ")).flatMap(line => ["-H", line])
+      return [...within, "grpcurl", "-plaintext", ...sent, shellWord(withPort(at)), shellWord(path.slice(1))].join(" ")
+    }
     return [...within, "curl", "-i", ...options, target(`http://${at}${path}`)].join(" ")
   }
   const headers = lines.flatMap(line => ["--header", line])
@@ -65,6 +70,15 @@ function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean
   const as = caller.name === undefined ? "WORKLOAD" : shellWord(caller.name)
   return ["merlonctl exec", as, "-n", shellWord(caller.namespace), "-- xclient", ...options, "1"].join(" ")
 }
+
+/** A POST of gRPC's content type to `/PACKAGE.SERVICE/METHOD`, as the protocol wants it. */
+function isGrpc({ method, path = "", headers }: Witness): boolean {
+  const [type = "", ...others] = headers?.["content-type"] ?? []
+  const isCall = /^\/[A-Za-z_][\w.]*\/[A-Za-z_]\w*$/.test(path)
+  return method === "POST" && isCall && others.length === 0 && /^application\/grpc(\+proto)?$/.test(type)
+}
+
+const withPort = (host: string): string => (/:\d+$/.test(host) ? host : `${host}:80`)
 
 function tokensOf({ token, secondToken }: Witness): readonly { token: WitnessToken; variable: string }[] {
   const named = [
