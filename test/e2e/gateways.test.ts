@@ -2,7 +2,9 @@
 // Real gateways ask a real `merlond authorizer`, with the configurations that people copy from the documentation. What they
 // allow, and how the application sees it, is what an xserver with the same policies allows.
 
+import { once } from "node:events"
 import { writeFileSync } from "node:fs"
+import { connect } from "node:http2"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
@@ -85,6 +87,18 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
     await rig.deniesOtherSpellings(envoy.port)
     await authorizer.kill()
     await rig.deniesAllWith(envoy.port, 403)
+  })
+
+  it("denies gRPC calls with the status of a deny response, as xserver does", async () => {
+    const authorizer = await rig.startAuthorizer([])
+    const envoy = await gateway(authorizer, [documented(PAGE, "envoy", "grpc_service")], http2)
+    for (const [path, grpcStatus] of [
+      ["/admin", "14"],
+      ["/orders", "7"],
+    ] as const) {
+      const [expected, got] = [await callGrpc(rig.xserver.port, path), await callGrpc(envoy.port, path)]
+      expect([path, expected, got]).toEqual([path, grpcStatus, grpcStatus])
+    }
   })
 
   it("decides as xserver does, with the filters of Istio's ingress gateway", async () => {
@@ -196,6 +210,19 @@ describe("Traefik", { tags: ["needs/traefik"] }, () => {
     await rig.deniesAllWith(port, 500)
   })
 })
+
+/** The gRPC status of a response that has only trailers. */
+async function callGrpc(port: number, path: string): Promise<unknown> {
+  const session = connect(`http://127.0.0.1:${port}`)
+  const headers = { ":method": "POST", ":path": path, ":authority": "shop.example", "content-type": "application/grpc" }
+  const call = session.request({ ...headers, te: "trailers" })
+  call.end()
+  const [head] = await once(call, "response")
+  await call.toArray()
+  session.close()
+  expect(head[":status"]).toBe(200)
+  return head["grpc-status"]
+}
 
 /** For gateways that cannot remove such a header. */
 function withoutUnderscores(asked: GatewayRig["asked"]): GatewayRig["asked"] {

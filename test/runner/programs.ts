@@ -36,6 +36,7 @@ const PROGRAMS = {
   grpcurl: onPath("grpcurl", "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"),
   h2spec: onPath("h2spec", "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"),
   haproxy: onPath("haproxy", debian("haproxy")),
+  helm: onPath("helm", "scripts/test-kubernetes-programs.sh FOLDER, with FOLDER on the path"),
   iptables: onPath("iptables", "run with iptables, as Debian's package has it"),
   "kube-apiserver": {
     isThere: () => process.env.KUBEBUILDER_ASSETS !== undefined,
