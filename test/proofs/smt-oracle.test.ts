@@ -11,7 +11,7 @@ import { meshConfig } from "../../packages/policy/src/mesh/config.js"
 import { compareSets } from "../../packages/policy/src/proof/questions/compare.js"
 import type { Condition, Rule } from "../../packages/policy/src/resources/authorization-policy/definition.js"
 import type { PolicyDocument } from "../../packages/policy/src/resources/document.js"
-import { questionOf, type SmallSet } from "./support/smt-text.js"
+import { type Mode, questionOf, type SmallSet } from "./support/smt-text.js"
 
 const SETS = 300
 const apiVersion = "security.merlon.dev/v1alpha3"
@@ -32,7 +32,12 @@ const fields = (entries: Record<string, fc.Arbitrary<string>>) =>
     { requiredKeys: [] },
   )
 
+const addresses = {
+  ipBlocks: pick("10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "0.0.0.0/0", "10.128.0.0/9", "fd00::/8", "fd00::1", "::/0"),
+  remoteIpBlocks: pick("10.1.0.0/16", "10.1.2.3/32", "192.0.2.0/25"),
+}
 const source = fields({
+  ...addresses,
   principals: pick("cluster.local/ns/a/sa/x", "cluster.local/ns/a/*", "*/sa/x", "*"),
   namespaces: pick("a", "b*", "*b"),
   requestPrincipals: pick("*", "i/s", "i/*", "*/s"),
@@ -41,49 +46,71 @@ const operation = fields({
   paths: pick("/a", "/a*", "*/c", "/{*}", "/a/{**}", "*", "/a/{*}/c", "/"),
   methods: pick("GET", "P*", "*"),
   ports: pick("80", "443"),
+  hosts: pick("a.example", "A.Example.", "*.example", "a.*", "a.example:80", "*:80", "*"),
 })
-const condition: fc.Arbitrary<Condition> = fc
-  .record(
+const conditionOn = (...keys: string[]): fc.Arbitrary<Condition> =>
+  fc
+    .record(
+      {
+        key: fc.constantFrom(...keys),
+        values: some(pick("v1", "v*", "*2", "*")),
+        notValues: some(pick("v1", "v2", "*")),
+      },
+      { requiredKeys: ["key"] },
+    )
+    .filter(({ values, notValues }) => values !== undefined || notValues !== undefined)
+const ruleOf = (source: fc.Arbitrary<object>, condition: fc.Arbitrary<Condition>): fc.Arbitrary<Rule> =>
+  fc.record(
     {
-      key: fc.constant("request.auth.claims[g]"),
-      values: some(pick("v1", "v*", "*2", "*")),
-      notValues: some(pick("v1", "v2", "*")),
+      from: fc.array(fc.record({ source }), { minLength: 1, maxLength: 2 }),
+      to: fc.array(fc.record({ operation }), { minLength: 1, maxLength: 2 }),
+      when: fc.array(condition, { minLength: 1, maxLength: 1 }),
     },
-    { requiredKeys: ["key"] },
+    { requiredKeys: [] },
   )
-  .filter(({ values, notValues }) => values !== undefined || notValues !== undefined)
-const rule: fc.Arbitrary<Rule> = fc.record(
-  {
-    from: fc.array(fc.record({ source }), { minLength: 1, maxLength: 2 }),
-    to: fc.array(fc.record({ operation }), { minLength: 1, maxLength: 2 }),
-    when: fc.array(condition, { minLength: 1, maxLength: 1 }),
-  },
-  { requiredKeys: [] },
-)
+const rule = ruleOf(source, conditionOn("request.auth.claims[g]", "request.headers[x-a]"))
+/** Without identities and tokens, which these may not read. */
+const customRule = ruleOf(fields(addresses), conditionOn("request.headers[x-a]"))
+const mode = pick<Mode>("PERMISSIVE", "PERMISSIVE", "STRICT", "DISABLE")
+const modes = fc.record({
+  mode,
+  port: fc.option(fc.record({ number: pick(80, 443), mode }), { nil: undefined, freq: 2 }),
+})
 
 /** Rules are drawn from one pool, so that the two sets have some in common. */
 const pairs = fc
   .record({
     pool: fc.array(rule, { minLength: 1, maxLength: 3 }),
+    customPool: fc.array(customRule, { minLength: 1, maxLength: 2 }),
     uses: fc.array(
-      fc.record({ side: pick(0, 1, 2), action: pick("allow", "deny"), rule: fc.nat({ max: 2 }) } as const),
+      fc.record({ side: pick(0, 1, 2, 2), action: pick("allow", "deny", "custom"), rule: fc.nat({ max: 2 }) } as const),
       { maxLength: 5 },
     ),
     token: fc.nat({ max: 9 }),
+    modes: fc.tuple(modes, modes),
+    areModesEqual: fc.nat({ max: 3 }),
   })
-  .map(({ pool, uses, token }): readonly [SmallSet, SmallSet] => {
+  .map(({ pool, customPool, uses, token, modes, areModesEqual }): readonly [SmallSet, SmallSet] => {
     const side = (wanted: 0 | 1): SmallSet => {
       const own = uses.filter(({ side }) => side === wanted || side === 2)
-      const rules = (action: string) =>
-        own.filter(use => use.action === action).map(use => pool[use.rule % pool.length] ?? {})
-      return { allow: rules("allow"), deny: rules("deny"), tokenRequired: token === 0 || (token === 1 && wanted === 1) }
+      const rules = (action: string, of: readonly Rule[]) =>
+        own.filter(use => use.action === action).map(use => of[use.rule % of.length] ?? {})
+      const { mode, port } = modes[areModesEqual > 0 ? 0 : wanted]
+      return {
+        allow: rules("allow", pool),
+        deny: rules("deny", pool),
+        custom: rules("custom", customPool),
+        tokenRequired: token === 0 || (token === 1 && wanted === 1),
+        mode,
+        portModes: port === undefined ? {} : { [port.number]: port.mode },
+      }
     }
     return [side(0), side(1)]
   })
 
-function documentsOf({ allow, deny, tokenRequired }: SmallSet): readonly PolicyDocument[] {
+function documentsOf({ allow, deny, custom, tokenRequired, mode, portModes }: SmallSet): readonly PolicyDocument[] {
   const metadata = (name: string) => ({ name, namespace: "foo", creationTimestamp })
-  const policy = (action: "ALLOW" | "DENY", rules: readonly Rule[]): readonly PolicyDocument[] =>
+  const policy = (action: "ALLOW" | "DENY" | "CUSTOM", rules: readonly Rule[]): readonly PolicyDocument[] =>
     rules.length === 0
       ? []
       : [
@@ -91,7 +118,7 @@ function documentsOf({ allow, deny, tokenRequired }: SmallSet): readonly PolicyD
             apiVersion,
             kind: "AuthorizationPolicy",
             metadata: metadata(action.toLowerCase()),
-            spec: { action, rules: [...rules] },
+            spec: { action, rules: [...rules], ...(action === "CUSTOM" && { provider: { name: "opa" } }) },
           },
         ]
   const jwtRule = { jwksUri: "https://issuer.example/keys", ...(tokenRequired && { presence: "REQUIRED" as const }) }
@@ -101,7 +128,19 @@ function documentsOf({ allow, deny, tokenRequired }: SmallSet): readonly PolicyD
     metadata: metadata("jwt"),
     spec: { jwtRules: [jwtRule] },
   }
-  return [tokens, ...policy("ALLOW", allow), ...policy("DENY", deny)]
+  const modes: PolicyDocument = {
+    apiVersion,
+    kind: "PeerAuthentication",
+    metadata: metadata("mode"),
+    spec: {
+      selector: { matchLabels: workload.labels },
+      mtls: { mode },
+      ...(Object.keys(portModes).length > 0 && {
+        portLevelMtls: Object.fromEntries(Object.entries(portModes).map(([port, of]) => [port, { mode: of }])),
+      }),
+    },
+  }
+  return [tokens, modes, ...policy("ALLOW", allow), ...policy("DENY", deny), ...policy("CUSTOM", custom)]
 }
 
 const z3 = inject("effort") > 1 ? startZ3() : undefined

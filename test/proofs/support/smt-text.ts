@@ -4,15 +4,23 @@
 
 import type { Operation, Rule, Source } from "../../../packages/policy/src/resources/authorization-policy/definition.js"
 
+export type Mode = "STRICT" | "PERMISSIVE" | "DISABLE"
+
 export interface SmallSet {
   readonly allow: readonly Rule[]
   readonly deny: readonly Rule[]
+  /** Requests about which a provider is asked. */
+  readonly custom: readonly Rule[]
+  /** Of every port, and of some. */
+  readonly mode: Mode
+  readonly portModes: { readonly [port: number]: Mode }
   /** A request without a token is rejected. */
   readonly tokenRequired: boolean
 }
 
-/** More elements of a claim than conditions can tell apart. */
+/** More elements of a claim, and lines of a header, than conditions can tell apart. */
 const ELEMENTS = ["g0", "g1", "g2", "g3"]
+const LINES = ["x0", "x1", "x2", "x3"]
 
 const quote = (text: string): string => `"${text}"`
 const all = (terms: readonly string[]): string => (terms.length === 0 ? "true" : `(and true ${terms.join(" ")})`)
@@ -29,7 +37,9 @@ const DOMAIN = `
 (declare-const td String) (declare-const ns String) (declare-const sa String)
 (declare-const method String) (declare-const path String)
 (declare-const iss String) (declare-const sub String)
-${ELEMENTS.map(name => `(declare-const ${name} String) (declare-const has-${name} Bool)`).join("\n")}
+(declare-const host String) (declare-const has-host Bool)
+(declare-const v6 Bool) (declare-const ip4 (_ BitVec 32)) (declare-const ip6 (_ BitVec 128))
+${[...ELEMENTS, ...LINES].map(name => `(declare-const ${name} String) (declare-const has-${name} Bool)`).join("\n")}
 (assert (and (>= port 1) (<= port 65535)))
 (assert (=> token http))
 (assert (=> principal token))
@@ -43,6 +53,12 @@ ${ELEMENTS.map(name => `(declare-const ${name} String) (declare-const has-${name
 (assert (str.in_re iss (re.+ (re.range "a" "z"))))
 (assert (str.in_re sub (re.+ (re.range "a" "z"))))
 ${ELEMENTS.map(name => `(assert (=> has-${name} token))`).join("\n")}
+; Of one case and without a final dot, which the semantics ignore.
+(assert (str.in_re host (re.++ (re.opt (re.++ ${LABEL} (re.* (re.++ (str.to_re ".") ${LABEL})))) (re.opt (str.to_re ":80")))))
+(assert (=> has-host http))
+${LINES.map(name => `(assert (=> has-${name} http)) (assert (str.in_re ${name} (re.* (re.union (re.range "a" "z") (re.range "0" "9")))))`).join("\n")}
+; An address of IPv4 is not written as one of IPv6.
+(assert (not (= ((_ extract 127 32) ip6) (_ bv65535 96))))
 (define-fun spiffe () String (str.++ td "/ns/" ns "/sa/" sa))
 `
 
@@ -51,12 +67,22 @@ export function questionOf(one: SmallSet, other: SmallSet): string {
   return `${DOMAIN}(assert (not (= ${outcomeOf(one)} ${outcomeOf(other)})))`
 }
 
-function outcomeOf({ allow, deny, tokenRequired }: SmallSet): string {
+/** 0: allowed, 1: denied, 2: without a token, 3: closed by the mode, 4: allowed if the provider does. */
+function outcomeOf({ allow, deny, custom, tokenRequired, mode, portModes }: SmallSet): string {
   const denied = any(deny.map(rule => matches(rule, true)))
   const allowed = allow.length === 0 ? "true" : any(allow.map(rule => matches(rule, false)))
-  const verdict = `(ite ${denied} 1 (ite ${allowed} 0 1))`
-  return tokenRequired ? `(ite (and http (not token)) 2 ${verdict})` : verdict
+  const asked = any(custom.map(rule => matches(rule, true)))
+  // Only requests are asked about: a connection that such a rule matches is denied.
+  const verdict = `(ite (or ${denied} (and ${asked} (not http))) 1 (ite ${allowed} (ite ${asked} 4 0) 1))`
+  const authenticated = tokenRequired ? `(ite (and http (not token)) 2 ${verdict})` : verdict
+  const closed = Object.entries(portModes).reduce(
+    (rest, [port, of]) => `(ite (= port ${port}) ${closes(of)} ${rest})`,
+    closes(mode),
+  )
+  return `(ite ${closed} 3 ${authenticated})`
 }
+
+const closes = (mode: Mode): string => (mode === "STRICT" ? "(not peer)" : mode === "DISABLE" ? "peer" : "false")
 
 /** `onTcp`: what a field of HTTP counts as where there is no request. */
 function matches({ from = [], to = [], when = [] }: Rule, onTcp: boolean): string {
@@ -64,9 +90,9 @@ function matches({ from = [], to = [], when = [] }: Rule, onTcp: boolean): strin
   const parts: string[] = []
   if (from.length > 0) parts.push(any(from.map(({ source }) => sourceOf(source ?? {}, ofHttp))))
   if (to.length > 0) parts.push(any(to.map(({ operation }) => operationOf(operation ?? {}, ofHttp))))
-  for (const { values, notValues } of when) {
-    if (values !== undefined) parts.push(ofHttp(anyValue(values, claim)))
-    if (notValues !== undefined) parts.push(ofHttp(not(anyValue(notValues, claim))))
+  for (const { key, values, notValues } of when) {
+    const one = key.startsWith("request.headers") ? line : claim
+    parts.push(...fieldOf([values, notValues, one]).map(ofHttp))
   }
   return all(parts)
 }
@@ -78,6 +104,9 @@ function sourceOf(source: Source, ofHttp: Match): string {
   return all([
     ...fieldOf([source.principals, source.notPrincipals, value => `(and peer ${text("spiffe", value)})`]),
     ...fieldOf([source.namespaces, source.notNamespaces, value => `(and peer ${text("ns", value)})`]),
+    ...fieldOf([source.ipBlocks, source.notIpBlocks, address]),
+    // No proxy is trusted, so that the client is the peer.
+    ...fieldOf([source.remoteIpBlocks, source.notRemoteIpBlocks, address]),
     ...fieldOf([source.requestPrincipals, source.notRequestPrincipals, requestPrincipal]).map(ofHttp),
   ])
 }
@@ -86,6 +115,7 @@ function operationOf(operation: Operation, ofHttp: Match): string {
   return all([
     ...fieldOf([operation.ports, operation.notPorts, value => `(= port ${value})`]),
     ...fieldOf([operation.methods, operation.notMethods, value => text("method", value)]).map(ofHttp),
+    ...fieldOf([operation.hosts, operation.notHosts, hostOf]).map(ofHttp),
     ...fieldOf([operation.paths, operation.notPaths, pathOf]).map(ofHttp),
   ])
 }
@@ -123,3 +153,30 @@ function requestPrincipal(value: string): string {
 }
 
 const claim: Match = value => any(ELEMENTS.map(name => `(and has-${name} ${text(name, value)})`))
+
+/** An empty line is there, and `*` matches it. */
+const line: Match = value => any(LINES.map(name => `(and has-${name} ${value === "*" ? "true" : text(name, value)})`))
+
+const hostOf: Match = value =>
+  value === "*" ? "has-host" : `(and has-host ${text("host", value.toLowerCase().replace(/\.$/, ""))})`
+
+/** An address or a block. */
+function address(value: string): string {
+  const [base = "", length] = value.split("/")
+  const isSix = base.includes(":")
+  const width = isSix ? 128 : 32
+  const bits = length === undefined ? width : Number(length)
+  const family = isSix ? "v6" : "(not v6)"
+  if (bits === 0) return family
+  const top = (isSix ? sixOf(base) : fourOf(base)) >> BigInt(width - bits)
+  return `(and ${family} (= ((_ extract ${width - 1} ${width - bits}) ip${isSix ? 6 : 4}) (_ bv${top} ${bits})))`
+}
+
+const fourOf = (text: string): bigint => text.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n)
+
+function sixOf(text: string): bigint {
+  const [head = "", tail = ""] = text.split("::")
+  const groups = (part: string): readonly string[] => part.split(":").filter(group => group !== "")
+  const zeros = Array<string>(8 - groups(head).length - groups(tail).length).fill("0")
+  return [...groups(head), ...zeros, ...groups(tail)].reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n)
+}
