@@ -39,6 +39,7 @@ export interface TwoMoments {
   readonly gaps: readonly string[]
 }
 
+const NOTHING: PolicyOverlay = { documents: [], remove: [] }
 const DEFAULT_LIMIT = 500
 const MAX_LIMIT = 5_000
 const PARALLEL = 8
@@ -99,7 +100,7 @@ export class HistoryAnswers {
     const begun = await store.since()
     if (begun === undefined || start < begun) {
       const from = begun === undefined ? "it is not known since when" : `from ${new Date(begun).toISOString()} on`
-      throw badRequest(`spec.since: changes are recorded ${from}; choose a later moment`)
+      return { from: NOTHING, to: NOTHING, gaps: [`changes are recorded ${from}; choose a later moment`] }
     }
     const moments: { readonly from: Moment; readonly to: Moment }[] = []
     for (const [of, policies] of await this.#current(namespace)) {
