@@ -182,6 +182,13 @@ describe("what is not modelled", () => {
     ["WasmPlugin", "extensions.istio.io/v1alpha1", {}],
     ["Sidecar", "networking.istio.io/v1", { workloadSelector: { labels: { app: "cart" } }, ingress: [{}] }],
     ["WasmPlugin", "extensions.istio.io/v1alpha1", { selector: { matchLabels: { app: "cart" } } }],
+    ["AuthorizationPolicy", "security.istio.io/v1", { enforcement: "Shadow", rules: [{}] }],
+    ["RequestAuthentication", "security.istio.io/v1", { jwtRules: [{ issuer: "i", requireExpiration: true }] }],
+    [
+      "AuthorizationPolicy",
+      "security.istio.io/v1",
+      { rules: [{ when: [{ key: "experimental.envoy.filters.network.mysql_proxy[db.t]", values: ["[update]"] }] }] },
+    ],
   ])("and could decide is listed, and nothing is claimed: %s of %s", async (kind, apiVersion, spec) => {
     const file = put("p.yaml", ALLOW_GET, policy("other", spec, apiVersion, kind), POD)
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)

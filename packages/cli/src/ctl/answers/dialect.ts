@@ -98,6 +98,16 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
     return { why: `not modelled: ${effect} which requests a workload's proxy allows`, matters, scope: scopeOf(value) }
   }
   const { targetRef, targetRefs, action, rules } = fieldsOf(spec)
+  const unknown = kind === INVARIANT ? undefined : fieldThatIstioDrops(fieldsOf(spec))
+  if (unknown !== undefined) {
+    const why = `not modelled: \`${unknown}\` is no field of Istio, which ignores it; remove it`
+    return { why, matters: true, scope: scopeOf(value) }
+  }
+  const filtered = listOf(rules)
+    .flatMap(conditionKeys)
+    .find(key => key.startsWith("experimental.envoy."))
+  if (filtered !== undefined)
+    return { why: `not modelled: the condition \`${filtered}\``, matters: true, scope: scopeOf(value) }
   // Istio asks the provider before it reads tokens, and our rules see headers after: those that tokens write may differ.
   if (action === "CUSTOM" && listOf(rules).some(readsHeaders))
     return {
@@ -146,8 +156,20 @@ function concernsInbound(value: unknown): boolean {
 
 const OUTBOUND: readonly string[] = ["SIDECAR_OUTBOUND", "GATEWAY"]
 
-function readsHeaders(rule: unknown): boolean {
-  return listOf(fieldsOf(rule).when).some(one => textOf(fieldsOf(one).key)?.startsWith("request.headers[") === true)
+const conditionKeys = (rule: unknown): readonly string[] =>
+  listOf(fieldsOf(rule).when).flatMap(one => textOf(fieldsOf(one).key) ?? [])
+
+const readsHeaders = (rule: unknown): boolean => conditionKeys(rule).some(key => key.startsWith("request.headers["))
+
+/** Merlon's own fields. In a policy of Istio they would change the answer and not the mesh. */
+function fieldThatIstioDrops(spec: Fields): string | undefined {
+  const own = ["enforcement", "denyResponse"].find(name => spec[name] !== undefined)
+  if (own !== undefined) return `spec.${own}`
+  for (const [at, rule] of listOf(spec.jwtRules).entries()) {
+    const ofRule = ["requireExpiration", "caBundle"].find(name => fieldsOf(rule)[name] !== undefined)
+    if (ofRule !== undefined) return `spec.jwtRules[${at}].${ofRule}`
+  }
+  return undefined
 }
 
 /** Documents of any kind; a text that is not YAML has none, and is reported where policies are read from it. */
