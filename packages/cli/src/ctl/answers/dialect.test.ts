@@ -165,6 +165,36 @@ describe("the configuration of the mesh", () => {
   })
 })
 
+describe("the configuration of a revision", () => {
+  const canary = { ...CONFIG_MAP, metadata: { name: "istio-canary", namespace: "istio-system" } }
+  const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
+  const labelled = { ...POD, metadata: { ...POD.metadata, labels: { app: "cart", "istio.io/rev": "canary" } } }
+
+  it("counts where there is no other", async () => {
+    expect(
+      await run(
+        "explain",
+        "shop/cart",
+        "-f",
+        put("p.yaml", policy("no", DENY_ADMIN), canary, POD),
+        "--path",
+        "//admin",
+      ),
+    ).toBe(5)
+  })
+
+  it.each([
+    ["not for Pods of the default revision", POD, 0],
+    ["and leaves answers about its Pods open", labelled, 4],
+  ])("is beside the default one, %s", async (_, pod, code) => {
+    const file = put("p.yaml", ALLOW_GET, other, canary, pod)
+    expect(await run("who-can", "shop/cart", "-f", file)).toBe(code)
+    expect(code === 0 ? err : out).toContain("ConfigMap istio-canary: it configures the Pods of this revision")
+    expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(code)
+    expect(await run("who-can", "shop/cart", "-f", file, "--mesh-config", put("mesh.yaml", CONFIG))).toBe(0)
+  })
+})
+
 it("two mesh configurations that differ are an error, and the same one twice is not", async () => {
   const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
   const before = put("a.yaml", ALLOW_GET, CONFIG_MAP)

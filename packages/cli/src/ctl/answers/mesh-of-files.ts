@@ -70,21 +70,65 @@ async function namedConfig(name: string): Promise<Fields> {
 
 /** One mesh has one configuration: under two that differ, the same policies would mean two things. */
 function writtenIn(texts: readonly SourceText[]): Fields {
-  const likely = texts.filter(({ text }) => /ConfigMap|IstioOperator/.test(text))
-  const found = likely.flatMap(({ text }) => objectsIn(text).map(configIn)).filter(config => config !== undefined)
-  const [first = {}, ...others] = found
-  // Providers do not change what other policies mean.
-  const compared = (config: Fields) => ({ ...settingsIn(config), declaredProviders: [] })
-  if (others.some(other => !isDeepStrictEqual(compared(other), compared(first))))
+  const [first, ...others] = configsIn(texts)
+  if (others.some(other => isOther(other, first)))
     throw invalid("the files hold different mesh configurations; name the one that counts with `--mesh-config`")
-  return first
+  return first?.config ?? {}
 }
 
-/** Of the ConfigMap `istio`, or of an IstioOperator. */
+interface WrittenConfig {
+  /** Of the control plane; undefined for the default one. */
+  readonly revision: string | undefined
+  readonly config: Fields
+}
+
+/** Those of the default revision, else of all. */
+function configsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
+  const found = allConfigsIn(texts)
+  const own = found.filter(({ revision }) => revision === undefined)
+  return own.length > 0 ? own : found
+}
+
+function allConfigsIn(texts: readonly SourceText[]): readonly WrittenConfig[] {
+  const likely = texts.filter(({ text }) => /ConfigMap|IstioOperator/.test(text))
+  return likely.flatMap(({ text }) =>
+    objectsIn(text).flatMap(object => {
+      const config = configIn(object)
+      const name = textOf(fieldsOf(object.metadata).name) ?? ""
+      const revision = object.kind === "ConfigMap" ? /^istio-(.+)$/.exec(name)?.[1] : undefined
+      return config === undefined ? [] : [{ revision, config }]
+    }),
+  )
+}
+
+/** Providers do not change what other policies mean. */
+function isOther(one: WrittenConfig, other: WrittenConfig | undefined): boolean {
+  const compared = (config: Fields) => ({ ...settingsIn(config), declaredProviders: [] })
+  return !isDeepStrictEqual(compared(one.config), compared(other?.config ?? {}))
+}
+
+/** Logs the configurations of other revisions of Istio, which are those of the Pods that are labelled so. */
+export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, log: Pick<InputLog, "skip">): void {
+  if (flags.meshConfig !== undefined || !isIstio(namesIn(texts, flags))) return
+  const [counted] = configsIn(texts)
+  for (const one of allConfigsIn(texts)) {
+    const { revision } = one
+    if (revision === undefined || revision === counted?.revision || !isOther(one, counted)) continue
+    log.skip(
+      `ConfigMap istio-${revision}: it configures the Pods of this revision; name it with \`--mesh-config\``,
+      ({ labels }) => Object.hasOwn(labels, REVISION) && labels[REVISION] === revision,
+    )
+  }
+}
+
+const REVISION = "istio.io/rev"
+
+/** Of the ConfigMap `istio`, of `istio-REVISION`, or of an IstioOperator. */
 function configIn({ kind, metadata, data, spec }: Fields): Fields | undefined {
   if (kind === "IstioOperator") return fieldsOf(fieldsOf(spec).meshConfig)
   const { mesh } = fieldsOf(data)
-  if (kind !== "ConfigMap" || fieldsOf(metadata).name !== "istio" || typeof mesh !== "string") return undefined
+  const isNamed = /^istio(-.+)?$/.test(textOf(fieldsOf(metadata).name) ?? "")
+  if (kind !== "ConfigMap" || !isNamed || typeof mesh !== "string") return undefined
   return parsed(mesh)
 }
 

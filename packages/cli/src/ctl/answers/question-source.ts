@@ -15,7 +15,7 @@ import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
-import { logUndeclared, meshOfFiles } from "./mesh-of-files.js"
+import { logRevisions, logUndeclared, meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
 import { workloadsIn } from "./workload-files.js"
@@ -120,6 +120,7 @@ async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" |
   const workloads = workloadsIn(others, names, namespace)
   const policies = files.flatMap(file => file.policies)
   logUndeclared(policies, mesh, log)
+  logRevisions(texts.flat(), flags, log)
   log.limitTo(workloads, names.rootNamespace, note)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
   if (flags.workloads !== undefined && workloads.length === 0) log.skip(`${flags.workloads}: it holds no workload`)

@@ -33,7 +33,7 @@ import {
 } from "../answers/diff-report.js"
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
-import { logUndeclared, meshOfFiles } from "../answers/mesh-of-files.js"
+import { logRevisions, logUndeclared, meshOfFiles } from "../answers/mesh-of-files.js"
 import {
   logIfUseless,
   noteOthers,
@@ -217,7 +217,9 @@ async function fromFiles(flags: Flags): Promise<Sets> {
     to: await readSource(to, log),
     workloads: await readSource(workloads, log),
   }
-  const mesh = await meshOfFiles([...texts.from, ...texts.to, ...texts.workloads], flags, note)
+  const all = [...texts.from, ...texts.to, ...texts.workloads]
+  const mesh = await meshOfFiles(all, flags, note)
+  logRevisions(all, flags, log)
   const known = new Map<string, readonly ReadDocument[]>()
   const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log, known }
   const [before, after] = [policiesIn(texts.from, from, reading), policiesIn(texts.to, to, reading)]
