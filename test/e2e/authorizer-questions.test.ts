@@ -5,6 +5,8 @@ import { type OutgoingHttpHeaders, request } from "node:http"
 import { connect } from "node:net"
 import { fromBinary, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf"
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js"
+import { compile } from "@merlon/policy/authorization"
+import { meshConfig } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { Deadlines } from "@merlon/wire/http"
 import * as messages from "@merlon/xds/authz"
@@ -16,7 +18,7 @@ import {
   type CheckResponse,
   CheckResponseSchema,
 } from "../../packages/xds/src/generated/envoy/service/auth/v3/external_auth_pb.js"
-import { authorization, type Rig, startRig } from "../../packages/xserver/src/accept/testing/rig.js"
+import { authorization, type Rig, startRig, WORKLOAD } from "../../packages/xserver/src/accept/testing/rig.js"
 import type { GatewayTrust } from "../../packages/xserver/src/authorizer/gateway-trust.js"
 import { questionHandlers } from "../../packages/xserver/src/authorizer/handlers.js"
 
@@ -142,6 +144,20 @@ describe("Envoy's question", () => {
     const believing = clientOf(await start({ ...LOOPBACK, address: "attribute" }))
     expect(await verdict(believing, asked)).toBe("allow")
     expect(await verdict(believing, http())).toBe(403)
+  })
+
+  it("is denied where the gateway says that the request takes another route", async () => {
+    const rig = await start()
+    const client = clientOf(rig)
+    const of = (contextExtensions: JsonObject) => verdict(client, { ...http(), contextExtensions })
+    expect(await of({ "merlon.dev/http-route": "shop" })).toBe(403)
+    expect(await of({ "example.com/http-route": "shop" })).toBe("allow")
+    const labels = { "merlon.dev/http-route": "shop", "merlon.dev/gateway": "public" }
+    rig.gate.swap(compile(POLICIES, { ...WORKLOAD, labels }, meshConfig()))
+    expect(await of({ "merlon.dev/http-route": "shop" })).toBe("allow")
+    expect(await of({ "merlon.dev/http-route": "shop", "merlon.dev/gateway": "other" })).toBe(403)
+    expect(await of({ "merlon.dev/http-route": "admin" })).toBe(403)
+    expect(await of({ "merlon.dev/grpc-route": "shop" })).toBe(403)
   })
 
   it("is denied to a caller that is not a gateway", async () => {

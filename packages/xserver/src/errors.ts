@@ -99,6 +99,10 @@ export const XSERVER_ERRORS = {
       "a CUSTOM policy of this authorizer asks a provider that asks this authorizer, or too many providers ask each other",
     fix: "name another provider in the policy: an authorizer cannot be its own, directly or through others",
   },
+  "other-target": {
+    cause: "a gateway asked about a request of another Gateway or route than those in the labels of the authorizer",
+    fix: "have each route ask the authorizer that has its label, or leave the route out of the gateway's context extensions",
+  },
   "not-forwarded": {
     cause: "the request did not reach the application: it accepted no connection, or too many requests were waiting",
     fix: "check that the application runs and listens on its port; callers in the mesh retry another endpoint",

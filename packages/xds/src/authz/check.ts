@@ -37,6 +37,8 @@ export interface CheckQuestion {
   readonly sourceAddress: string | undefined
   readonly sourcePrincipal: string | undefined
   readonly sni: string | undefined
+  /** What the gateway's configuration says of the route; callers cannot write there. */
+  readonly contextExtensions: { readonly [key: string]: string }
 }
 
 export type CheckAnswer =
@@ -59,7 +61,7 @@ const GRPC_UNAUTHENTICATED = 16
 /** Throws where the bytes are not such a message. */
 export function readCheck(message: Uint8Array): CheckQuestion {
   const { attributes } = fromBinary(CheckRequestSchema, message, { readUnknownFields: false })
-  const { source, request, tlsSession } = attributes ?? {}
+  const { source, request, tlsSession, contextExtensions = {} } = attributes ?? {}
   const { http } = request ?? {}
   const address = source?.address?.address
   return {
@@ -82,6 +84,7 @@ export function readCheck(message: Uint8Array): CheckQuestion {
     sourceAddress: address?.case === "socketAddress" ? address.value.address : undefined,
     sourcePrincipal: source?.principal || undefined,
     sni: tlsSession?.sni || undefined,
+    contextExtensions,
   }
 }
 

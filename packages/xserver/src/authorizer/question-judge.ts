@@ -3,7 +3,7 @@
 // force decide. An authorizer may be a provider of others, so each question to a provider says which authorizers wait
 // for its answer, and none asks where it is among them.
 
-import type { Judgement } from "@merlon/policy/authorization"
+import type { Judgement, Program } from "@merlon/policy/authorization"
 import { FieldList, Http2Field } from "@merlon/wire"
 import type { Fields, LocalReply } from "@merlon/wire/http"
 import { callerKey } from "../enforcement/caller-key.js"
@@ -41,6 +41,10 @@ export function judgeQuestion(
 ): () => void {
   const { gate, providers } = caller.services
   const { connection, request } = question
+  if (isForAnother(question, gate.program)) {
+    done(errorVerdict(caller, "other-target"))
+    return () => undefined
+  }
   const admission = gate.admit(connection, request)
   const rules = gate.toAsk(admission)
   // Fail closed: without a provider to ask, the decision denies.
@@ -94,6 +98,13 @@ function verdictOf(
   const { protectedHeaders } = caller.services.gate.program
   const edited = { ...judgement, edits: withAnswers(judgement.edits, answers) }
   return { admission, outcome: changesOf(edited, question, name => protectedHeaders.dropsHeader(name)) }
+}
+
+/** Whether the request takes another route than the policies here are for: its ALLOW rules must not hold there. */
+function isForAnother({ targets }: Question, { mesh, workload }: Program): boolean {
+  return Object.values(mesh.names.gatewayLabels).some(
+    label => Object.hasOwn(targets, label) && targets[label] !== workload.labels[label],
+  )
 }
 
 /** Undefined where this authorizer waits already, or too many do. */

@@ -15,6 +15,8 @@ export interface Question {
   readonly request: HttpRequest
   /** Names of the headers that the gateway sent of the request, in lower case. */
   readonly headerNames: () => readonly string[]
+  /** Names of the Gateway and route that the request takes, by the label of an authorizer for them; empty where the gateway does not say. */
+  readonly targets: { readonly [label: string]: string }
 }
 
 interface AskedHeaders extends HeaderLines {
@@ -56,7 +58,7 @@ export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: Gat
 
 /** Envoy's gRPC protocol. */
 export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
-  const { http, sni } = asked
+  const { http, sni, contextExtensions: targets } = asked
   if (http === undefined) return "unusable-question"
   const headers = new Map<string, string[]>()
   for (const [name, value] of http.headers) {
@@ -75,6 +77,7 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
   const stated: Statements = {
     by: "attribute",
     // Other names in a certificate are not identities of a mesh.
+    targets,
     peer: asked.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal),
     address: asked.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress),
   }
@@ -97,6 +100,7 @@ function linesOf(headers: ReadonlyMap<string, readonly string[]>): AskedHeaders 
 /** What a question says of the gateway's caller, in fields that the gateway itself writes. */
 interface Statements {
   readonly by: "attribute" | "subject"
+  readonly targets?: Question["targets"]
   readonly peer: SpiffeId | undefined
   readonly address: IpAddress | undefined
 }
@@ -127,6 +131,7 @@ function question(
     connection: { ...gateway, peer, sourceIp, clientCertificate: undefined, behindGateway: true },
     request: { method, scheme, host, target, headers: seen },
     headerNames: () => headers.names(),
+    targets: stated?.targets ?? {},
   }
 }
 

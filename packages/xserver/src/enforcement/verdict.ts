@@ -49,3 +49,4 @@ export type ProtocolError =
   | "respelled-path"
   | "forged-header"
   | "asked-in-circle"
+  | "other-target"
