@@ -10,7 +10,7 @@ import { findProgram } from "../../test/runner/programs.js"
 import { type Application, startApplication } from "../proxy/application.js"
 import { listening } from "../proxy/running.js"
 
-/** Whose calls are redirected, whose are not, and what stands on the other side. */
+/** Whose calls are redirected, whose are not, and what is on the other side. */
 export type Role = "caller" | "caller's proxy" | "server"
 
 export const IS_CAPTURED =

@@ -126,7 +126,7 @@ function drawScene({ rows, typed }: Scene, { index, begin, end, total }: Times) 
 }
 
 function colour(output: string): string {
-  if (/^(40[13]|000)$|^broken:|is let through by/.test(output)) return "bad"
+  if (/^(40[13]|000)$|^broken:|is allowed by rule/.test(output)) return "bad"
   if (/^200$|enforced by|\(proved\)|%$/.test(output)) return "good"
   if (/newly allowed|nearest rule/.test(output)) return "mind"
   return "plain"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages, help texts, messages and the console use one word for one thing. A page may quote an older word in code, where it is a name or the
+// Pages, help texts, messages, the console and code use one word for one thing. A page may quote an older word in code, where it is a name or the
 // output of a program.
 
 import { expect, it } from "vitest"
-import { files, readText } from "./tree.js"
+import { files, readText, sourceFiles } from "./tree.js"
 
 /** What not to write, and what to write instead. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
@@ -28,6 +28,35 @@ const WORDS_OF_PAGES: readonly (readonly [RegExp, string])[] = [
   [/\bfaults?\b(?! injection|, mirror)/i, "error"],
   [/\bnobody\b/i, "name who it is"],
 ]
+
+/** Of all code: its names, comments and tests. */
+const WORDS_OF_CODE: readonly (readonly [RegExp, string])[] = [
+  [/(?<![a-z])faults?(?![a-z])(?! injection)|Faults?(?![a-z])|(?<![A-Z])FAULTS?(?![A-Z])/, "error"],
+  [
+    /(?<![a-z])refus(e|ed|es|al|als|ing)(?![a-z])|Refus(e|ed|es|al|als|ing)(?![a-z])|REFUS(ED|ALS?|ING)(?![A-Z])/,
+    "deny, or reject",
+  ],
+  [/\blet(s|ting)? (\w+ )?through\b/i, "allow"],
+  [/\bsettled by\b/i, "decided by"],
+  [/\bbelieves\b/i, "trusts"],
+  [/\bpolicies of (now|today)\b/i, "current policies"],
+  [/\bwhoever\b/i, "name who it is"],
+  [/\ball the same\b/i, "anyway"],
+]
+
+/** What has these words for other reasons: names in protocols, options and former versions. */
+const EXCEPTIONS: readonly RegExp[] = [
+  /ECONNREFUSED|REFUSED_STREAM|refused-stream|ERROR\.refused|[Uu]nrefusable/g, // codes of Node and HTTP/2
+  /connections?( was| is| are)? refused|refused connections?|[Rr]efuses? the connection/gi, // a peer refuses a connection
+  /["'`]refuse\\?["'`]|--udp refuse|udp: refuse|pass it or refuse it|expect: refuse/g, // values of options, and a former verdict
+  /authority_refused_changes_total/g, // a former name
+  /upstream refused|failure: refused|\["refused", \[\]\]|[( =]"refused"|^ +refused: /gm, // of a failed upstream call
+  /the fault of|http\[\]\.fault|\{fault: /g,
+]
+
+/** Files about refused connections and datagrams, the formal model, and names of Envoy. */
+const EXEMPT =
+  /capture-keeper|\/registry\/udp|unjudged-ports|wire\/src\/(http\/(upstream|pools)|http2\/frame|sockets\/connect|native\/large-buffers)|mesh-observations|otherAddresses|outbound\.test|request-calls\.test|application-port|member\/bootstrap|bench\/mesh\/envoy|test\/model\/|architecture\/glossary|\/oracle\/|\/generated\//
 
 function found(text: string, words: typeof WORDS): readonly string[] {
   return words.flatMap(([word, instead]) => {
@@ -63,5 +92,15 @@ it.each(PAGES)("%s uses the words of the glossary", path => {
 
 it("help, messages and the console use the words of the glossary", () => {
   const all = SOURCES.flatMap(path => found(strings(readText(path)), WORDS).map(word => `${path}: ${word}`))
+  expect(all).toEqual([])
+})
+
+it("names, comments and tests use the words of the glossary", () => {
+  const all = sourceFiles()
+    .filter(path => !EXEMPT.test(path))
+    .flatMap(path => {
+      const text = EXCEPTIONS.reduce((rest, exception) => rest.replaceAll(exception, ""), readText(path))
+      return found(text, WORDS_OF_CODE).map(word => `${path}: ${word}`)
+    })
   expect(all).toEqual([])
 })

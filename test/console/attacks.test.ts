@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What others try against whoever looks: frames, foreign pages, other names for our address, and text that would be markup.
+// What others try against a signed-in user: frames, foreign pages, other names for our address, and text that would be markup.
 // @module-tag needs/chromium
 // @module-tag needs/kubectl
 
@@ -9,7 +9,7 @@ import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { address, apply, asOwner, kubectl, mesh, newContext } from "./support/visit.js"
 
-/** A page of somebody else on this machine: another port is another origin, to which our cookie is sent all the same. */
+/** A page of another program on this machine: another port is another origin, to which our cookie is sent anyway. */
 const evil = createServer((request, response) => {
   response.setHeader("content-type", "text/html")
   response.end(request.url === "/frame" ? `<iframe src="${address()}"></iframe>` : "<h1>evil</h1>")

@@ -182,7 +182,7 @@ it("completes fields from the schema of the kind", async () => {
   await page.getByRole("option", { name: /mtls/ }).waitFor()
 })
 
-it("does not overwrite what somebody else has changed meanwhile", async () => {
+it("does not overwrite what another user has changed meanwhile", async () => {
   await apply(strict("writers", "shared"))
   const page = await asOwner("/policies/PeerAuthentication/writers/shared")
   await page.getByText("No changes: this is the stored version.").waitFor()
@@ -246,7 +246,7 @@ it("keeps what is typed while a change is on its way", async () => {
   expect(await page.getByText("This policy changed on the server while you edited it.").count()).toBe(0)
 })
 
-it("notices a label that somebody else put on it", async () => {
+it("notices a label that another user put on it", async () => {
   await apply(strict("writers", "labelled"))
   const page = await asOwner("/policies/PeerAuthentication/writers/labelled")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
@@ -258,7 +258,7 @@ it("notices a label that somebody else put on it", async () => {
   expect(await page.getByText("# mine").count()).toBe(0)
 })
 
-it("offers new policies to whoever may write in one namespace alone, there", async () => {
+it("offers new policies to a user who may write in one namespace, in that namespace", async () => {
   const token = await tokenOf("of-one", "view")
   await kubectl(
     "create",
@@ -294,7 +294,7 @@ it("shows a viewer everything, and disabled buttons with the role that helps", a
   await page.getByRole("button", { name: "Delete…", description: why, disabled: true }).waitFor()
   expect(await page.locator("main button:enabled").count()).toBe(0)
   expect(await findings(page)).toEqual([])
-  // What somebody else writes is shown, and is no way to write.
+  // What another user writes is shown, and is no way to write.
   await apply({ ...strict("writers", "seen"), spec: { mtls: { mode: "PERMISSIVE" } } })
   await page.locator(".cm-content").getByText("PERMISSIVE").waitFor()
   expect(await page.locator(".cm-content[contenteditable=false]").count()).toBe(1)

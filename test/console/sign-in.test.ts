@@ -34,7 +34,7 @@ it("opens signed in by the link of `merlonctl dashboard`, which works once and l
   expect(await thief.getByRole("navigation").count()).toBe(0)
 })
 
-it("opens with a token of the cluster, as whoever that is, and shows no token anywhere", async () => {
+it("opens with a token of the cluster, as its user, and shows no token anywhere", async () => {
   const token = await tokenOf("by-token", "view")
   const page = await withToken(token)
   await page.getByText("system:serviceaccount:default:by-token").waitFor()
@@ -68,7 +68,7 @@ it("signs out for good: the cookie and the page's half of the session are worth 
   expect(answer.status).toBe(401)
 })
 
-it("gives a stolen address of a page to nobody: whoever opens it signs in first", async () => {
+it("gives a stolen address of a page to no one: opening it requires a sign-in", async () => {
   const page = await asOwner("/policies")
   const stranger = await (await newContext()).newPage()
   await stranger.goto(page.url())

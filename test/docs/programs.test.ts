@@ -49,7 +49,7 @@ async function printedBy(programs: readonly string[]): Promise<readonly string[]
       // Without its types, and not by a loader that would look at each of our modules too.
       const { code } = await transform(program, { loader: "ts" })
       writeFileSync(join(folder, `${index}.mjs`), code)
-      // One that fails has that printed in its place, and the next is run all the same.
+      // One that fails has that printed in its place, and the next is run anyway.
       return `await import("./${index}.mjs").catch(console.log)\nconsole.log("${mark(index)}")\n`
     })
     writeFileSync(join(folder, "all.mjs"), (await Promise.all(steps)).join(""))

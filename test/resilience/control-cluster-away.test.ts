@@ -64,7 +64,7 @@ describe("while the API server is away", () => {
     await changeArrives("/killed")
   })
 
-  it("a stranger with a token alone is not let in unseen, and is let in when the API is back", async () => {
+  it("a stranger with a token alone is not admitted unseen, and is admitted when the API is back", async () => {
     const workload = await mesh.declare("late", { namespace: "late" })
     await mesh.cluster.kill()
     const proxy = new BareProxy(workload)

@@ -138,7 +138,7 @@ describe("a foreign gRPC client under DUBBO_MUTUAL", () => {
 
   beforeEach(() => route(50, 50, { rules: [], trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }))
 
-  it("calls with its certificate and believes the identities behind the Service", async () => {
+  it("calls with its certificate and trusts the identities behind the Service", async () => {
     await serve("v1", mutual(control.credentialsOf("app", "web")))
     await serve("v2", mutual(control.credentialsOf("app", "web")))
     client = await start("xds")

@@ -176,7 +176,7 @@ function answered(out: string): number {
   return [...out.matchAll(/^\S+ (\d+) /gm)].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** What a network plugin does that the node's bridge does not: lets through to the address what the policy names, and no more. */
+/** What a network plugin does that the node's bridge does not: allows only the traffic to the address that the policy names. */
 export async function enforceNetworkPolicy(name: string, place: string, address: string): Promise<void> {
   const policy = JSON.parse(await kubectl("get", "networkpolicy", name, "-n", place, "-o", "json"))
   const ports: readonly { readonly protocol: string; readonly port?: number; readonly endPort?: number }[] =

@@ -132,7 +132,7 @@ describe("validating webhooks", () => {
   const one = (more: JsonObject = {}): JsonObject[] => [configured("Validating", "one", { name: "hook", ...more })]
 
   it.each<[string, JsonObject, string[]]>([
-    ["let through", {}, ["passed"]],
+    ["allowed", {}, ["passed"]],
     ["warn", { warnings: ["mind"] }, ["passed", "mind"]],
     [
       "reject with their own code, reason and message",
@@ -258,7 +258,7 @@ describe("an update that would create", () => {
       )
   }
   it.each<[string, string, string]>([
-    ["passes for whoever may create", "create", "passed"],
+    ["passes for a user who may create", "create", "passed"],
     [
       "is forbidden to a user who may only update",
       "update",

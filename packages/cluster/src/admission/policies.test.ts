@@ -44,7 +44,7 @@ const REJECTED = (why: string, status = "422 Invalid"): string => `${status} pod
 
 it.each<[string, readonly JsonObject[], Asked | undefined, readonly string[]]>([
   ["rejects what breaks it", [policy(), binding()], undefined, [REJECTED("one container is enough")]],
-  ["lets through what does not", [policy(), binding()], { object: pod(1) }, ["passed"]],
+  ["allows what does not", [policy(), binding()], { object: pod(1) }, ["passed"]],
   ["is nothing without a binding", [policy()], undefined, ["passed"]],
   ["is nothing by the binding of another", [policy(), binding({ policyName: "other" })], undefined, ["passed"]],
   ["is not asked about other kinds", [policy(), binding()], { plural: "configmaps", object: pod(2) }, ["passed"]],

@@ -21,7 +21,7 @@ export class Backends {
   readonly #store: Store
   readonly #identity: FrontProxyIdentity
   /** By whom they believe: authority and name. */
-  readonly #agents = new Map<string, { readonly believes: string; readonly agent: Agent }>()
+  readonly #agents = new Map<string, { readonly trusts: string; readonly agent: Agent }>()
 
   constructor(store: Store, identity: FrontProxyIdentity) {
     this.#store = store
@@ -60,9 +60,9 @@ export class Backends {
   #agent({ group, version, service, caBundle }: ApiService): Agent {
     const key = `${group}/${version}`
     const servername = `${service.name}.${service.namespace}.svc`
-    const believes = `${servername} ${caBundle}`
+    const trusts = `${servername} ${caBundle}`
     const known = this.#agents.get(key)
-    if (known?.believes === believes) return known.agent
+    if (known?.trusts === trusts) return known.agent
     known?.agent.destroy()
     const { certificate, key: privateKey } = this.#identity.credentials
     const agent = new Agent({
@@ -74,7 +74,7 @@ export class Backends {
       keepAlive: true,
       maxSockets: 256,
     })
-    this.#agents.set(key, { believes, agent })
+    this.#agents.set(key, { trusts, agent })
     return agent
   }
 }

@@ -18,7 +18,7 @@ it("sends no request for a client that left during the lookup", async () => {
   const [request, response] = (await once(server, "request")) as [unknown, ServerResponse]
   const forwarded = forward({ request, response, method: "GET" } as never, {} as never, {
     backends: { target: () => target } as never, // asked where it is, and no more
-    identity: { headers: () => expect.unreachable("somebody is asked") } as never, // what is sent first
+    identity: { headers: () => expect.unreachable("a backend is asked") } as never, // what is sent first
   })
   sent.destroy()
   await once(response, "close")

@@ -128,7 +128,7 @@ it.each<[string, () => Certificate | object, (() => Promise<string>) | undefined
   ["a certificate that names two users", () => signed("/CN=jane/CN=admin", "ca"), undefined],
   ["a certificate that names none", () => signed("/O=system:masters", "ca"), undefined],
   ["a token that is none", () => ({}), async () => "Bearer nonsense"],
-  ["a token for somebody else", () => ({}), async () => `Bearer ${await token(["mesh"])}`],
+  ["a token for another audience", () => ({}), async () => `Bearer ${await token(["mesh"])}`],
   ["a token that is none, beside a good certificate", admin, async () => "Bearer nonsense"],
 ])("%s is rejected", async (_, certificate, authorization) => {
   expect(await asked(certificate(), await authorization?.())).toBe(401)

@@ -122,7 +122,7 @@ describe("a role", () => {
       /^403 /,
     ],
     [
-      "whose rules stay may be labelled by anybody",
+      "whose rules stay may be labelled by any user",
       "clusterroles",
       role("r", readSecrets),
       context("reader"),
@@ -146,7 +146,7 @@ describe("a role", () => {
       /^403 /,
     ],
     [
-      "is anybody's who is an administrator",
+      "is allowed to an administrator",
       "clusterroles",
       role("r", readSecrets),
       context("root", "", ["system:masters"]),

@@ -285,7 +285,7 @@ describe("an issuer that cannot be asked", () => {
       () => says({}),
     ],
   ])("%s is reported, does not affect other tokens, and is retried", async (_, words, breaks, mends) => {
-    // Certificates of now are not good before.
+    // Current certificates are not good before.
     ahead = 0
     logged.length = 0
     const token = await issuer.sign(claims())

@@ -95,7 +95,7 @@ describe("a binding", () => {
     ["of a namespace holds there", "local", "shop", true],
     ["of a namespace holds nowhere else", "local", "bank", false],
     ["of a namespace does not hold for all of them", "local", "", false],
-    ["of somebody else holds for nobody", "stranger", "shop", false],
+    ["of another namespace has no effect", "stranger", "shop", false],
   ])("%s", async (_, name, namespace, want) => {
     const user = { name, uid: "", groups: ["system:authenticated"], extra: {} }
     expect((await rbac.authorize(user, get({ namespace }))).allowed).toBe(want)

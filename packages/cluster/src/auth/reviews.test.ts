@@ -169,7 +169,7 @@ describe("a token", () => {
   const pod = { apiVersion: "v1", kind: "Pod", name: "own" }
   it.each<[string, JsonObject, Partial<RequestContext>, JsonObject, string]>([
     ["for less than ten minutes", { expirationSeconds: 599 }, {}, {}, "422 .* duration less than 10 minutes"],
-    ["for longer than anybody waits", { expirationSeconds: 2 ** 32 + 1 }, {}, {}, "422 .* larger than 2\\^32 seconds"],
+    ["too long an expiration", { expirationSeconds: 2 ** 32 + 1 }, {}, {}, "422 .* larger than 2\\^32 seconds"],
     ["of an account that is not there", {}, { name: "b" }, {}, '404 serviceaccounts "b" not found'],
     ["of two accounts at once", {}, {}, { name: "b" }, "422 .* must match the service account name"],
     [

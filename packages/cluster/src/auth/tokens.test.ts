@@ -115,7 +115,7 @@ describe("a token that was good before", () => {
 
   it.each<[string, () => void, RegExp]>([
     ["is so again", () => {}, /^system:serviceaccount:shop:a$/],
-    ["ends all the same", () => (now += 601_000), /has expired/],
+    ["ends anyway", () => (now += 601_000), /has expired/],
     ["has not begun where the clock was set back", () => (now -= 120_000), /not valid yet/],
     ["goes with its account", () => (objects = []), /not found/],
   ])("%s", async (_, change, want) => {

@@ -26,7 +26,7 @@ describe("whose share it is", () => {
     ["a user has its own", of("jane", "system:authenticated"), { owner: "jane", system: false }],
     ["administrators are the system", of("admin", "system:masters"), { owner: "admin", system: true }],
     [
-      "accounts of a namespace share one, or whoever makes accounts makes shares",
+      "accounts of a namespace share one, so new accounts do not add shares",
       of("system:serviceaccount:shop:a"),
       of("system:serviceaccount:shop:b"),
     ],

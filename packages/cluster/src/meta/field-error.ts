@@ -24,7 +24,7 @@ export type FieldErrorType = keyof typeof types
 export interface FieldError {
   readonly type: FieldErrorType
   readonly field: string
-  /** What stands after the type; undefined leaves the value out. */
+  /** What is after the type; undefined leaves the value out. */
   readonly value?: string
   readonly detail: string
 }

@@ -19,7 +19,7 @@ export class Issuer {
   readonly #codes = new Map<string, Granted>()
   /** Put on top of what a token says, to say something wrong. */
   claims: Readonly<Record<string, unknown>> = {}
-  /** What stands in the document that tells of the issuer, on top of what is right. */
+  /** What is in the document that tells of the issuer, on top of what is right. */
   document: Readonly<Record<string, unknown>> = {}
   /** Sent back instead of a code. */
   rejects: string | undefined

@@ -21,7 +21,7 @@ export interface AssessmentOptions {
   readonly cutOff: (change: ChangedPolicy) => readonly string[]
   /** Whether our copy of the invariants was behind and is not any more, so that asking again is worth it. */
   readonly caughtUp: () => Promise<boolean>
-  /** Whether the namespace is on its way out, by the API server's word of now. */
+  /** Whether the namespace is on its way out, by the API server's current answer. */
   readonly isGoing: (namespace: string) => Promise<boolean>
 }
 

@@ -166,7 +166,7 @@ describe("capture by Service", () => {
     expect(client.writes).toEqual([])
   })
 
-  it("believes an answer at any time", async () => {
+  it("trusts an answer at any time", async () => {
     const { client } = keep({ pods: [pod()] }, { application: "answered", xserver: "silent" }, after(1))
     await expect.poll(() => client.writes.length, { timeout: 60_000 }).toBe(1)
   })

@@ -58,7 +58,7 @@ describe("probes", () => {
 
   it.each<[string, object]>([
     ["a command", { exec: { command: ["true"] } }],
-    ["somebody else's address", { httpGet: { port: 80, host: "10.0.0.1" } }],
+    ["another host's address", { httpGet: { port: 80, host: "10.0.0.1" } }],
     ["a name nobody declares", { httpGet: { port: "nope" } }],
   ])("of %s stay as they are", (_, probe) => {
     expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)

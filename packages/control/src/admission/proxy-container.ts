@@ -163,7 +163,7 @@ export function proxyVolumes({ names }: Pick<InjectionOptions, "names">): readon
         ],
       },
     },
-    // In memory: the proxy's key never reaches the node's disk, and outlives the container all the same.
+    // In memory: the proxy's key never reaches the node's disk, and outlives the container anyway.
     { name: stateVolume, emptyDir: { medium: "Memory", sizeLimit: "32Mi" } },
   ]
 }

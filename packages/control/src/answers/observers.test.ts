@@ -12,7 +12,7 @@ import { Observers } from "./observers.js"
 const NOW = 5_000
 
 const call = (part: Partial<ObservedCall> = {}): ObservedCall => ({
-  ...{ address: "10.0.0.1", workload: "foo/whoever", port: 80, protocol: "tcp", tls: false },
+  ...{ address: "10.0.0.1", workload: "foo/caller", port: 80, protocol: "tcp", tls: false },
   ...{ verdict: "allow", stage: "allow", firstSeen: 1_000, lastSeen: 2_000, count: 1 },
   ...part,
 })
@@ -56,7 +56,7 @@ it("takes calls for those of who tells them, whatever they say", () => {
   expect(ledger.calls().map(({ workload }) => workload)).toEqual(["foo/a"])
 })
 
-it("believes no time that has not come: such calls would push out all others", () => {
+it("ignores a time in the future: such calls would push out all others", () => {
   const { tell, ledger } = stage()
   tell(1, call({ firstSeen: NOW + 1, lastSeen: Number.MAX_SAFE_INTEGER }))
   expect(ledger.calls()).toMatchObject([{ firstSeen: NOW, lastSeen: NOW }])

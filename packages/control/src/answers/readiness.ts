@@ -35,7 +35,7 @@ export interface Readiness {
   readonly state: "strict" | "ready" | "waiting" | "unknown"
   readonly why: string
   readonly ports: readonly PortMode[]
-  /** Let in within the window. */
+  /** Allowed within the window. */
   readonly plaintext: readonly AdvisedCaller[]
   /** All calls within the window, in plaintext or not. */
   readonly calls: number

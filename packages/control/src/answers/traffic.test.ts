@@ -48,7 +48,7 @@ it("puts late counts into their own minute, and drops those that are too late", 
   expect(traffic.of(undefined).map(({ allowed }) => allowed)).toEqual([...Array(58).fill(0), 1, 0])
 })
 
-it("believes no clock that goes ahead", () => {
+it("ignores a clock that is ahead", () => {
   const { traffic, call } = rig()
   traffic.note([call("a/x", "allow", 1, START + 90 * MINUTE)])
   expect(traffic.of(undefined)).toMatchObject([{ allowed: 1 }])

@@ -54,7 +54,7 @@ it("counts the minute from the question, however late the answer comes", async (
   expect(await again).toMatchObject({ namespace: "later" })
 })
 
-it("believes no token past its end, and a clock that goes back makes nothing last longer", async () => {
+it("trusts no token past its end, and a clock that goes back makes nothing last longer", async () => {
   said = { ...CALLER, expiresAt: now + 10 }
   await reviews.callerOf("a")
   now += 10

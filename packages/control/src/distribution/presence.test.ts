@@ -85,7 +85,7 @@ test.each<[string, ClientNode, string | undefined]>([
 })
 
 test.each([
-  ["that somebody runs", podOf(KEY)],
+  ["that runs", podOf(KEY)],
   ["that is annotated otherwise", podOf(KEY, { annotations: { "merlon.dev/workload": "else" } })],
 ])("never touches a Pod %s", async (_, pod) => {
   const { presence, api, scheduler, settled } = setUp(pod)

@@ -229,7 +229,7 @@ describe("the leader", () => {
     expect(told.flat().length).toBe(2)
   })
 
-  it("believes the later connection of one proxy", async () => {
+  it("trusts the later connection of one proxy", async () => {
     const { scheduler, theirs, own, clock, reporter, leader, written, settled } = setUp()
     own.connect("foo/a").acknowledged(sent("old"))
     clock.now = 2_000

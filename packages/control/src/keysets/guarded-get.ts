@@ -193,7 +193,7 @@ function systemRoots(): readonly string[] {
 /** The exchange, or the signal's reason as soon as it fires, whatever the exchange is stuck in. */
 function withSignal<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error) // whoever aborts gives an Error
+    const abort = (): void => reject(signal.reason as Error) // the caller aborts with an Error
     signal.addEventListener("abort", abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort))
   })

@@ -121,7 +121,7 @@ test.each<[string, { readonly [key: string]: string }, string]>([
   ["no id", { id: "" }, "its `id` does not belong to its name"],
   ["garbage", { jwks: "{" }, "its `jwks` is no usable key set"],
   ["no time", { fetchedAt: "yesterday" }, "its `fetchedAt` is no time"],
-])("believes no ConfigMap that was edited: %s", async (_, edit, expected) => {
+])("trusts no ConfigMap that was edited: %s", async (_, edit, expected) => {
   const { client, persistence, warnings, hold, stored } = rig()
   await hold(text)
   const [object] = stored()
@@ -134,7 +134,7 @@ test.each<[string, { readonly [key: string]: string }, string]>([
   expect(stored()).toMatchObject([{ data: { id, jwks: text } }])
 })
 
-it("believes no time in the future", async () => {
+it("ignores a time in the future", async () => {
   const { client, clock, persistence, hold, stored } = rig()
   await hold(text)
   const [object] = stored()

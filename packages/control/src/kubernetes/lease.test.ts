@@ -94,10 +94,10 @@ describe("leader election", () => {
   })
 
   it.each<[string, (lease: KubernetesObject) => KubernetesObject | undefined, boolean]>([
-    ["leads on where somebody else wrote beside it", lease => lease, true],
-    ["leads on where somebody deleted it", () => undefined, true],
+    ["leads on where another process wrote beside it", lease => lease, true],
+    ["leads on where it was deleted", () => undefined, true],
     [
-      "leads no more where somebody else was written into it",
+      "leads no more where another holder was written into it",
       lease => ({ ...lease, spec: { ...Object(lease.spec), holderIdentity: "b" } }),
       false,
     ],

@@ -18,7 +18,7 @@ export interface LeaseOptions {
   readonly isOver?: (holder: string) => boolean
   /** How long others wait for a sign of life. */
   readonly durationMs?: number
-  /** How long the leader believes in a renewal; the difference covers clocks that do not run alike. */
+  /** How long the leader trusts a renewal; the difference covers clocks that do not run alike. */
   readonly renewDeadlineMs?: number
   readonly retryMs?: number
   readonly time?: Time

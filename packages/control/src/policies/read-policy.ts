@@ -36,7 +36,7 @@ export function readPolicy<K extends Kind>(
 
 /**
  * Routes have no strictest reading: without a readable MeshService the Service itself is called. Nor has an invariant,
- * which lets nothing through.
+ * which allows nothing.
  */
 function fallbackOf<K extends Kind>(kind: K, object: KubernetesObject, names: MeshNames): OfKind<K> | undefined {
   const document = isSecurityKind(kind) ? fallbackPolicy(kind, object, names) : undefined

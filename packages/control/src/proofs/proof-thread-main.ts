@@ -5,7 +5,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { Answering } from "./answering.js"
 import type { FromThread, ThreadSetup, ToThread } from "./question.js"
 
-const { mesh, ended } = workerData as ThreadSetup // whoever starts us gives this
+const { mesh, ended } = workerData as ThreadSetup // the parent passes this
 const endedQuestion = new Int32Array(ended)
 const answering = new Answering(mesh)
 const say = (message: FromThread): void => parentPort?.postMessage(message)

@@ -92,7 +92,7 @@ it("gives up Leases that are not renewed for half a minute, by its own clock, an
   expect(known.abandoned).toEqual([])
   pass(10_000)
   expect(known.abandoned).toEqual(["merlon-replica-b"])
-  // It is asked all the same until it is gone: it may only have been cut off from the cluster.
+  // It is asked anyway until it is gone: it may only have been cut off from the cluster.
   expect(known.others.map(({ name }) => name)).toEqual(["b", "c"])
 })
 

@@ -217,7 +217,7 @@ describe("the TLS mode", () => {
       undefined,
     ],
     [
-      "is what whoever governs the host says, though another is older",
+      "is what the owner of the host says, though another is older",
       [
         meshService("front", { hosts: ["front"], ...plain, routes: to({ host: "web" }) }),
         meshService("web", { hosts: ["web"], ...mutual }, later),
@@ -226,7 +226,7 @@ describe("the TLS mode", () => {
       "DUBBO_MUTUAL",
     ],
     [
-      "is what whoever leads there says, where nobody governs the host",
+      "is what the leading service says if the host has no owner",
       [meshService("front", { hosts: ["front"], ...mutual, routes: to({ host: "web" }) })],
       "",
       "DUBBO_MUTUAL",

@@ -42,7 +42,7 @@ const [FIRST = "", SECOND = ""] = [rootAt(0), rootAt(1)].flatMap(({ root }) => f
 describe("a rotation", () => {
   it.each<[string, RotationState, Partial<RotationFacts>, string]>([
     ["does not begin by itself", STEADY, {}, "steady"],
-    ["begins when somebody asks", STEADY, { demand: "1" }, "distribute"],
+    ["begins on demand", STEADY, { demand: "1" }, "distribute"],
     ["does not begin again for what was met", { ...STEADY, demand: "1" }, { demand: "1" }, "steady"],
     ["does not begin while a fifth of the life is left", STEADY, { now: START + 7.99 * YEAR }, "steady"],
     ["begins when less than a fifth of the life is left", STEADY, { now: START + 8.01 * YEAR }, "distribute"],

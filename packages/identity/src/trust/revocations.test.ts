@@ -64,7 +64,7 @@ describe("revocations", () => {
     ["serial", "the key `serial` is not read; write `serials`"],
     ["people", "the key `people` is not read; `identities` and `serials` are"],
     ["__proto__", "the key `__proto__` is not read; `identities` and `serials` are"],
-  ])("report the key `%s`, and what stands beside it counts", (key, message) => {
+  ])("report the key `%s`, and what is beside it counts", (key, message) => {
     const data = Object.fromEntries([
       [key, A],
       ["identities", B],

@@ -220,7 +220,7 @@ describe("the evidence", () => {
     expect(decision.nearest?.failed.field).toBe("to[0].operation.paths")
   })
 
-  it("marks what an AUDIT rule matches and lets it through", () => {
+  it("marks what an AUDIT rule matches and allows it", () => {
     const audit = policy("audit", { action: "AUDIT", rules: [to({ paths: ["/admin"] })] })
     const decision = decide(compile([audit], workload, mesh), httpRequest(asked))
     expect([decision.verdict, decision.audit?.id]).toEqual(["allow", "ns[foo]-policy[audit]-rule[0]"])

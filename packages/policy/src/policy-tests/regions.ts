@@ -14,7 +14,7 @@ import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.
 import { isShadow } from "../selection/shadow.js"
 import type { Answer, Trial } from "../trial/trial.js"
 
-/** Settled by a stage before any rule, or after none has matched. */
+/** Decided by a stage before any rule, or after none has matched. */
 export type StageRegion = "transport" | "token" | "no rule" | "no policy"
 
 export type Action = "ALLOW" | "DENY" | "AUDIT" | "CUSTOM"

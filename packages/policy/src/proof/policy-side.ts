@@ -27,7 +27,7 @@ export interface Rules {
   readonly allow: readonly CompiledRule[]
   /** Rules whose provider may deny what they match. */
   readonly custom: readonly CompiledRule[]
-  /** Some ALLOW policy applies, also one without rules: only what a rule matches is let through. */
+  /** Some ALLOW policy applies, also one without rules: only what a rule matches is allowed. */
   readonly closed: boolean
 }
 

@@ -8,7 +8,7 @@ import type { PolicyDocument } from "../resources/document.js"
 import { keysOf } from "./token-rules.js"
 import type { WitnessToken } from "./witness.js"
 
-// RFC 8410 section 7: what stands before the 32 bytes of an Ed25519 key.
+// RFC 8410 section 7: what is before the 32 bytes of an Ed25519 key.
 const PRIVATE_KEY_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex")
 
 const pairs = new Map<string, KeyObject>()

@@ -148,7 +148,7 @@ function documentSchema(definition: KindDefinition): JsonSchema {
 
 /**
  * A node of ours as a node of a structural schema. A list belongs as a whole to who applied it, so a server that filled in
- * a member's default would make every second apply a change; what is absent there means its default all the same.
+ * a member's default would make every second apply a change; what is absent there means its default anyway.
  */
 function structural(node: JsonSchema, inList = false): JsonSchema {
   const result: Record<string, unknown> = {}

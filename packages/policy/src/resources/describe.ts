@@ -45,8 +45,8 @@ function describeInvariant({ spec: { never = [], always = [] } }: PolicyInvarian
   const named = (invariants: readonly { readonly name: string }[]) =>
     cut(quoted(invariants.map(({ name }) => name)), ", ")
   const parts = [
-    ...(never.length === 0 ? [] : [`never lets through ${named(never)}`]),
-    ...(always.length === 0 ? [] : [`always lets through ${named(always)}`]),
+    ...(never.length === 0 ? [] : [`never allows ${named(never)}`]),
+    ...(always.length === 0 ? [] : [`always allows ${named(always)}`]),
   ]
   return `holds policies to it: ${parts.join("; ")}`
 }

@@ -86,7 +86,7 @@ export class Field {
     return new Field(own, [...this.at, name], this.report)
   }
 
-  /** What stands there, for words about it alone. */
+  /** What is there, for words about it alone. */
   below(way: Path): Field {
     return new Field(undefined, [...this.at, ...way], this.report)
   }

@@ -6,7 +6,7 @@ import type { ObservedCall } from "../ledger/call.js"
 import type { Rule, Source } from "../resources/authorization-policy/definition.js"
 import { compareText } from "../selection/workload.js"
 
-/** The rule that lets through what has the call's shape; undefined where no rule can say who called. */
+/** The rule that allows what has the call's shape; undefined where no rule can say who called. */
 export function ruleOf(call: ObservedCall): Rule | undefined {
   const [who, what] = [callerOf(call), operationOf(call)]
   if (who === undefined || what === undefined) return undefined

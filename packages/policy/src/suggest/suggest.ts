@@ -37,7 +37,7 @@ export interface Suggestion {
   readonly workload: ProofWorkload
   readonly policy: AuthorizationPolicy
   readonly evidence: Evidence
-  /** ALLOW policies of today, `namespace/name`: as long as they stay, they let through what they did. */
+  /** Current ALLOW policies, `namespace/name`: as long as they stay, they allow what they did. */
   readonly replaces: readonly string[]
   /** Other workloads that the selector selects too. */
   readonly alsoSelects: readonly string[]
@@ -72,7 +72,7 @@ export interface SuggestionRecord {
   ): void
 }
 
-/** `documents` are all policies there are. Workloads without a recorded call that was let through get none. */
+/** `documents` are all policies there are. Workloads without a recorded call that was allowed get none. */
 export function suggestPolicies(
   calls: readonly ObservedCall[],
   documents: readonly PolicyDocument[],

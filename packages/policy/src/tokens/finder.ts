@@ -24,7 +24,7 @@ export interface TokenRequest {
   readonly headers: HeaderLines
 }
 
-/** One place in one request, and which rule was the first to accept what stands there. */
+/** One place in one request, and which rule was the first to accept what is there. */
 export interface Spot {
   readonly kind: Location["kind"]
   readonly name: string

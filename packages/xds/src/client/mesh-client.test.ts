@@ -55,7 +55,7 @@ describe("a client", () => {
       () => ({ token: "good:orders-1", certificate: { chain: "x", privateKey: "y" } }),
       "token",
     ],
-  ])("is let in by %s and follows what there is", async (_, proof, expected) => {
+  ])("is admitted by %s and follows what there is", async (_, proof, expected) => {
     rig.source.set(TYPE, "a", "1")
     const each = client({ proof: proof(rig) })
     await until(() => expect(each.held).toEqual(new Map([["a", "1"]])))

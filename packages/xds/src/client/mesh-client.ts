@@ -80,7 +80,7 @@ export class MeshClient {
 
   /** What the node says of itself has changed: it is said with a new stream, which asks for nothing it has. */
   sayAgain(): void {
-    // One that is not answered yet has said the old thing all the same; where there is none, the next says the new.
+    // One that is not answered yet has said the old thing anyway; where there is none, the next says the new.
     if (this.#stream === undefined) return
     this.#sayingAgain = true
     this.#stream.close("there is something new to say")
@@ -121,7 +121,7 @@ export class MeshClient {
       this.#say(false, why)
       if (this.#closed) return
       if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
-      // One that was let in before, and is told to prove itself anew, has perhaps a new certificate already.
+      // One that was admitted before, and is told to prove itself anew, has perhaps a new certificate already.
       const pause = this.#backoff.next({ rejected: rejected && !answered })
       if (rejected) log.error({ address, why }, "the control plane rejects this proxy")
       else log.warn({ address, why, retryMs: Math.round(pause) }, "not connected to the control plane")

@@ -125,7 +125,7 @@ function parseFile(path: string, environment: Environment): unknown {
   if (text.length > MAX_BYTES)
     throw new ConfigurationError("config-unreadable", `${path}: a bootstrap has at most ${MAX_BYTES} characters`)
   try {
-    // Values are expanded after parsing: what stands in the environment must not change the document's shape.
+    // Values are expanded after parsing: what is in the environment must not change the document's shape.
     return expand(parse(text), environment)
   } catch (error) {
     throw new ConfigurationError(

@@ -16,7 +16,7 @@ export interface AuthenticationOptions {
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Rejection | undefined
-  /** Whether its chain leads to a root of today: a connection may be older than that. */
+  /** Whether its chain leads to a current root: a connection may be older than that. */
   readonly isTrusted: (certificate: PeerCertificate) => boolean
   /** Why a caller that were connected could not stay. */
   readonly reject: (caller: Caller) => Rejection | undefined

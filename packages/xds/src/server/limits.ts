@@ -10,7 +10,7 @@ export interface StreamLimits {
   /** Characters of a name, of a version, of a type URL. */
   readonly nameLength: number
   readonly typesPerStream: number
-  /** Milliseconds in which a response should be answered; then the newest state is sent all the same. */
+  /** Milliseconds in which a response should be answered; then the newest state is sent anyway. */
   readonly ackDeadlineMs: number
 }
 
@@ -40,7 +40,7 @@ export interface ServerLimits extends StreamLimits {
   readonly handshakeMs: number
   /** From the opening of a stream to its first request. */
   readonly firstRequestMs: number
-  /** A response that the client's flow control has not let through by then ends the connection. */
+  /** A response that the client's flow control has not allowed by then ends the connection. */
   readonly writeMs: number
   readonly idleConnectionMs: number
   readonly pingEveryMs: number

@@ -50,7 +50,7 @@ async function rig() {
   return { authority, listener, accepted, asked, open }
 }
 
-it("believes no certificate that its authority did not sign, whatever it says", async () => {
+it("trusts no certificate that its authority did not sign, whatever it says", async () => {
   const { authority, accepted, open } = await rig()
   const certificateOf = async (credentials: TestCredentials) => {
     const before = accepted.length

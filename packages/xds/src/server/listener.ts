@@ -163,7 +163,7 @@ export class Listener {
     this.#server.emit("connection", socket)
   }
 
-  /** A context for the credentials of now; where that fails, the keys in use stay with the context in use. */
+  /** A context for the current credentials; where that fails, the keys in use stay with the context in use. */
   #context(): TlsOptions {
     const credentials = this.#options.credentials()
     const ticketKeys = ticketKeysOf(credentials)

@@ -33,7 +33,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     this.#bucket = new TokenBucket(requestBurst, requestsPerSecond, context.now())
   }
 
-  /** Only of callers that were let in, and within the bounds. */
+  /** Only of callers that were admitted, and within the bounds. */
   protected abstract receive(request: Request, caller: Caller): StreamError | undefined
 
   /** The client takes more. */

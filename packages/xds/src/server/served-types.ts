@@ -90,7 +90,7 @@ export class ServedTypes<T extends ServedType> {
     return nonce
   }
 
-  /** A stale nonce answers nothing; what its request says of names counts all the same. */
+  /** A stale nonce answers nothing; what its request says of names counts anyway. */
   settle(typeUrl: string, type: T, { responseNonce, errorDetail }: Answer): void {
     const settled = responseNonce === "" ? undefined : type.unanswered.settle(responseNonce)
     if (settled === undefined) return

@@ -71,7 +71,7 @@ describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
   ["the mode becomes DISABLE", rig => rig.setMode("DISABLE"), "tls-not-accepted"],
   ["the caller is revoked", revoke, "revoked"],
   ["the mode becomes STRICT", rig => rig.setMode("STRICT"), undefined],
-  ["somebody else is revoked", other, undefined],
+  ["another identity is revoked", other, undefined],
   ["the caller's root is trusted no more", replaced, "untrusted"],
   ["the caller's trust domain is the mesh's no more", moved, "wrong-trust-domain"],
 ])("where %s", (_, change, failure) => {

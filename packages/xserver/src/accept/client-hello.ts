@@ -3,7 +3,7 @@
 // server name, the ALPN list, and whether TLS 1.3 is offered. Strict and bounded; nothing is decided here, and whatever it misjudges is only ever
 // passed on without an identity, because the handshake itself is done by OpenSSL.
 
-/** Hellos of today need less than 2 KiB, with post-quantum key shares. */
+/** Current hellos need less than 2 KiB, with post-quantum key shares. */
 export const MAX_CLIENT_HELLO = 16 * 1024
 
 export type ClientHelloResult =

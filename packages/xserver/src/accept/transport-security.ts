@@ -44,7 +44,7 @@ export class TransportSecurity {
   readonly #connections: Connections
   readonly #ticketSecret: Buffer
   #current: LoadedMaterial | undefined
-  /** Those of the last material there was: what stands open was let in by one of them. */
+  /** Those of the last material there was: what is open was admitted by one of them. */
   #roots: readonly X509Certificate[] = []
 
   /** Processes that share a port share the secret too, so that each resumes the sessions of the others. */

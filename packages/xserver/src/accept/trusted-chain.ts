@@ -6,7 +6,7 @@ import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"
 import { TLSSocket } from "node:tls"
 
-/** Longer ones no handshake has let in. */
+/** Longer ones no handshake has admitted. */
 const MOST_CERTIFICATES = 10
 
 /** A peer's certificate, and those it was shown with. */

@@ -22,7 +22,7 @@ import type { Judged, ProtocolDenial, ProtocolError, RevokedPeer } from "./verdi
 
 export interface Admission<J> {
   readonly judgement: J
-  /** Goes into the decision header of a denial; undefined where the request is let through. */
+  /** Goes into the decision header of a denial; undefined where the request is allowed. */
   readonly decisionId: string | undefined
   /** When it was judged, in seconds since the epoch. */
   readonly at: number
@@ -99,7 +99,7 @@ export class Gate {
 
   /**
    * Judges a request that is in flight by the program in force: undefined where it may go on. Its token is judged by the
-   * time at which the request came, because only a change ends what was let in, not the passing of time.
+   * time at which the request came, because only a change ends what was admitted, not the passing of time.
    */
   deniedNow(
     connection: Connection,

@@ -4,7 +4,7 @@
 
 import type { AuthorizationStage, Decision, Judgement } from "@merlon/policy/authorization"
 
-/** What is known of a request or connection that was let in, or was not. */
+/** What is known of a request or connection that was admitted, or was not. */
 export type Judged = Judgement | TcpJudgement
 
 export type TcpJudgement =

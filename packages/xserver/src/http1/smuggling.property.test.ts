@@ -13,7 +13,7 @@ const READABLE: ReadonlySet<string> = new Set(METHODS)
 
 let rig: Rig
 const seen: string[] = []
-/** Let through and given up before the application saw them; what was on its way may still reach it in a later run. */
+/** Allowed and given up before the application saw them; what was on its way may still reach it in a later run. */
 const givenUp: string[] = []
 
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import { messageOf } from "@merlon/xds/runtime"
 import type { Judged } from "../enforcement/verdict.js"
 import { XSERVER_ERRORS } from "../errors.js"
 
-/** One sentence for the log; undefined for what was simply let through. */
+/** One sentence for the log; undefined for what was simply allowed. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {
   if (judgement === undefined) return XSERVER_ERRORS.malformed.cause
   if (judgement.verdict === "allow") return "answers" in judgement ? answersText(judgement.answers) : undefined

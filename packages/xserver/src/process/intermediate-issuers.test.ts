@@ -126,7 +126,7 @@ it("so does what was begun with the session of an earlier handshake", async () =
 })
 
 it("each connection keeps the chain of its own handshake", async () => {
-  // OpenSSL finds the way all the same.
+  // OpenSSL finds the way anyway.
   await opened(0, undefined, other.certificate + issuing.certificate)
   await opened(0)
   await trust(root)

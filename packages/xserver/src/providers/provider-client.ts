@@ -203,7 +203,7 @@ function connector({ address, tls, protocol, timeoutMs }: AuthorizationProvider)
       ...options,
       ...placeOf(place, timeoutMs),
       ...TLS_FLOOR,
-      // RFC 6066 section 3: an IP address is not sent as the server name. The certificate must have it all the same.
+      // RFC 6066 section 3: an IP address is not sent as the server name. The certificate must have it anyway.
       ...(isIP(serverName) === 0 && { servername: serverName }),
       checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
       ALPNProtocols: [alpn],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectors that answer something else than a collector would: each batch comes to an end all the same.
+// Collectors that answer something else than a collector would: each batch comes to an end anyway.
 
 import { createServer, type Server, type Socket } from "node:net"
 import { afterEach, expect, it } from "vitest"

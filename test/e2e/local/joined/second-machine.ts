@@ -21,7 +21,7 @@ let invitation: string
 interface Machine {
   readonly here: string
   readonly there: string
-  /** What stands in front of a command that runs there. */
+  /** What is in front of a command that runs there. */
   readonly enter: readonly string[]
 }
 

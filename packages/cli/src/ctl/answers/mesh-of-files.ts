@@ -55,7 +55,7 @@ export async function istioMeshOf(
 function istioMesh(written: Fields, names: MeshNames, flags: MeshSettings, note: (text: string) => void): MeshConfig {
   note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
-  // A sidecar of Istio believes the last address of `X-Forwarded-For`, from any sender.
+  // A sidecar of Istio trusts the last address of `X-Forwarded-For`, from any sender.
   const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
   return meshConfig({ ...istio, ...settings, ...givenSettings(flags) })
 }

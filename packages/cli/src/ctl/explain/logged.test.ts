@@ -11,7 +11,7 @@ const line = (fields: object): string => JSON.stringify({ method: "GET", ...fiel
 
 it.each([
   ["denies it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("deny", 403)],
-  ["would let it through", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
+  ["would allow it", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
 ])("a line is reported as unlike the explanation where that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(
     `according to the log, the proxy denied it with ${logged.status}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
@@ -26,7 +26,7 @@ it("also where that denies what passed", () => {
 
 it.each([
   ["it says the same", line({ verdict: "deny", status: 403 }), explained("deny", 403)],
-  ["both let it through, whatever the application said", line({ verdict: "allow", status: 500 }), explained("allow")],
+  ["both allow it, whatever the application said", line({ verdict: "allow", status: 500 }), explained("allow")],
   ["it says nothing of that", line({}), explained("deny", 403)],
   ["it is none", "{", explained("deny", 403)],
 ])("nothing is said of a line where %s", (_, text, explanation) => {

@@ -66,7 +66,7 @@ const unjudged = object("u", {
   },
 })
 const held = object("c", condition("Holds", "True", "proved"))
-const broken = object("d", condition("Holds", "False", "GET / is let through"))
+const broken = object("d", condition("Holds", "False", "GET / is allowed"))
 
 const OPTED_IN = { metadata: { name: "foo", labels: { [names.injectionLabel]: "enabled" } } }
 const annotations = { [`${names.domain}/proxy`]: "xserver", [`${names.domain}/injected`]: "3" }

@@ -117,7 +117,7 @@ describe("a token", () => {
     ["is expired", { iss: "me", exp: NOW - 3600 }, {}, { error: "JwtExpired", status: 401 }],
     ["is of another issuer", { iss: "me" }, { issuer: "you" }, { error: "JwtUnknownIssuer" }],
     [
-      "is for somebody else",
+      "is for another audience",
       { iss: "me", aud: "a" },
       { audiences: ["b"] },
       { error: "JwtAudienceNotAllowed", status: 403 },

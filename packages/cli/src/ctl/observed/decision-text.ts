@@ -18,7 +18,7 @@ export function decisionRow({ spec }: Seen): readonly string[] {
     textOf(workload) ?? "",
     shortCaller(spec),
     requestOf(spec),
-    // A TCP connection that was let through has no status.
+    // A TCP connection that was allowed has no status.
     verdict === "allow" && protocol === "tcp" ? "-" : statusOf(status),
     known === undefined ? why : `${why} [${known}]`,
   ]

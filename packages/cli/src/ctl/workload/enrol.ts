@@ -33,7 +33,7 @@ export async function checkNamespace(session: Session, namespace: string): Promi
   }
 }
 
-/** What the workload believes the control plane by. */
+/** What the workload trusts the control plane by. */
 export async function rootCertificate(session: Session, namespace: string): Promise<string> {
   const { rootNamespace } = session.names
   const found =

@@ -20,7 +20,7 @@ export function schemaOf({ components }: OpenApi, kind: string): Schema | undefi
   )
 }
 
-/** Lists are passed through: what stands in them is meant. */
+/** Lists are passed through: what is in them is meant. */
 export function schemaAt(schema: Schema, path: readonly string[]): Schema | undefined {
   let at: Schema | undefined = schema
   for (const name of path) {

@@ -11,7 +11,7 @@ import { ANSWERS } from "./resources.js"
 let server: Server
 beforeAll(async () => {
   const api = new AnswersApi({
-    client: undefined as never, // whoever is nobody is asked about nowhere
+    client: undefined as never, // anonymous users are not looked up
     names: meshNames(),
     frontProxy: () => undefined,
     seen: undefined as never, // and is told nothing

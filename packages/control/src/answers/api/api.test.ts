@@ -31,7 +31,7 @@ describe("a filter", () => {
     ["not-path=/health*", true],
     ["workload=httpbin-1&caller=app/*", true],
     ["policy=foo/readers", true],
-  ])("`%s` lets it through: %s", (query, through) => {
+  ])("`%s` allows it: %s", (query, through) => {
     expect(readFilter(new URLSearchParams(query))(TRAITS)).toBe(through)
   })
 

@@ -67,7 +67,7 @@ function ask(headers: Record<string, string | string[]>, who?: TestCredentials):
 
 const JANE = { "x-remote-user": "jane" }
 
-it("believes the API server's word of who asks", async () => {
+it("trusts the API server's word of who asks", async () => {
   const headers = {
     ...JANE,
     "x-remote-group": ["dev", "system:authenticated"],
@@ -95,11 +95,11 @@ test.each([
 test.each([
   ["an authority below it", made("below", { extensions: ["basicConstraints=critical,CA:TRUE"] })],
   ["one that is for servers alone", made("serving", { extensions: ["extendedKeyUsage=serverAuth"] })],
-])("believes no certificate of the same name and authority that is %s", async (_, who) => {
+])("trusts no certificate of the same name and authority that is %s", async (_, who) => {
   expect(await ask(JANE, who)).toBeUndefined()
 })
 
-it("believes one that is for clients", async () => {
+it("trusts one that is for clients", async () => {
   const client = made("client", { extensions: ["basicConstraints=CA:FALSE", "extendedKeyUsage=clientAuth"] })
   expect(await ask(JANE, client)).toMatchObject({ name: "jane" })
 })
@@ -107,7 +107,7 @@ it("believes one that is for clients", async () => {
 test.each([
   ["while it lasts", 0, "jane"],
   ["no longer once it is over, though the certificate lasts", 2, undefined],
-])("believes an authority %s", async (_, days, name) => {
+])("trusts an authority %s", async (_, days, name) => {
   now = Date.now() + days * DAY
   try {
     expect((await ask(JANE, lasting))?.name).toBe(name)
@@ -116,7 +116,7 @@ test.each([
   }
 })
 
-it("believes no authority before it begins, though the certificate has begun", async () => {
+it("trusts no authority before it begins, though the certificate has begun", async () => {
   const before = believed
   const { root, privateKey } = createRoot({ trustDomain: "later", now: Date.now() + 2 * DAY })
   const [certificateFile, keyFile] = [join(folder, "later.crt"), join(folder, "later.key")]

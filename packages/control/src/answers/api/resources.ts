@@ -127,7 +127,7 @@ export const PROVED: readonly AnswerResource[] = [
     name: "suggestions",
     kind: "Suggestion",
     verbs: ["create"],
-    about: "a policy that lets through what was seen and allowed",
+    about: "a policy that allows what was seen and allowed",
     fields: "workload, documents, remove",
   },
 ]

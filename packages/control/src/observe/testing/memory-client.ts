@@ -38,14 +38,14 @@ export class MemoryClient implements KubernetesClient {
   }
 
   async get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {
-    return this.objects.get(keyOf(type, name, namespace)) as T | undefined // whoever asks knows the kind
+    return this.objects.get(keyOf(type, name, namespace)) as T | undefined // the caller knows the kind
   }
 
   async list<T extends KubernetesObject>(type: ResourceType, { namespace, labelSelector }: ListOptions = {}) {
     const [label, value] = labelSelector?.split("=") ?? []
     const items = [...this.objects.entries()]
       .filter(([key]) => key.startsWith(`${type.plural}/`))
-      .map(([, object]) => object as T) // whoever asks knows the kind
+      .map(([, object]) => object as T) // the caller knows the kind
       .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
       .filter(({ metadata }) => label === undefined || metadata.labels?.[label] === value)
     return { items, resourceVersion: `${this.#version}` }

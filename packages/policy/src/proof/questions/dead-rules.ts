@@ -176,7 +176,7 @@ class Living {
 
   #left(stages: Stages): Stages {
     const stays = ({ ref }: RuleRegion): boolean => !this.#gone.has(ref.id)
-    // What a DENY keeps out counts as let in, dead or not: a rule that another's death is due to is no dead one.
+    // What a DENY keeps out counts as admitted, dead or not: a rule that another's death is due to is no dead one.
     return { ...stages, deny: stages.deny.filter(stays), allow: stages.allow }
   }
 

@@ -103,7 +103,7 @@ describe("`never` holds", () => {
     expect(verdicts(closed, [])).toMatchObject([{ verdict: "holds" }])
   })
 
-  it("and shows the request, and the rule that let it through, where it does not", () => {
+  it("and shows the request, and the rule that allows it, where it does not", () => {
     const open = policy({ rules: [{}, { to: [{ operation: { paths: ["/admin/x"] } }] }] }, "q")
     const [result] = verdicts(notOps, [opsOnly, open])
     expect(result).toMatchObject({ verdict: "broken", outcome: "allow", by: { policy: { name: "q" }, rule: 0 } })

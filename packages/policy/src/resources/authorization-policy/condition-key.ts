@@ -96,7 +96,7 @@ function claimsKey(key: string): ConditionKey | BadKey {
   return path.includes("") ? badFormat(key, "request.auth.claims[realm][roles]") : { attribute: CLAIMS, path }
 }
 
-/** What stands between the outermost brackets; undefined where there are none or nothing is in them. */
+/** What is between the outermost brackets; undefined where there are none or nothing is in them. */
 function inBrackets(text: string): string | undefined {
   return text.length > 2 && text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : undefined
 }

@@ -28,7 +28,7 @@ const UNICODE_CLASS = 8
 const FOLDED_PER_INSTRUCTION = 50
 const FOLDS = /\(\?[a-zA-Z]*i/
 const REPEAT = /\{([0-9]+)(,?)([0-9]*)\}/y
-/** Is no atom: what repeats behind it repeats what stands before. */
+/** Is no atom: what repeats behind it repeats what is before. */
 const FLAGS_ALONE = /\(\?[a-zA-Z-]+\)/y
 /** A group takes one where it begins and one where it ends; nothing at all within it takes one, too. */
 const GROUP = 2

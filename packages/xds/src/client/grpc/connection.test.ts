@@ -105,7 +105,7 @@ describe("an answer", () => {
       headersText(1, block({ ":status": "503" }), true),
       /^UNAVAILABLE: the answer is HTTP 503/,
     ],
-    ["of somebody who asks for a login", headersText(1, block({ ":status": "401" }), true), /^UNAUTHENTICATED/],
+    ["that asks for a login", headersText(1, block({ ":status": "401" }), true), /^UNAUTHENTICATED/],
     [
       "of a web server",
       headersText(1, block({ ":status": "200", "content-type": "text/html" }), false),

@@ -13,7 +13,7 @@ export interface CallEnd {
 /** `informational`: the head is still to come. */
 export type ResponseHead = "grpc" | "informational" | CallEnd
 
-/** https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md: what stands in between says no in HTTP. */
+/** https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md: what is in between says no in HTTP. */
 const BY_HTTP: { readonly [status: string]: string } = {
   400: "INTERNAL",
   401: "UNAUTHENTICATED",

@@ -17,7 +17,7 @@ test.each<readonly [string, Ways | undefined, string | undefined]>([
   ["every request gets through", proved(way("app/web")), "all"],
   ["every request gets through to one of its Pods", proved(way("app/web-6d4-x")), "all"],
   ["only some paths do", proved(way("app/web", { requests: "GET or HEAD" })), "some"],
-  ["only a token lets requests through", proved(way("app/web", { callers: "td/ns/a/sa/b with a token" })), "some"],
+  ["only requests with a token are allowed", proved(way("app/web", { callers: "td/ns/a/sa/b with a token" })), "some"],
   ["there is another condition", proved(way("app/web", { limits: ["over mutual TLS", "not /admin"] })), "some"],
   ["no request gets through", proved(way("app/other")), "none"],
   ["it is not decided", { result: "undecided", ways: [], undecided: [{ workload: "app/web", reason: "" }] }, undefined],
