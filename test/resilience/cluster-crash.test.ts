@@ -18,6 +18,8 @@ import { KILLS, LIMIT_MS, roundsOf } from "./support/rounds.js"
 
 const WRITERS = 6
 const ROUND_MS = 60
+/** Each server is killed twice at least. A round starts a whole API server, so there are fewer than of the store alone. */
+const ROUNDS = { ...KILLS, least: 4, budgetMs: KILLS.budgetMs / 2 }
 
 const processes: ClusterProcess[] = []
 
@@ -83,7 +85,7 @@ async function oneServer(program: string, order: { dataDir: string; etcd?: strin
   let ledger: Ledger | undefined
   let standby = spawnServer(program)
   let kills = 0
-  for (const round of roundsOf(KILLS)) {
+  for (const round of roundsOf(ROUNDS)) {
     const server = standby
     await server.serve(order)
     ledger ??= await firstStart(server)
@@ -123,7 +125,7 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
   let other = await start(1, spawnServer(program))
   const ledger = await firstStart(survivor)
   let watch = await follow(other, ledger)
-  for (const round of roundsOf({ ...KILLS, most: 20 })) {
+  for (const round of roundsOf({ ...ROUNDS, most: 20 })) {
     const standby = spawnServer(program)
     let up: readonly ClusterProcess[] = [survivor, other]
     let going = true
