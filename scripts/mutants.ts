@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run test:mutants [-- FILTER]`: breaks every line that decides access, one at a time, in a copy of the repository,
 // and runs the tests that must notice. A mutant that survives, or that no longer applies, fails the run. `-- --table`
-// prints the list of THREAT_MODEL.md.
+// prints the list of THREAT_MODEL.md. `-- --unseen` breaks the proofs as `test/proofs` lists it: their own tests must pass, and
+// the independent checker must reject what they then prove.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import {
@@ -64,8 +65,20 @@ function survives(root: string, mutant: Mutant): string | undefined {
   }
 }
 
-function main(filter: string | undefined): number {
-  const chosen = mutants.filter(({ what, file }) => filter === undefined || `${file} ${what}`.includes(filter))
+const BY_CHECKER = "test/proofs/seeded-errors.test.ts"
+const OWN_TESTS = ["packages/policy/src/proof"]
+
+/** Undefined where the tests of proofs see nothing and the checker rejects what is proved. */
+function isSeen(root: string, mutant: Mutant): string | undefined {
+  const accepted = survives(root, mutant)
+  if (accepted !== undefined) return accepted
+  return survives(root, { ...mutant, tests: OWN_TESTS }) === undefined ? "seen by the proofs' own tests" : undefined
+}
+
+function main(isUnseen: boolean, filter = ""): number {
+  const chosen = mutants.filter(
+    ({ what, file, tests }) => `${file} ${what}`.includes(filter) && (!isUnseen || tests.includes(BY_CHECKER)),
+  )
   const root = copyOfRepository()
   try {
     // A test that fails anyway kills every mutant and proves nothing.
@@ -76,7 +89,7 @@ function main(filter: string | undefined): number {
     }
     let alive = 0
     for (const mutant of chosen) {
-      const error = survives(root, mutant)
+      const error = isUnseen ? isSeen(root, mutant) : survives(root, mutant)
       if (error !== undefined) alive++
       process.stdout.write(`${error === undefined ? "killed " : "ALIVE  "} ${mutant.file}: ${mutant.what}\n`)
       if (error !== undefined) process.stdout.write(`        ${error}\n`)
@@ -88,6 +101,6 @@ function main(filter: string | undefined): number {
   }
 }
 
-const argument = process.argv[2]
-if (argument === "--table") process.stdout.write(mutantsTable())
-else process.exitCode = main(argument)
+const [flag, ...others] = process.argv.slice(2)
+if (flag === "--table") process.stdout.write(mutantsTable())
+else process.exitCode = flag === "--unseen" ? main(true, ...others) : main(false, flag)

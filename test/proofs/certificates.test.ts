@@ -388,6 +388,19 @@ describe("a certificate is not valid", () => {
     expect(() => checked(`${canonical(forged)}\n`, sides)).toThrow("two tokens")
   })
 
+  it("that takes more steps to check than it may", () => {
+    const [example] = EXAMPLES
+    const [certificate, sides] = [example && certified(example), example?.sides ?? []]
+    const check = (steps: number) => checked(certificate ?? "", sides, steps)
+    expect(check(1_000_000)).toHaveLength(1)
+    expect(() => check(10)).toThrow("too many steps")
+  })
+
+  it.each([
+    ["it is nested too deeply", `${"[".repeat(100_000)}${"]".repeat(100_000)}\n`],
+    ["a number is none", '{"answers":[],"format":"merlon.dev/certificate/2","mesh":{"proxies":"1"},"policies":[]}\n'],
+  ])("in which %s", (_, text) => expect(() => checked(text, [])).toThrow(Invalid))
+
   it.each([
     ["a field that is not known", (text: string) => text.replace('{"answers"', '{"and":1,"answers"')],
     ["blanks", (text: string) => text.replace('"format":', '"format": ')],

@@ -23,10 +23,11 @@ export function certificateOf(sides: Sides, settings: MeshConfig, ask: (of: Cert
 }
 
 /** As the checker reads files, which hold only JSON. */
-export function checked(certificate: string, sides: Sides): readonly string[] {
+export function checked(certificate: string, sides: Sides, maxSteps?: number): readonly string[] {
   const read = (document: unknown) => readPolicy(JSON.parse(JSON.stringify(document)), "default") ?? []
   return checkCertificate(
     certificate,
     sides.map(side => side.flatMap(read)),
+    maxSteps,
   )
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies of which a proof is easily wrong: each differs, or breaks its invariant, in one narrow place.
 
-import { meshConfig } from "../../packages/policy/src/mesh/config.js"
+import { meshConfig, type PathNormalization } from "../../packages/policy/src/mesh/config.js"
 import { diffSets } from "../../packages/policy/src/proof/questions/diff.js"
 import { checkInvariants } from "../../packages/policy/src/proof/questions/invariants.js"
 import type { Operation, Rule } from "../../packages/policy/src/resources/authorization-policy/definition.js"
@@ -12,9 +12,9 @@ import { certificateOf, type Sides } from "./certified.js"
 export interface Example {
   readonly name: string
   readonly sides: Sides
+  readonly paths?: PathNormalization
 }
 
-const mesh = meshConfig()
 const workload = { namespace: "foo", name: "web", labels: {} }
 const OPTIONS = { limits: { steps: 1_000_000 }, now: 1_000 }
 
@@ -37,8 +37,13 @@ const when = (key: string, values?: readonly string[], notValues?: readonly stri
   ...(notValues && { notValues: [...notValues] }),
 })
 const header = (value: string) => when("request.headers[x]", [value])
+const long = (value: string) => when("request.headers[x-the-name-of-a-team]", [value])
+const ports = Array.from({ length: 20 }, (_, at) => String(at + 1))
+const FOUR = ["a", "b", "c", "d"].map(name => when(`request.headers[${name}]`, ["v"]))
+const FIVE = [...FOUR, header("v")]
+const PLACES = ["a", "b", "c", "d", "e", "f"].map(name => ({ name: `x-token-${name}` }))
 const addresses = (...ipBlocks: readonly string[]): Rule => ({ from: [{ source: { ipBlocks: [...ipBlocks] } }] })
-const letters = "abcdefghi".split("")
+const letters = "abcdefghijklmnoprstuvwxyz0123456789".split("")
 
 /** Also one without a subject, or with an empty one. */
 const WITH_TOKEN: readonly Rule[] = [
@@ -47,9 +52,15 @@ const WITH_TOKEN: readonly Rule[] = [
 ]
 
 const ALTERNATIVES: readonly Rule[] = [
-  to({ paths: ["/a"] }, { paths: ["/b"] }, { paths: ["/c"] }, { paths: ["/d"] }),
-  { ...paths("/d*"), when: [header("v1")] },
+  to(...letters.map(one => ({ paths: [`/${one}`] }))),
+  { ...paths("/9*"), when: [header("v1")] },
 ]
+
+const required = tokens({ issuer: "i", presence: "REQUIRED", fromHeaders: PLACES })
+
+const byPort = document("PeerAuthentication", "ports", {
+  portLevelMtls: Object.fromEntries(ports.map(port => [port, { mode: "PERMISSIVE" as const }])),
+})
 
 export const EXAMPLES: readonly Example[] = [
   { name: "one more path", sides: [[allow(paths("/a"))], [allow(paths("/a", "/q"))]] },
@@ -60,17 +71,14 @@ export const EXAMPLES: readonly Example[] = [
       [allow(paths("/", "/{*}", ...letters.map(one => `/${one}*`)))],
     ],
   },
-  { name: "one address", sides: [[allow(addresses("10.0.1.0/24"))], [allow(addresses("10.0.1.0/24", "10.0.0.5"))]] },
+  { name: "one address", sides: [[allow(addresses("10.0.1.0/24"))], [allow(addresses("10.0.1.0/24", "10.0.0.77"))]] },
   {
-    name: "the seventh port",
-    sides: [
-      [allow(to({ ports: ["1", "2", "3", "4", "5", "6"] }))],
-      [allow(to({ ports: ["1", "2", "3", "4", "5", "6", "7"] }))],
-    ],
+    name: "one more port than many",
+    sides: [[allow(to({ ports: [...ports] }))], [allow(to({ ports: [...ports, "99"] }))]],
   },
   {
     name: "requests without a host",
-    sides: [[allow(to({ notHosts: ["a", "b", "c"] }))], [allow(to({ hosts: ["*"], notHosts: ["a", "b", "c"] }))]],
+    sides: [[allow(to({ notHosts: [...letters] }))], [allow(to({ hosts: ["*"], notHosts: [...letters] }))]],
   },
   {
     name: "a prefix among many suffixes",
@@ -80,8 +88,8 @@ export const EXAMPLES: readonly Example[] = [
     ],
   },
   {
-    name: "three lines of one header",
-    sides: [[allow(paths("/a"))], [allow(paths("/a"), { when: [header("v1"), header("v2"), header("v3")] })]],
+    name: "five lines of one header",
+    sides: [[allow(paths("/a"))], [allow(paths("/a"), { when: ["v1", "v2", "v3", "v4", "v5"].map(header) })]],
   },
   {
     name: "more than many rules",
@@ -102,31 +110,28 @@ export const EXAMPLES: readonly Example[] = [
     ],
   },
   {
-    name: "the fourth alternative",
+    name: "the last of many alternatives",
     sides: [
       [allow(...ALTERNATIVES), deny({ when: [header("v1")] })],
-      [allow(...ALTERNATIVES), deny({ when: [header("v1")] }, paths("/d"))],
+      [allow(...ALTERNATIVES), deny({ when: [header("v1")] }, paths("/9"))],
     ],
   },
   {
     name: "two lines of one header, by two rules",
     sides: [
-      [allow({ when: [header("v2")] })],
-      [allow({ when: [header("v2")] }), deny({ when: [header("v1")], ...to({ methods: ["GET"] }) })],
+      [allow({ when: [long("v2")] })],
+      [allow({ when: [long("v2")] }), deny({ when: [long("v1")], ...to({ methods: ["GET"] }) })],
     ],
   },
   {
-    name: "a rule that another one covers but for its path",
+    name: "a rule that another one covers but for a header",
     sides: [
-      [allow({ from: [{ source: { namespaces: ["x"] } }], ...to({ methods: ["GET"], paths: ["/a*"] }) })],
+      [allow({ ...to({ methods: ["GET"] }), when: FIVE })],
       [
         allow(
-          { from: [{ source: { namespaces: ["x"] } }], ...to({ methods: ["GET"], paths: ["/a*"] }) },
-          ...["/a1", "/a2", "/a3", "/a4"].map(path => ({
-            from: [{ source: { namespaces: ["x"] } }],
-            ...to({ methods: ["GET"], paths: [path] }),
-          })),
-          { from: [{ source: { namespaces: ["x"] } }], ...to({ methods: ["GET"] }) },
+          { ...to({ methods: ["GET"] }), when: FIVE },
+          ...["/a1", "/a2", "/a3", "/a4"].map(path => ({ ...to({ methods: ["GET"], paths: [path] }), when: FIVE })),
+          { ...to({ methods: ["GET"] }), when: FOUR },
         ),
       ],
     ],
@@ -134,55 +139,70 @@ export const EXAMPLES: readonly Example[] = [
   {
     name: "preflights",
     sides: [
-      [tokens({ issuer: "i", presence: "REQUIRED" }), allow(...WITH_TOKEN)],
-      [
-        tokens({ issuer: "i", presence: "REQUIRED" }),
-        allow(...WITH_TOKEN, { from: [{ source: { notRequestPrincipals: ["*"] } }] }),
-      ],
+      [required, allow(...WITH_TOKEN)],
+      [required, allow(...WITH_TOKEN, { from: [{ source: { notRequestPrincipals: ["*"] } }] })],
     ],
   },
   {
     name: "TCP connections in plaintext",
     sides: [
-      [allow(to({ methods: ["*"] }), { from: [{ source: { namespaces: ["*"] } }] })],
-      [allow(to({ methods: ["*"] }), { from: [{ source: { namespaces: ["*"] } }] }, to({ ports: ["80"] }))],
+      [required, allow(to({ methods: ["*"] }), { from: [{ source: { namespaces: ["*"] } }] })],
+      [required, allow(to({ methods: ["*"] }), { from: [{ source: { namespaces: ["*"] } }] }, to({ ports: ["80"] }))],
     ],
   },
-  { name: "an ALLOW policy without rules", sides: [[deny(paths("/a"))], [deny(paths("/a")), allow()]] },
+  {
+    name: "an ALLOW policy without rules",
+    sides: [
+      [deny(paths("/a")), byPort],
+      [deny(paths("/a")), byPort, allow()],
+    ],
+  },
   {
     name: "a rule that is denied too",
     sides: [
-      [allow(paths("/a")), deny(paths("/b"))],
-      [allow(paths("/a")), deny(paths("/b"), paths("/a"))],
+      [allow({ ...paths("/a"), when: FOUR }), deny(paths("/b"))],
+      [allow({ ...paths("/a"), when: FOUR }), deny(paths("/b"), { ...paths("/a"), when: FOUR })],
     ],
   },
   {
-    name: "the fifth path of a rule",
+    name: "the last path of a rule",
     sides: [
-      [allow(paths("/a", "/b", "/c", "/d", "/e"))],
-      [allow(paths("/a", "/b", "/c", "/d", "/e")), deny(paths("/e"))],
+      [allow(paths(...letters.map(one => `/${one}`)))],
+      [allow(paths(...letters.map(one => `/${one}`))), deny(paths("/9"))],
     ],
   },
   {
     name: "a workload that takes mTLS alone",
-    sides: [[], [document("PeerAuthentication", "mode", { mtls: { mode: "STRICT" as const } })]],
+    sides: [
+      [allow(...letters.map(one => paths(`/${one}`)))],
+      [
+        allow(...letters.map(one => paths(`/${one}`))),
+        document("PeerAuthentication", "mode", { mtls: { mode: "STRICT" as const } }),
+      ],
+    ],
   },
   {
-    name: "the third of three rules",
-    sides: [[allow(paths("/a*"))], [allow(paths("/a*"), paths("/a1"), paths("/a2"), paths("/b"))]],
+    name: "the last of many rules",
+    sides: [[allow(paths("/a*"))], [allow(paths("/a*"), ...letters.map(one => paths(`/a${one}`)), paths("/b"))]],
   },
   {
     name: "tokens that do not expire",
-    sides: [[tokens({ audiences: ["a"] })], [tokens({ audiences: ["a"], requireExpiration: true })]],
+    sides: [[tokens({ audiences: ["a", "b"] })], [tokens({ audiences: ["a", "b"], requireExpiration: true })]],
   },
-  { name: "OPTIONS *", sides: [[allow(paths("/*"))], [allow(paths("/", "/{*}", "/{*}/{**}"))]] },
+  {
+    name: "OPTIONS *",
+    paths: "DECODE_AND_MERGE_SLASHES",
+    sides: [[allow(paths("/*"))], [allow(paths("/", "/{*}", "/{*}/{**}"))]],
+  },
   {
     name: "an invariant that the mTLS mode breaks",
     sides: [
       [
         document("PeerAuthentication", "mode", { mtls: { mode: "DISABLE" as const } }),
         document("PolicyInvariant", "i", {
-          always: [{ name: "s", from: [{ source: { principals: ["cluster.local/ns/a/sa/a"] } }], ...paths("/a") }],
+          always: [
+            { name: "s", from: [{ source: { principals: ["cluster.local/ns/a/sa/a"] } }], ...paths("/a"), when: FOUR },
+          ],
         }),
       ],
     ],
@@ -190,7 +210,8 @@ export const EXAMPLES: readonly Example[] = [
 ]
 
 /** What the proofs write about it; undefined where nothing. */
-export function certified({ sides }: Example): string | undefined {
+export function certified({ sides, paths: pathNormalization }: Example): string | undefined {
+  const mesh = meshConfig({ ...(pathNormalization && { pathNormalization }) })
   const [before = [], after] = sides
   return certificateOf(sides, mesh, certificate => {
     if (after !== undefined) diffSets(before, after, [workload], mesh, { ...OPTIONS, comparisons: certificate })

@@ -9,17 +9,17 @@ export class Invalid extends Error {
 
 export type Fields = { readonly [name: string]: unknown }
 
-const MAX_STEPS = 200_000_000
-let steps = 0
+export const MAX_STEPS = 200_000_000
+let left = MAX_STEPS
 
 /** Counts work. A certificate is hostile input, and must not keep its reader busy for hours. */
-export function spend(work: number): void {
-  steps += work
-  if (steps > MAX_STEPS) throw new Invalid("checking it takes too many steps; certify fewer workloads at once")
+export function spend(steps: number): void {
+  left -= steps
+  if (left < 0) throw new Invalid("checking it takes too many steps; certify fewer workloads at once")
 }
 
-export function startSpending(): void {
-  steps = 0
+export function startSpending(steps: number): void {
+  left = steps
 }
 
 export function fields(value: unknown, where: string, known?: readonly string[]): Fields {

@@ -140,6 +140,7 @@ class Refutation {
 
   /** The bans on which it rests. INVARIANT: no request solves the needs and avoids those bans with these values. */
   #visit(at: number, before: Needs, assigned: Assigned): ReadonlySet<Region> {
+    spend(1)
     const needs = narrowed(before, part => canHold(part, assigned))
     const [kind, what, cases, others, ...more] = list(this.#nodes[at], `node ${at}`)
     if (kind === "need" && cases === undefined) {

@@ -89,6 +89,8 @@ export function regionOf(
   const when = list(read.when ?? [], at).flatMap((one): readonly Written[] => {
     const { key, values, notValues } = fields(one, at, ["key", "values", "notValues"])
     const name = text(key, at)
+    if (values === undefined && notValues === undefined)
+      throw new Invalid(`${at}: \`${name}\` is compared with nothing`)
     return [
       { name, negated: false, values: texts(values, at) },
       { name, negated: true, values: texts(notValues, at) },

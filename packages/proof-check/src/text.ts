@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts and patterns (docs/semantics.md, "How values match"). A pattern is a list of steps, each of which takes characters.
 
-import { spend } from "./read.js"
+import { Invalid, spend } from "./read.js"
 
 /** One character of `of`, or with `not` any other; with `many` any number of them, also none. */
 interface Step {
@@ -120,6 +120,8 @@ export interface Language {
   readonly without: readonly Pattern[]
 }
 
+const MAX_STATES = 400_000
+
 /**
  * One text of the language for each set of patterns that some text matches. It runs the patterns over every text; what follows
  * depends on the state alone, and a character that nothing in the state names stands for all such characters.
@@ -145,7 +147,8 @@ export function classesOf(patterns: readonly Pattern[], { within, without }: Lan
       const next = { state: all.next(state, char), inside: language.next(inside, char), text: text + char }
       const key = next.state.join()
       if (next.inside.length > 0 && !seen.has(key) && !all.matched(next.state).some(index => lost.has(index))) {
-        seen.add(key)
+        if (seen.add(key).size > MAX_STATES)
+          throw new Invalid("the values of an attribute have too many classes to check")
         open.push(next)
       }
     }
