@@ -36,11 +36,16 @@ function policiesIn(path: string, namespace: string): readonly Policy[] {
 function main(): number {
   const option = { type: "string" } as const
   const namespace = { type: "string", short: "n", default: "default" } as const
+  const help = { type: "boolean", short: "h" } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { policies: option, from: option, to: option, namespace },
+    options: { policies: option, from: option, to: option, namespace, help },
   })
   const { policies, from, to } = values
+  if (values.help === true) {
+    console.log(USAGE)
+    return 0
+  }
   const paths = policies === undefined ? [from, to] : [policies]
   const [certificate, ...more] = positionals
   if (
@@ -62,7 +67,9 @@ function main(): number {
 try {
   process.exitCode = main()
 } catch (error) {
-  // Whatever goes wrong while checking, nothing was shown to be valid.
-  console.log(`not valid: ${error instanceof Error ? error.message : String(error)}`)
+  const isUsage = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")
+  if (isUsage) console.error(`${error.message}\n\n${USAGE}`)
+  // Fail closed: an error while checking proves nothing valid.
+  else console.log(`not valid: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = error instanceof Invalid ? 3 : 2
 }
