@@ -252,7 +252,10 @@ function pagesWithCommands(): ReadonlyMap<string, Page> {
   return pages
 }
 
-it.each(of("yaml"))("the document at $where is valid", ({ text }) => {
+// Documents of other projects: real gateways read them in test/e2e/gateways.test.ts.
+const GATEWAYS = "docs/gateways.md"
+
+it.each(of("yaml").filter(({ path }) => path !== GATEWAYS))("the document at $where is valid", ({ text }) => {
   const read = readDocuments(text, meshNames())
   expect(read.length).toBeGreaterThan(0)
   expect(read.flatMap(({ errors }) => errors.map(({ message }) => message))).toEqual([])
