@@ -19,6 +19,7 @@ describe("mesh names", () => {
       tokenAudience: "dubbo-ca",
       decisionHeader: "x-dubbo-decision",
       failureHeader: "x-dubbo-failure",
+      askedByHeader: "x-dubbo-asked-by",
       gatewayLabels: {
         Gateway: "dubbo.apache.org/gateway",
         HTTPRoute: "dubbo.apache.org/http-route",
