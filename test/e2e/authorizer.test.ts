@@ -7,8 +7,8 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { GatewayRig } from "./support/gateway-rig.js"
 import { document, XserverProcess } from "./support/xserver.js"
 
@@ -107,7 +107,7 @@ allow := {"allowed": true, "headers": {"x-user": "opa", "x-secret": "1"}} if {
     const more = { mesh: { providers: [provider] } }
     const asking = await XserverProcess.start({ upstream: rig.application.port, policies: [custom], more })
     rig.atEnd(() => asking.remove())
-    await eventually("OPA answers", async () => (await fetch(`${asking.url}/`)).status === 401)
+    await eventually(async () => (await fetch(`${asking.url}/`)).status === 401, { what: "OPA answers" })
     await fc.assert(
       fc.asyncProperty(rig.asked, async each => {
         const isAllowed =

@@ -8,8 +8,8 @@ import { connect } from "node:http2"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
 import { startContour } from "./support/contour.js"
 import { envoyGatewayConfiguration } from "./support/envoy-gateway.js"
@@ -73,10 +73,13 @@ describe("Envoy", { tags: ["needs/envoy"] }, () => {
       ],
     }))
     rig.atEnd(() => envoy.close())
-    await eventually(`Envoy answers: ${envoy.log}`, async () => {
-      const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
-      return answer?.status === 200
-    })
+    await eventually(
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
+        return answer?.status === 200
+      },
+      { what: `Envoy answers: ${envoy.log}` },
+    )
     return envoy
   }
 
@@ -192,10 +195,13 @@ describe("Traefik", { tags: ["needs/traefik"] }, () => {
       JSON.stringify({ global, entryPoints, providers: { file: { filename: file } } }),
     )
     rig.run("traefik", ["--configFile", join(folder, "traefik.yaml")])
-    await eventually("Traefik has its routes", async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
-      return answer !== undefined && answer.status !== 404
-    })
+    await eventually(
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+        return answer !== undefined && answer.status !== 404
+      },
+      { what: "Traefik has its routes" },
+    )
     return port
   }
 

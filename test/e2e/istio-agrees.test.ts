@@ -21,7 +21,7 @@ import {
 import fc from "fast-check"
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { Authority, type Issued } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
 import { rbacOf } from "./control/support/istio-filters.js"
@@ -248,10 +248,13 @@ beforeAll(async () => {
   await once(application, "listening")
   const { port } = application.address() as AddressInfo // a TCP server
   envoy = await Envoy.configured(own => sidecar(own, port, sets))
-  await eventually(`Envoy is ready: ${envoy.log}`, async () => {
-    const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
-    return answer?.status === 200
-  })
+  await eventually(
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
+      return answer?.status === 200
+    },
+    { what: `Envoy is ready: ${envoy.log}` },
+  )
 })
 afterAll(async () => {
   await envoy?.close()

@@ -9,7 +9,7 @@ import { compile, judge, meshConfig, meshNames, parseIp } from "@merlon/policy"
 import { PATH_NORMALIZATIONS, type PathNormalization } from "@merlon/policy/mesh"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
 
 const names = meshNames({ mesh: "istio", domain: "istio.io" })
@@ -116,10 +116,13 @@ beforeAll(async () => {
   // As in the bootstrap of Istio's sidecars.
   const runtime = { "envoy.reloadable_features.http_reject_path_with_fragment": false }
   envoy = await Envoy.configured(own => sidecars(own, port), runtime)
-  await eventually(`Envoy is ready: ${envoy.log}`, async () => {
-    const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
-    return answer?.status === 200
-  })
+  await eventually(
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
+      return answer?.status === 200
+    },
+    { what: `Envoy is ready: ${envoy.log}` },
+  )
 })
 afterAll(async () => {
   await envoy?.close()

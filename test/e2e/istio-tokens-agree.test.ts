@@ -22,7 +22,7 @@ import type { JwtRule } from "@merlon/policy/resources"
 import fc from "fast-check"
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { address, Envoy, type } from "./control/support/envoy.js"
 import { jwtAuthn, rbacFilter } from "./control/support/istio-filters.js"
 
@@ -295,10 +295,13 @@ beforeAll(async () => {
   await once(application, "listening")
   const { port } = application.address() as AddressInfo // a TCP server
   envoy = await Envoy.configured(own => sidecars(own, port))
-  await eventually(`Envoy is ready: ${envoy.log}`, async () => {
-    const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
-    return answer?.status === 200
-  })
+  await eventually(
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
+      return answer?.status === 200
+    },
+    { what: `Envoy is ready: ${envoy.log}` },
+  )
 })
 afterAll(async () => {
   await envoy?.close()

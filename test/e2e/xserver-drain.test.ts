@@ -9,7 +9,7 @@ import { type AddressInfo, connect, createServer } from "node:net"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterEach, describe, expect, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { XserverProcess } from "./support/xserver.js"
 
 const MERLOND = join(import.meta.dirname, "../../packages/cli/bin/merlond.js")
@@ -126,13 +126,15 @@ describe.each(["1", "2"])("with %s workers", workers => {
       // Of requests with other methods a proxy may not repeat one that the application may have seen.
       (_, index) => new KeepAliveCaller(port, index % 2 === 0 ? "GET" : "POST"),
     )
-    await eventually("every caller has 20 answers", async () => callers.every(({ answers }) => answers.length > 20))
+    await eventually(async () => callers.every(({ answers }) => answers.length > 20), {
+      what: "every caller has 20 answers",
+    })
     // As the kubelet ends a Pod with a native sidecar: hooks first, then the application, then the sidecar.
     service.target = second
     await run(process.execPath, [MERLOND, "drain", "--state", join(first.xserver.folder, "state")])
-    await eventually("every caller has the second application's answer", async () =>
-      callers.every(({ last }) => last === "second"),
-    )
+    await eventually(async () => callers.every(({ last }) => last === "second"), {
+      what: "every caller has the second application's answer",
+    })
     first.application.kill("SIGTERM")
     await once(first.application, "exit")
     first.xserver.signal("SIGTERM")

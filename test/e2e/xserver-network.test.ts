@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 
 const MERLOND = "packages/cli/bin/merlond.js"
 const NODE = { v4: "10.231.77.1", v6: "fd31:77::1" }
@@ -43,7 +43,9 @@ beforeAll(async () => {
   writeFileSync(file, JSON.stringify({ workload: { namespace: "foo", name: "a" }, ports }))
   const flags = ["--config-file", file, "--access-log", "off"]
   xserver = spawn("ip", inPod(process.execPath, MERLOND, "xserver", ...flags), { stdio: "ignore" })
-  await eventually("xserver is ready", async () => (await answer(`http://[${POD.v6}]:15021/healthz/ready`)) === "ok\n")
+  await eventually(async () => (await answer(`http://[${POD.v6}]:15021/healthz/ready`)) === "ok\n", {
+    what: "xserver is ready",
+  })
 })
 afterAll(async () => {
   xserver?.kill()

@@ -4,7 +4,7 @@
 import { readFileSync, rmSync } from "node:fs"
 import { request } from "node:http"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { type Application, startApplication } from "./support/application.js"
 import { document, XserverProcess } from "./support/xserver.js"
 
@@ -204,10 +204,13 @@ describe("several workers", () => {
     expect(new Set(after)).toEqual(new Set([200]))
     const [first = 0] = childrenOf(xserver.pid)
     process.kill(first, "SIGKILL")
-    await eventually("another worker replaces the killed one", async () => {
-      const children = childrenOf(xserver.pid)
-      return children.length === 2 && !children.includes(first)
-    })
+    await eventually(
+      async () => {
+        const children = childrenOf(xserver.pid)
+        return children.length === 2 && !children.includes(first)
+      },
+      { what: "another worker replaces the killed one" },
+    )
     expect((await fetch(`${xserver.url}/x`)).status).toBe(200)
     xserver.signal("SIGTERM")
     expect(await xserver.exit()).toBe(0)

@@ -2,7 +2,7 @@
 // Spans of a real xserver process at a real collector, and what the application is told of the trace.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { type Application, type Seen, startApplication } from "./support/application.js"
 import { TraceCollector } from "./support/collector.js"
 import { document, XserverProcess } from "./support/xserver.js"
@@ -41,7 +41,7 @@ async function call(path: string, headers: Record<string, string> = {}): Promise
 }
 
 const collected = (count: number) =>
-  eventually(`the collector has ${count} spans`, async () => collector.spans.length >= count)
+  eventually(async () => collector.spans.length >= count, { what: `the collector has ${count} spans` })
 
 describe("with a collector", () => {
   it("records a request as a span of the trace that its caller is in, and tells the application", async () => {
@@ -74,7 +74,7 @@ describe("with a collector", () => {
     expect(JSON.stringify(collector.spans)).not.toContain("secret")
     expect(collector.resources[0]).toMatchObject({ "service.name": "httpbin-1", "service.namespace": "foo" })
     expect(collector.paths).toEqual(["/v1/traces"])
-    await eventually("the access log has the trace", async () => xserver?.stdout.includes(TRACE) === true)
+    await eventually(async () => xserver?.stdout.includes(TRACE) === true, { what: "the access log has the trace" })
   })
 
   it("records a denial with the policy that denied, and a failure as one", async () => {
@@ -119,15 +119,15 @@ describe("with a collector", () => {
     const process = await start("--traces", collector.url, "--trace-ratio", "1")
     collector.status = 400
     await call("/anything")
-    await eventually("one span is dropped", async () =>
-      /^merlon_xserver_spans_dropped_total 1$/m.test(await process.metrics()),
-    )
+    await eventually(async () => /^merlon_xserver_spans_dropped_total 1$/m.test(await process.metrics()), {
+      what: "one span is dropped",
+    })
     collector.status = 200
     await call("/anything")
     await collected(1)
-    await eventually("one span is exported", async () =>
-      /^merlon_xserver_spans_exported_total 1$/m.test(await process.metrics()),
-    )
+    await eventually(async () => /^merlon_xserver_spans_exported_total 1$/m.test(await process.metrics()), {
+      what: "one span is exported",
+    })
   })
 
   it("sends from every worker", async () => {

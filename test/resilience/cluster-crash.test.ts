@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { bundle } from "./support/bundle.js"
 import { ClusterProcess, clusterServer } from "./support/cluster-process.js"
 import { ConfigMapWriter, check, follow, NAMESPACE } from "./support/config-map-writer.js"
@@ -92,7 +92,7 @@ async function oneServer(program: string, order: { dataDir: string; etcd?: strin
     const book = ledger
     const watch = await follow(server, book)
     const marker = await new ConfigMapWriter(book, 1_000 + round).mark(server)
-    await eventually("the book has seen the marker", () => book.lastSeen >= marker)
+    await eventually(() => book.lastSeen >= marker, { what: "the book has seen the marker" })
     await check(server, book)
     standby = spawnServer(program)
     kills = round
@@ -104,7 +104,7 @@ async function oneServer(program: string, order: { dataDir: string; etcd?: strin
       ),
     )
     const before = book.acknowledgements
-    await eventually("every writer has an acknowledgement", () => book.acknowledgements > before + WRITERS)
+    await eventually(() => book.acknowledgements > before + WRITERS, { what: "every writer has an acknowledgement" })
     await pause(ROUND_MS * Math.random())
     await server.kill()
     going = false
@@ -136,7 +136,7 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
       ),
     )
     const sofar = ledger.acknowledgements
-    await eventually("every writer has an acknowledgement", () => ledger.acknowledgements > sofar + WRITERS)
+    await eventually(() => ledger.acknowledgements > sofar + WRITERS, { what: "every writer has an acknowledgement" })
     await pause(ROUND_MS * Math.random())
     // The watcher's server is the one that goes; it resumes on the one that stays.
     await other.kill()
@@ -144,11 +144,11 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
     up = [survivor]
     watch = await follow(survivor, ledger)
     const before = ledger.acknowledgements
-    await eventually("every writer has an acknowledgement", () => ledger.acknowledgements > before + WRITERS)
+    await eventually(() => ledger.acknowledgements > before + WRITERS, { what: "every writer has an acknowledgement" })
     going = false
     await Promise.all(writers)
     const marker = await new ConfigMapWriter(ledger, 1_000 + round).mark(survivor)
-    await eventually("the ledger has seen the marker", () => ledger.lastSeen >= marker)
+    await eventually(() => ledger.lastSeen >= marker, { what: "the ledger has seen the marker" })
     await check(survivor, ledger)
     const restarted = await start((round + 1) % 2, standby)
     other = survivor

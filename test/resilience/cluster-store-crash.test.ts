@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { bundle } from "./support/bundle.js"
 import { Ledger } from "./support/ledger.js"
 import { KILLS, LIMIT_MS, roundsOf } from "./support/rounds.js"
@@ -71,7 +71,7 @@ async function crash(place: Place, strike: (client: StoreClient, round: number) 
     const writers = Array.from({ length: WRITERS }, (_, writer) => write(client, book, writer, round))
     if (round % 10 === 9) await client.call({ do: "compact", revision: Math.max(1, book.lastSeen - 100) })
     // Struck in the midst of work, not before it has begun.
-    await eventually("every writer has an acknowledgement", () => book.acknowledgements > before + WRITERS)
+    await eventually(() => book.acknowledgements > before + WRITERS, { what: "every writer has an acknowledgement" })
     await pause(ROUND_MS * Math.random())
     await strike(client, round)
     await Promise.all(writers)

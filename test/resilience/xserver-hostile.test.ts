@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { Authority } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { type Application, startApplication } from "../e2e/support/application.js"
 import { XserverProcess } from "../e2e/support/xserver.js"
@@ -70,19 +70,19 @@ async function many(count: number, first?: Buffer | string): Promise<readonly So
 /** The kernel connects before xserver accepts, so only the end of each connection shows that xserver closed it. */
 async function closedByServer(sockets: readonly Socket[]): Promise<void> {
   for (const socket of sockets) socket.resume()
-  await eventually("xserver has closed each connection", () => sockets.every(({ closed }) => closed))
+  await eventually(() => sockets.every(({ closed }) => closed), { what: "xserver has closed each connection" })
 }
 
 async function gone(sockets: readonly Socket[]): Promise<void> {
   for (const socket of sockets) socket.destroy()
-  await eventually("fewer than 50 connections are open", async () => (await openConnections()) < 50)
+  await eventually(async () => (await openConnections()) < 50, { what: "fewer than 50 connections are open" })
 }
 
 it("ten thousand idle connections cost little each, and others are served", async () => {
   await served()
   const before = resident()
   const idle = await many(10_000)
-  await eventually("10,000 connections are open", async () => (await openConnections()) >= 10_000)
+  await eventually(async () => (await openConnections()) >= 10_000, { what: "10,000 connections are open" })
   expect(await served()).toBe(true)
   expect((resident() - before) / idle.length).toBeLessThan(16 * 1024)
   await gone(idle)
@@ -117,9 +117,9 @@ it("handshakes that never end are cut off", async () => {
 
 it("connections beyond the limit are closed as they come and counted", async () => {
   const crowd = await many(12_200)
-  await eventually("the limit of connections is hit", async () =>
-    /limits_hit_total\{limit="connections"\} [1-9]/.test(await xserver.metrics()),
-  )
+  await eventually(async () => /limits_hit_total\{limit="connections"\} [1-9]/.test(await xserver.metrics()), {
+    what: "the limit of connections is hit",
+  })
   await gone(crowd)
   expect(await served()).toBe(true)
 })

@@ -7,7 +7,7 @@ import http from "node:http"
 import https from "node:https"
 import { connect } from "node:net"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { eventually } from "../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../packages/wire/src/testing/eventually.js"
 import { Authority, GOOD_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
 import { type Application, startApplication } from "../e2e/support/application.js"
 import { document, XserverProcess } from "../e2e/support/xserver.js"
@@ -120,9 +120,9 @@ it(
     clearInterval(changing)
     expect(unexpected.slice(0, 5)).toEqual([])
     for (const agent of [plainAgent, mtlsAgent]) agent.destroy()
-    await eventually("no connection is open", async () =>
-      /xserver_connections\{port="8080"\} 0/.test(await xserver.metrics()),
-    )
+    await eventually(async () => /xserver_connections\{port="8080"\} 0/.test(await xserver.metrics()), {
+      what: "no connection is open",
+    })
     expect(resident() - warm).toBeLessThan(80 * MiB)
   },
   (SECONDS + 300) * 1_000,

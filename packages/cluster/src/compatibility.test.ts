@@ -5,8 +5,8 @@
 
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
+import { eventually } from "@merlon/wire/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { eventually } from "./store/testing/eventually.js"
 import { message, startTestServer, type TestServer } from "./testing/server.js"
 import { asArray, asObject, asString, dig, type Json, type JsonObject } from "./value.js"
 import { parseJson, stringify } from "./wire/json.js"
@@ -32,7 +32,7 @@ async function define(group: string, kind: string, scope: string, subresources: 
   })
   expect(made.status).toBe(201)
   const isServed = async () => (await admin("GET", `/apis/${group}/v1/${plural}`)).status === 200
-  await eventually(`${plural}.${group} is served`, isServed)
+  await eventually(isServed, { what: `${plural}.${group} is served` })
 }
 
 beforeAll(async () => {

@@ -7,10 +7,10 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from "node:tls"
+import { eventually } from "@merlon/wire/testing"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { type Credentials, loadCredentials } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
-import { eventually } from "./store/testing/eventually.js"
 import { type Answer, OracleClient } from "./testing/oracle/client.js"
 import { asString, dig, type Json } from "./value.js"
 
@@ -110,7 +110,9 @@ async function renew(): Promise<number> {
 describe("slow bodies", () => {
   it("take no places: 210 of an account without rights leave writes and the leader's lease alone", async () => {
     for (let i = 0; i < 210; i++) await open(`${slowBody(1000)}{"spec":`)
-    await eventually("the bodies of 210 requests are counted", async () => (await gauge("body_bytes")) >= 210 * 8)
+    await eventually(async () => (await gauge("body_bytes")) >= 210 * 8, {
+      what: "the bodies of 210 requests are counted",
+    })
     expect(await gauge("writes_in_flight")).toBe(0)
     expect(await renew()).toBe(200)
     expect((await admin("POST", MAPS, { metadata: { name: "meanwhile" } })).status).toBe(201)
@@ -119,29 +121,28 @@ describe("slow bodies", () => {
   it("that declare much reserve nothing, and bytes beyond a user's share are rejected", async () => {
     const chunk = `{"a":"${"x".repeat(500_000)}`
     const open4 = await Promise.all(Array.from({ length: 4 }, () => open(slowBody(3_000_000) + chunk)))
-    await eventually("four bodies are buffered", async () => (await gauge("body_bytes")) >= 4 * 500_000)
+    await eventually(async () => (await gauge("body_bytes")) >= 4 * 500_000, { what: "four bodies are buffered" })
     const fifth = await open(slowBody(3_000_000) + chunk)
-    await eventually("the fifth body is answered", () => fifth.answer().includes("\r\n\r\n{"))
+    await eventually(() => fifth.answer().includes("\r\n\r\n{"), { what: "the fifth body is answered" })
     expect(fifth.answer()).toMatch(/^HTTP\/1\.1 429/)
     expect(fifth.answer()).toMatch(/retry-after: 1/i)
     expect(open4.map(({ answer }) => answer())).toEqual(["", "", "", ""])
     expect((await admin("POST", MAPS, { metadata: { name: "large" }, data: { k: chunk } })).status).toBe(201)
     for (const { socket } of open4) socket.destroy()
-    await eventually("no body is buffered", async () => (await gauge("body_bytes")) === 0)
+    await eventually(async () => (await gauge("body_bytes")) === 0, { what: "no body is buffered" })
   }, 120_000)
 })
 
 describe("places", () => {
   it("are freed by requests that fail, are rejected or leave", async () => {
     const { answer } = await open(`${slowBody(1)}{`)
-    await eventually("the request is answered", () => answer().includes("\r\n\r\n{"))
+    await eventually(() => answer().includes("\r\n\r\n{"), { what: "the request is answered" })
     expect(answer()).toMatch(/^HTTP\/1\.1 400/)
     const gone = await open(slowBody(10))
     gone.socket.destroy()
-    await eventually(
-      "no write is in flight and no body is buffered",
-      async () => (await gauge("writes_in_flight")) === 0 && (await gauge("body_bytes")) === 0,
-    )
+    await eventually(async () => (await gauge("writes_in_flight")) === 0 && (await gauge("body_bytes")) === 0, {
+      what: "no write is in flight and no body is buffered",
+    })
   }, 120_000)
 })
 
@@ -156,8 +157,8 @@ describe("watchers", () => {
       await new Promise(resolve => socket.write(watch, resolve))
       socket.destroy()
     }
-    await eventually("the connections are closed", async () => (await gauge("connections")) <= before)
-    await eventually("no watch is open", async () => (await gauge("watches")) === 0)
+    await eventually(async () => (await gauge("connections")) <= before, { what: "the connections are closed" })
+    await eventually(async () => (await gauge("watches")) === 0, { what: "no watch is open" })
   }, 120_000)
 })
 
@@ -166,9 +167,9 @@ describe("slow watchers", () => {
     const name = "seen"
     await admin("POST", MAPS, { metadata: { name }, data: { k: "x".repeat(200_000) } })
     for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&timeoutSeconds=600`), true)
-    await eventually("50 watches are open", async () => (await gauge("watches")) === 50)
+    await eventually(async () => (await gauge("watches")) === 50, { what: "50 watches are open" })
     const other = await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=seen`, leader))
-    await eventually("the other watch has an event", () => other.answer().includes("ADDED"))
+    await eventually(() => other.answer().includes("ADDED"), { what: "the other watch has an event" })
     let most = 0
     for (let i = 1; i <= 30; i++) {
       const data = { n: `${i}`, k: "x".repeat(200_000) }
@@ -178,17 +179,17 @@ describe("slow watchers", () => {
     expect(most).toBeGreaterThan(0)
     // The other reader's event in hand comes on top of the account's own share.
     expect(most).toBeLessThan(PER_USER + 1_000_000)
-    await eventually("a watch is closed", async () => (await gauge("watches")) < 50)
-    await eventually("the other watch has the last event", () => other.answer().includes('"n":"30"'))
+    await eventually(async () => (await gauge("watches")) < 50, { what: "a watch is closed" })
+    await eventually(() => other.answer().includes('"n":"30"'), { what: "the other watch has the last event" })
     const seen = new Set(Array.from(other.answer().matchAll(/"n":"(\d+)"/g), ([, n]) => Number(n)))
     expect(seen).toEqual(new Set(Array.from({ length: 30 }, (_, i) => i + 1)))
   }, 120_000)
 
   it("cannot exceed a user's share of watches", async () => {
     for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=none`))
-    await eventually("50 watches are open", async () => (await gauge("watches")) === 50)
+    await eventually(async () => (await gauge("watches")) === 50, { what: "50 watches are open" })
     const { answer } = await open(head("GET", `${MAPS}?watch=1`))
-    await eventually("the watch is answered", () => answer().includes("\r\n\r\n"))
+    await eventually(() => answer().includes("\r\n\r\n"), { what: "the watch is answered" })
     expect(answer()).toMatch(/^HTTP\/1\.1 429/)
     expect(answer()).toMatch(/retry-after: 5/i)
   }, 120_000)
@@ -201,9 +202,9 @@ describe("responses that are not read", () => {
     for (let i = 0; i < 24; i++)
       await admin("POST", MAPS, { metadata: { name: `big-${i}` }, data: { k: "x".repeat(900_000) } })
     await open(list, true)
-    await eventually("a watch has a backlog", async () => (await gauge("backlog_bytes")) > 0)
+    await eventually(async () => (await gauge("backlog_bytes")) > 0, { what: "a watch has a backlog" })
     const second = await open(list)
-    await eventually("the second client is answered", () => second.answer().includes("\r\n\r\n{"))
+    await eventually(() => second.answer().includes("\r\n\r\n{"), { what: "the second client is answered" })
     expect(second.answer()).toMatch(/^HTTP\/1\.1 429/)
     // The gauge itself is read in a place.
     expect(await gauge("reads_in_flight")).toBe(1)
@@ -214,10 +215,10 @@ describe("responses that are not read", () => {
     const editor = await account("editors", "cluster-admin")
     const body = JSON.stringify({ metadata: { name: "rejected" } })
     await open(head("GET", MAPS, editor), true)
-    await eventually("a watch has a backlog", async () => (await gauge("backlog_bytes")) > 0)
+    await eventually(async () => (await gauge("backlog_bytes")) > 0, { what: "a watch has a backlog" })
     const more = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
     const write = await open(head("POST", MAPS, editor, more) + body)
-    await eventually("the write is answered", () => write.answer().includes("\r\n\r\n{"))
+    await eventually(() => write.answer().includes("\r\n\r\n{"), { what: "the write is answered" })
     expect(write.answer()).toMatch(/^HTTP\/1\.1 429/)
     expect((await admin("GET", `${MAPS}/rejected`)).status).toBe(404)
   }, 120_000)
@@ -227,7 +228,7 @@ describe("idle connections", () => {
   it("beyond the most there may be cost their owner, not the system", async () => {
     expect(await renew()).toBe(200)
     for (let i = 0; i < 240; i++) await open(head("GET", "/version"))
-    await eventually("connections are closed", async () => (await gauge("connections")) <= 230)
+    await eventually(async () => (await gauge("connections")) <= 230, { what: "connections are closed" })
     expect(await renew()).toBe(200)
     expect((await admin("GET", "/api")).status).toBe(200)
   }, 120_000)

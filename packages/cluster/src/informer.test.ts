@@ -7,9 +7,9 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernetes/client-node"
+import { eventually } from "@merlon/wire/testing"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Cluster, startCluster } from "./cluster.js"
-import { eventually } from "./store/testing/eventually.js"
 
 let folder: string
 let cluster: Cluster
@@ -47,7 +47,7 @@ it("keeps the cache of an informer true across a restart of the server", async (
   await informer.start()
   await create("a")
   await create("b")
-  await eventually("a and b are known", () => known.has("a") && known.has("b"))
+  await eventually(() => known.has("a") && known.has("b"), { what: "a and b are known" })
   const { port } = cluster
   const before = cluster.revision()
   await cluster.close()
@@ -56,7 +56,9 @@ it("keeps the cache of an informer true across a restart of the server", async (
   await create("c")
   await api.deleteNamespacedConfigMap({ name: "a", namespace })
   await api.replaceNamespacedConfigMap({ name: "b", namespace, body: { metadata: { name: "b" }, data: { k: "2" } } })
-  await eventually("the informer knows the changes", () => known.has("c") && !known.has("a") && known.get("b") === "2")
+  await eventually(() => known.has("c") && !known.has("a") && known.get("b") === "2", {
+    what: "the informer knows the changes",
+  })
   stopped = true
   await informer.stop()
 })

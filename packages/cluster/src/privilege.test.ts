@@ -8,10 +8,10 @@ import type { IncomingMessage } from "node:http"
 import { createServer, request, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import { eventually } from "@merlon/wire/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Credentials } from "./auth/pki.js"
 import type { Cluster } from "./cluster.js"
-import { eventually } from "./store/testing/eventually.js"
 import type { Answer, OracleClient } from "./testing/oracle/client.js"
 import { type Method, message, startTestServer, type TestServer } from "./testing/server.js"
 import { asArray, asObject, asString, dig, type Json, type JsonObject } from "./value.js"
@@ -329,7 +329,7 @@ describe("scale of custom resources", () => {
     expect(answer.status).toBe(201)
     const traps = "/apis/example.com/v1/namespaces/default/traps"
     const trap = { apiVersion: "example.com/v1", kind: "Trap", metadata: { name: "t" }, spec: {} }
-    await eventually("the new kind is served", async () => (await admin("POST", traps, trap)).status !== 404)
+    await eventually(async () => (await admin("POST", traps, trap)).status !== 404, { what: "the new kind is served" })
     await admin("PUT", `${traps}/t/scale`, { metadata: { name: "t" }, spec: { replicas: 3 } })
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
@@ -367,10 +367,13 @@ describe("namespaces", () => {
     await admin("POST", `${path}/configmaps`, { metadata: { name: "heirloom", finalizers: ["example.com/hold"] } })
     await admin("DELETE", path, { propagationPolicy: policy })
     let namespace = await admin("GET", path)
-    await eventually(`namespace ${name} has no finalizers in its metadata`, async () => {
-      namespace = await admin("GET", path)
-      return asArray(dig(namespace.body, "metadata", "finalizers")).length === 0
-    })
+    await eventually(
+      async () => {
+        namespace = await admin("GET", path)
+        return asArray(dig(namespace.body, "metadata", "finalizers")).length === 0
+      },
+      { what: `namespace ${name} has no finalizers in its metadata` },
+    )
     expect(dig(namespace.body, "status", "phase")).toBe("Terminating")
   })
 })

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../../packages/wire/src/testing/eventually.js"
 
 type WhatRuns =
   | { readonly where: string; readonly failure?: never }
@@ -40,7 +40,7 @@ export async function startWhenAsked<T>(
 export async function whatRuns(folder: string, name: string): Promise<string> {
   writeFileSync(asked(folder, name), "")
   const answer = answered(folder, name)
-  await eventually(`${name} runs or has failed to start`, () => existsSync(answer), LIMIT_MS)
+  await eventually(() => existsSync(answer), { what: `${name} runs or has failed to start`, limitMs: LIMIT_MS })
   const what: WhatRuns = JSON.parse(readFileSync(answer, "utf8"))
   if (what.failure !== undefined) throw new Error(what.failure)
   return what.where

@@ -5,8 +5,8 @@
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
+import { eventually } from "../../../packages/wire/src/testing/eventually.js"
 import { envoy, findProgram } from "../../runner/programs.js"
 import type { GatewayRig } from "./gateway-rig.js"
 
@@ -31,13 +31,16 @@ export async function startContour(
       encoding: "utf8",
       stdio: ["ignore", "pipe", "pipe"],
     })
-  await eventually("the API is served", async () => {
-    try {
-      return kubectl("get", "--raw", "/readyz") === "ok"
-    } catch {
-      return false
-    }
-  })
+  await eventually(
+    async () => {
+      try {
+        return kubectl("get", "--raw", "/readyz") === "ok"
+      } catch {
+        return false
+      }
+    },
+    { what: "the API is served" },
+  )
   kubectl("create", "--filename", crds())
   for (const namespace of ["projectcontour", "edge"]) kubectl("create", "namespace", namespace)
   kubectl("create", "--filename", put("services.json", services(rig.application.port, authorizer)))
@@ -64,11 +67,14 @@ export async function startContour(
   execFileSync("contour", ["bootstrap", ...local("xds", xds), ...admin, bootstrap], { stdio: "ignore" })
   const node = ["--service-cluster", "contour", "--service-node", "envoy"]
   rig.run(envoy() ?? "envoy", ["--config-path", bootstrap, ...node, "--disable-hot-restart", "--concurrency", "1"])
-  await eventually("Contour's Envoy has its routes", async () => {
-    const asked = { method: "GET", path: "/public/a", headers: {} }
-    const { status } = await rig.ask(gateway ?? 0, asked).catch(() => ({ status: 0 }))
-    return status === 200
-  })
+  await eventually(
+    async () => {
+      const asked = { method: "GET", path: "/public/a", headers: {} }
+      const { status } = await rig.ask(gateway ?? 0, asked).catch(() => ({ status: 0 }))
+      return status === 200
+    },
+    { what: "Contour's Envoy has its routes" },
+  )
   return gateway ?? 0
 }
 

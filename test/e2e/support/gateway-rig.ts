@@ -11,7 +11,7 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { expect } from "vitest"
-import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../../packages/wire/src/testing/eventually.js"
 import { blocks } from "../../../scripts/markdown-blocks.js"
 import { type Application, startApplication } from "./application.js"
 import { document, XserverProcess } from "./xserver.js"
@@ -95,10 +95,13 @@ export class GatewayRig {
 
   /** That something listens there. */
   async answers(what: string, port: number): Promise<void> {
-    await eventually(`${what} answers`, async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
-      return answer !== undefined
-    })
+    await eventually(
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+        return answer !== undefined
+      },
+      { what: `${what} answers` },
+    )
   }
 
   ask(port: number, { method, path, headers }: Asked): Promise<Seen> {

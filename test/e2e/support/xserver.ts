@@ -5,8 +5,8 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
+import { eventually } from "../../../packages/wire/src/testing/eventually.js"
 
 export interface Settings {
   readonly upstream: number
@@ -61,10 +61,13 @@ export class XserverProcess {
   /** Starts the process and waits until it is ready. */
   async run(): Promise<void> {
     this.launch()
-    await eventually("xserver is ready", async () => {
-      if (this.#child?.exitCode !== null) throw new Error(`xserver ended: ${this.stderr}`)
-      return (await this.ready()) === 200
-    })
+    await eventually(
+      async () => {
+        if (this.#child?.exitCode !== null) throw new Error(`xserver ended: ${this.stderr}`)
+        return (await this.ready()) === 200
+      },
+      { what: "xserver is ready" },
+    )
   }
 
   launch(): void {
@@ -125,14 +128,16 @@ export class XserverProcess {
 
   /** Waits until what was configured last is enforced, however often it was read before it was whole. */
   async enforced(): Promise<void> {
-    await eventually("xserver enforces the last configuration", async () =>
-      JSON.stringify((await this.adminJson("/config_dump")).body).includes(this.#mark),
-    )
+    await eventually(async () => JSON.stringify((await this.adminJson("/config_dump")).body).includes(this.#mark), {
+      what: "xserver enforces the last configuration",
+    })
   }
 
   /** Waits until something was no configuration. */
   async rejected(): Promise<void> {
-    await eventually("xserver rejects the configuration", async () => this.stderr.includes("configuration rejected"))
+    await eventually(async () => this.stderr.includes("configuration rejected"), {
+      what: "xserver rejects the configuration",
+    })
   }
 
   get #mark(): string {

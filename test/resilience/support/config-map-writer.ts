@@ -2,7 +2,7 @@
 // Writers of the HTTP crash test: each creates, replaces and deletes its own ConfigMaps through any running server, and
 // records requests and responses in the ledger. Also the watcher and the list that are compared with it.
 
-import { eventually } from "../../../packages/cluster/src/store/testing/eventually.js"
+import { eventually } from "../../../packages/wire/src/testing/eventually.js"
 import type { ClusterProcess, KubernetesObject, WatchLine } from "./cluster-process.js"
 import type { Ledger } from "./ledger.js"
 
@@ -35,10 +35,13 @@ export class ConfigMapWriter {
   async mark(server: ClusterProcess): Promise<number> {
     const name = `w-marker-${this.writer}`
     let revision = 0
-    await eventually(`the marker of writer ${this.writer} is written`, async () => {
-      revision = (await this.#attempt(server, name, "PUT")) || (await this.#attempt(server, name, "POST"))
-      return revision > 0
-    })
+    await eventually(
+      async () => {
+        revision = (await this.#attempt(server, name, "PUT")) || (await this.#attempt(server, name, "POST"))
+        return revision > 0
+      },
+      { what: `the marker of writer ${this.writer} is written` },
+    )
     return revision
   }
 

@@ -2,8 +2,8 @@
 //
 // A ClusterRole with an aggregation rule has the rules of those that its selectors match, as they come and go.
 
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asArray, equal, type JsonObject } from "../value.js"
 import { RoleAggregator } from "./aggregation.js"
@@ -29,10 +29,13 @@ const aggregate = (name: string, labels: readonly JsonObject[], own: JsonObject 
   })
 }
 const has = (name: string, ...resources: readonly string[]): Promise<void> =>
-  eventually(`the ClusterRole ${name} has the rules of ${resources.join(", ") || "nothing"}`, async () => {
-    const found = await bench.store.get(`/registry/clusterroles/${name}`)
-    return equal(asArray(found?.object.rules), resources.map(rule))
-  })
+  eventually(
+    async () => {
+      const found = await bench.store.get(`/registry/clusterroles/${name}`)
+      return equal(asArray(found?.object.rules), resources.map(rule))
+    },
+    { what: `the ClusterRole ${name} has the rules of ${resources.join(", ") || "nothing"}` },
+  )
 
 it("has the rules of all matching roles, each once, sorted by name", async () => {
   await role("part-b", ["pods", "nodes"], { to: "reader" })

@@ -2,8 +2,8 @@
 //
 // A CRD is established when its names are its own, waits where they are another's, and goes after its objects.
 
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
-import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asArray, asObject, asString, dig, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -41,10 +41,9 @@ async function conditions(plural: string): Promise<readonly string[]> {
 }
 
 const becomes = (plural: string, ...expected: readonly string[]): Promise<void> =>
-  eventually(
-    `${plural} has the conditions ${expected.join(", ")}`,
-    async () => (await conditions(plural)).join() === expected.join(),
-  )
+  eventually(async () => (await conditions(plural)).join() === expected.join(), {
+    what: `${plural} has the conditions ${expected.join(", ")}`,
+  })
 
 const ESTABLISHED = ["NamesAccepted=True NoConflicts", "Established=True InitialNamesAccepted"]
 
@@ -66,9 +65,9 @@ describe("a CRD", () => {
     await define(plural, names)
     await becomes(plural, `NamesAccepted=False ${reason}`, "Established=False NotAccepted")
     await bench.remove(CRDS, "", nameOf("apples"))
-    await eventually(`${plural} is established`, async () =>
-      (await conditions(plural)).includes("Established=True InitialNamesAccepted"),
-    )
+    await eventually(async () => (await conditions(plural)).includes("Established=True InitialNamesAccepted"), {
+      what: `${plural} is established`,
+    })
   })
 
   it("goes after its objects, and says meanwhile that it is going", async () => {
@@ -79,14 +78,13 @@ describe("a CRD", () => {
     const apple = { apiVersion: "example.com/v1", kind: "Apple", metadata }
     await bench.store.commit([], [{ key, value: stringify(apple) }])
     await bench.remove(CRDS, "", nameOf("apples"))
-    await eventually("apples is terminating", async () =>
-      (await conditions("apples")).includes("Terminating=True InstanceDeletionInProgress"),
-    )
+    await eventually(async () => (await conditions("apples")).includes("Terminating=True InstanceDeletionInProgress"), {
+      what: "apples is terminating",
+    })
     expect(await bench.store.get(key)).toBeDefined()
     await bench.store.commit([], [{ key, delete: true }])
-    await eventually(
-      "the definition of apples is deleted",
-      async () => (await bench.store.get(`${PREFIX}${nameOf("apples")}`)) === undefined,
-    )
+    await eventually(async () => (await bench.store.get(`${PREFIX}${nameOf("apples")}`)) === undefined, {
+      what: "the definition of apples is deleted",
+    })
   })
 })

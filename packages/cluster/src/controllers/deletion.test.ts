@@ -3,9 +3,9 @@
 // The order of deletion: the Pods of a namespace before what governs them, dependents with the grace period a client
 // would give them, Pods without a node once their grace period is over.
 
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { StoreEvent } from "../store/store.js"
-import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asString, dig, type JsonObject } from "../value.js"
 import { GarbageCollector } from "./garbage.js"
@@ -48,7 +48,9 @@ describe("a namespace that is deleted", () => {
   it("loses its Pods before anything else, although other kinds come first by name", async () => {
     for (const name of ["a", "b"]) await create("pods", "shop", pod(name))
     await remove("namespaces", "", "shop")
-    await eventually("the namespace is deleted", async () => (await find("namespaces", "", "shop")) === undefined)
+    await eventually(async () => (await find("namespaces", "", "shop")) === undefined, {
+      what: "the namespace is deleted",
+    })
     expect(ends()).toEqual([
       ...["a", "b"].map(name => `/registry/pods/shop/${name}`),
       "/registry/configmaps/shop/policy",
@@ -62,14 +64,17 @@ describe("a namespace that is deleted", () => {
     await remove("namespaces", "", "shop")
     const marked = async (): Promise<boolean> =>
       dig(await find("pods", "shop", "served"), "metadata", "deletionGracePeriodSeconds") === 30
-    await eventually("the Pod on a node is marked for deletion", marked)
-    await eventually("the namespace names the Pod that remains", async () =>
-      JSON.stringify(await find("namespaces", "", "shop")).includes("pods. has 1 resource"),
+    await eventually(marked, { what: "the Pod on a node is marked for deletion" })
+    await eventually(
+      async () => JSON.stringify(await find("namespaces", "", "shop")).includes("pods. has 1 resource"),
+      { what: "the namespace names the Pod that remains" },
     )
     expect(await find("configmaps", "shop", "policy")).toBeDefined()
     // The kubelet of its node says that it has ended.
     await remove("pods", "shop", "served", { gracePeriodSeconds: 0 })
-    await eventually("the namespace is deleted", async () => (await find("namespaces", "", "shop")) === undefined)
+    await eventually(async () => (await find("namespaces", "", "shop")) === undefined, {
+      what: "the namespace is deleted",
+    })
     expect(ends().slice(0, 2)).toEqual(["/registry/pods/shop/served", "/registry/configmaps/shop/policy"])
   })
 })
@@ -92,7 +97,7 @@ describe("a Pod", () => {
     await remove("pods", "default", "p")
     expect(await find("pods", "default", "p")).toBeDefined()
     bench.now += 1000
-    await eventually("the Pod is deleted", async () => (await find("pods", "default", "p")) === undefined)
+    await eventually(async () => (await find("pods", "default", "p")) === undefined, { what: "the Pod is deleted" })
   })
 
   it("of a deleted owner gets the grace that a client would give it", async () => {
@@ -103,8 +108,8 @@ describe("a Pod", () => {
     await create("pods", "default", pod("p", { nodeName: "n1" }, { ownerReferences }))
     await remove("configmaps", "default", "owner")
     await eventually(
-      "the Pod is marked for deletion",
       async () => dig(await find("pods", "default", "p"), "metadata", "deletionTimestamp") !== undefined,
+      { what: "the Pod is marked for deletion" },
     )
     expect(dig(await find("pods", "default", "p"), "metadata", "deletionGracePeriodSeconds")).toBe(30)
   })

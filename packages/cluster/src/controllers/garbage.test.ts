@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { eventually } from "../store/testing/eventually.js"
 import { RegistryBench } from "../testing/registry.js"
 import { asArray, asString, dig, type JsonObject } from "../value.js"
 import { GarbageCollector } from "./garbage.js"
@@ -30,7 +30,8 @@ const find = async (name: string): Promise<JsonObject | undefined> =>
   (await bench.registry.find(bench.registry.catalog.builtin("", "v1", "configmaps"), "default", name))?.object
 const remove = (name: string, propagationPolicy = "Background") =>
   bench.remove(MAPS, "default", name, { propagationPolicy })
-const isGone = (name: string) => eventually(`${name} is deleted`, async () => (await find(name)) === undefined)
+const isGone = (name: string) =>
+  eventually(async () => (await find(name)) === undefined, { what: `${name} is deleted` })
 const ownersOf = async (name: string): Promise<readonly string[]> =>
   asArray(dig(await find(name), "metadata", "ownerReferences")).map(ref => asString(dig(ref, "name")))
 
@@ -71,10 +72,9 @@ it("keeps an owner that is deleted in the foreground until its dependents are go
   const owner = await create("owner")
   await create("held", [owner], ["example.com/hold"])
   await remove("owner", "Foreground")
-  await eventually(
-    "the owner is marked for deletion",
-    async () => dig(await find("held"), "metadata", "deletionTimestamp") !== undefined,
-  )
+  await eventually(async () => dig(await find("held"), "metadata", "deletionTimestamp") !== undefined, {
+    what: "the owner is marked for deletion",
+  })
   expect(dig(await find("owner"), "metadata", "finalizers")).toEqual(["foregroundDeletion"])
   await bench.store.commit([], [{ key: "/registry/configmaps/default/held", delete: true }])
   await isGone("owner")
@@ -84,10 +84,9 @@ it("goes on after a restart with what was begun before", async () => {
   const owner = await create("owner")
   await create("child", [owner], ["example.com/hold"])
   await remove("owner", "Foreground")
-  await eventually(
-    "the dependent is marked for deletion",
-    async () => dig(await find("child"), "metadata", "deletionTimestamp") !== undefined,
-  )
+  await eventually(async () => dig(await find("child"), "metadata", "deletionTimestamp") !== undefined, {
+    what: "the dependent is marked for deletion",
+  })
   await collector.close()
   await bench.store.commit([], [{ key: "/registry/configmaps/default/child", delete: true }])
   await bench.run(new GarbageCollector(bench.registry))
@@ -108,7 +107,7 @@ it("asks admission before it takes anything, and again until it may", async () =
   await create("other", [owner])
   await remove("owner", "Foreground")
   await isGone("other")
-  await eventually("admission is asked again", () => Promise.resolve(asked.length > 1))
+  await eventually(() => Promise.resolve(asked.length > 1), { what: "admission is asked again" })
   expect(await find("guard")).toBeDefined()
   expect(asked[0]).toBe("system:serviceaccount:kube-system:generic-garbage-collector")
   isKept = false

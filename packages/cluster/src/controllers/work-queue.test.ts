@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, expect, it } from "vitest"
-import { eventually } from "../store/testing/eventually.js"
 import { WorkQueue } from "./work-queue.js"
 
 let queue: WorkQueue | undefined
@@ -18,7 +18,7 @@ it("works on each key once, however often it was added before", async () => {
   queue = new WorkQueue(async key => void done.push(key))
   for (const key of ["a", "b", "a", "a", "b"]) queue.add(key)
   queue.add("last")
-  await eventually("the last item is done", async () => done.includes("last"))
+  await eventually(async () => done.includes("last"), { what: "the last item is done" })
   expect(done).toEqual(["a", "b", "last"])
 })
 
@@ -30,16 +30,15 @@ it("works on a key again where it is added during the work, and never on two at 
     await wait()
   })
   queue.add("a")
-  await eventually("one item is in work", async () => waiting.length === 1)
+  await eventually(async () => waiting.length === 1, { what: "one item is in work" })
   queue.add("a")
   queue.add("b")
   expect(begun).toEqual(["a"])
   for (const count of [2, 3]) {
     go()
-    await eventually(
-      `${count} items have begun and one is in work`,
-      async () => begun.length === count && waiting.length === 1,
-    )
+    await eventually(async () => begun.length === count && waiting.length === 1, {
+      what: `${count} items have begun and one is in work`,
+    })
   }
   go()
   expect(begun).toEqual(["a", "a", "b"])
@@ -53,7 +52,9 @@ it("tries again what failed, and goes on with the others meanwhile", async () =>
   })
   queue.add("a")
   queue.add("b")
-  await eventually("a has been worked on three times", async () => seen.filter(key => key === "a").length === 3)
+  await eventually(async () => seen.filter(key => key === "a").length === 3, {
+    what: "a has been worked on three times",
+  })
   expect(seen.slice(0, 2)).toEqual(["a", "b"])
 })
 
@@ -65,7 +66,7 @@ it("waits at its end for the work in hand, and begins no other", async () => {
     await wait()
   })
   ending.add("a")
-  await eventually("one item is in work", async () => waiting.length === 1)
+  await eventually(async () => waiting.length === 1, { what: "one item is in work" })
   ending.add("b")
   ending.addLater("c", 0)
   let closed = false

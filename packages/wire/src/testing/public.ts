@@ -2,3 +2,4 @@
 // What tests of other packages may use. It is never built: only tests resolve it, from source.
 
 export { mutated, requestText } from "../http1/testing/messages.js"
+export { eventually, sourceOf, type Wait } from "./eventually.js"

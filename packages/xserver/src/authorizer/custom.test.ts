@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { readProviders } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it } from "vitest"
 import { authorization } from "../accept/testing/rig.js"
-import { eventually } from "../testing/eventually.js"
 import { startAuthorizer } from "./testing/start-authorizer.js"
 
 const cleanups: (() => unknown)[] = []

@@ -2,10 +2,9 @@
 // Clients and applications that end at any moment, in any way: nothing stays open but idle connections to the
 // application, and every request is accounted for once.
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { requestText } from "@merlon/wire/testing"
+import { eventually, requestText } from "@merlon/wire/testing"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { eventually } from "../testing/eventually.js"
 import { Rig } from "./testing/rig.js"
 
 const BEHAVIOURS = ["answer", "early", "half", "hang-up", "reset", "close"] as const

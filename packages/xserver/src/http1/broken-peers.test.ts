@@ -3,8 +3,8 @@
 // message never looks like a whole one.
 import { once } from "node:events"
 import type { Socket } from "node:net"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { eventually } from "../testing/eventually.js"
 import { Rig, type RigOptions } from "./testing/rig.js"
 
 let rig: Rig

@@ -2,9 +2,9 @@
 // What a decision does to a request: rejections byte for byte, edits, and the headers that only the proxy sets.
 import { generateKeyPairSync } from "node:crypto"
 import type { PolicyDocument } from "@merlon/policy/resources"
+import { eventually } from "@merlon/wire/testing"
 import { SignJWT } from "jose"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { eventually } from "../testing/eventually.js"
 import { Rig, type RigOptions } from "./testing/rig.js"
 
 let rig: Rig

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a caller sent is in a buffer that all connections share, and is overwritten once it was passed on. What has to wait
 // must arrive unharmed.
+
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, expect, it } from "vitest"
-import { eventually } from "../testing/eventually.js"
 import { Rig } from "./testing/rig.js"
 
 let rig: Rig

@@ -5,8 +5,8 @@ import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http"
 import { promisify } from "node:util"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { eventually } from "../testing/eventually.js"
 import { Rig, type RigOptions } from "./testing/rig.js"
 
 const run = promisify(execFile)

@@ -2,10 +2,9 @@
 // End to end: whatever a client sends, a Node application behind the proxy sees the requests that were evaluated and
 // allowed, in that order, and no others.
 import { METHODS } from "node:http"
-import { mutated, requestText } from "@merlon/wire/testing"
+import { eventually, mutated, requestText } from "@merlon/wire/testing"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
-import { eventually } from "../testing/eventually.js"
 import { Rig } from "./testing/rig.js"
 
 /** Any token is a method, but a Node application answers 400 to those it does not know, and never tells of them. */

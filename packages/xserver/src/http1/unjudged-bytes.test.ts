@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // However many callers keep their requests unfinished, together they hold no more than the budget, and give all of it back.
 import { connect } from "node:net"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it } from "vitest"
 import { startRig } from "../accept/testing/rig.js"
-import { eventually } from "../testing/eventually.js"
 import { Rig } from "./testing/rig.js"
 
 const cleanups: (() => unknown)[] = []

@@ -2,9 +2,9 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, expect, it, test } from "vitest"
 import { WebSocket, WebSocketServer } from "ws"
-import { eventually } from "../testing/eventually.js"
 import { Rig, type RigOptions } from "./testing/rig.js"
 
 let rig: Rig

@@ -16,10 +16,10 @@ import {
   settingsText,
   HTTP2_FRAME as TYPE,
 } from "@merlon/wire"
+import { eventually } from "@merlon/wire/testing"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { listening } from "../accept/testing/rig.js"
-import { eventually } from "../testing/eventually.js"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
 import { END_HEADERS, END_STREAM, FRAME, frame, headersFrame, PREFACE, uint32 } from "./testing/raw-client.js"
 

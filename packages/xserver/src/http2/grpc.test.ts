@@ -15,11 +15,11 @@ import {
 } from "@grpc/grpc-js"
 import { connectTcp, Http2Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { forwardTo } from "../http/exchange.js"
-import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 
 const authority = new Authority()

@@ -4,12 +4,12 @@
 import { connect, createServer, type Socket } from "node:net"
 import { connectTcp, Http2Pool } from "@merlon/wire"
 import { type Connect, Deadlines } from "@merlon/wire/http"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, expect, test } from "vitest"
 import { listening, PATIENT_LIMITS, type Rig, startRig } from "../accept/testing/rig.js"
 import { forwardTo } from "../http/exchange.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { RawClient as Http1Client } from "../http1/testing/rig.js"
-import { eventually } from "../testing/eventually.js"
 import { serveHttp2 } from "./serve.js"
 import {
   END_HEADERS,

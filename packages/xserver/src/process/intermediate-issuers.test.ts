@@ -7,11 +7,11 @@ import { createServer as createHttp } from "node:http"
 import { type AddressInfo, createServer, type Server } from "node:net"
 import { connect, type TLSSocket } from "node:tls"
 import { meshConfig } from "@merlon/policy/mesh"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { Authority, OWN_ID } from "../accept/testing/certificates.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import { DEFAULT_LIMITS } from "../limits.js"
-import { eventually } from "../testing/eventually.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 const root = new Authority("A root")

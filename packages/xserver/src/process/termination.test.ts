@@ -5,9 +5,9 @@ import { createServer, type ServerResponse } from "node:http"
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { meshConfig } from "@merlon/policy/mesh"
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"
-import { eventually } from "../testing/eventually.js"
 import { LocalDataPath } from "./local-data-path.js"
 
 /** `/held` is answered when the test says so. */

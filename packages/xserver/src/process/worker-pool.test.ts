@@ -6,10 +6,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { meshConfig } from "@merlon/policy/mesh"
+import { eventually } from "@merlon/wire/testing"
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"
-import { eventually } from "../testing/eventually.js"
 import { WorkerPool } from "./worker-pool.js"
 
 const WORKER = `

@@ -14,13 +14,13 @@ import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { meshConfig, readProviders } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
+import { eventually } from "@merlon/wire/testing"
 import { type CheckQuestion, readCheck, writeCheck } from "@merlon/xds/authz"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { readEvaluations } from "../authorizer/authzen.js"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"
 import { LocalDataPath } from "../process/local-data-path.js"
-import { eventually } from "../testing/eventually.js"
 
 interface Arrived {
   readonly url: string

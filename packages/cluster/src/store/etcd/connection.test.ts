@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { eventually } from "@merlon/wire/testing"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { TestAuthority } from "../testing/certificates.js"
 import { EtcdProcess } from "../testing/etcd-process.js"
-import { eventually } from "../testing/eventually.js"
 import { freePort } from "../testing/free-port.js"
 import { Connection, parseEndpoint } from "./connection.js"
 import { decodeRange, encodeRange } from "./messages.js"
@@ -102,13 +102,15 @@ describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
     expect(await store.commit([], [write])).toBeGreaterThan(0)
     await server.kill()
     await server.launch()
-    await eventually("a write is committed after the restart", () =>
-      store.commit([], [write]).then(
-        () => true,
-        () => false,
-      ),
+    await eventually(
+      () =>
+        store.commit([], [write]).then(
+          () => true,
+          () => false,
+        ),
+      { what: "a write is committed after the restart" },
     )
-    await eventually("the watch has both events", () => heard.length >= 2)
+    await eventually(() => heard.length >= 2, { what: "the watch has both events" })
     await store.close()
   })
 

@@ -3,10 +3,10 @@
 // What only the etcd store promises: several servers over one state, and the truth about writes when the way to etcd
 // breaks. The common promises are in ../conformance.test.ts.
 
+import { eventually } from "@merlon/wire/testing"
 import { afterEach, describe, expect, it } from "vitest"
 import { CompactedError, type Store, type StoreEvent } from "../store.js"
 import { EtcdProcess } from "../testing/etcd-process.js"
-import { eventually } from "../testing/eventually.js"
 import { Gate } from "../testing/gate.js"
 import { type EtcdOptions, openEtcdStore } from "./open.js"
 
@@ -38,10 +38,13 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
   /** Its time is short enough for a test to wait until it is up, and to open may take a busy machine longer. */
   const openImpatient = async (endpoint: string): Promise<Store> => {
     let store: Store | undefined
-    await eventually("etcd is up", async () => {
-      store = await open([endpoint], { timeoutMs: 300 }).catch(() => undefined)
-      return store !== undefined
-    })
+    await eventually(
+      async () => {
+        store = await open([endpoint], { timeoutMs: 300 }).catch(() => undefined)
+        return store !== undefined
+      },
+      { what: "etcd is up" },
+    )
     return store as Store // until it is
   }
 
@@ -72,10 +75,9 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(await recent.get("/a")).toBe(await two.get("/a"))
     await one.commit([], [put("/b", 1)])
     expect(await recent.get("/b")).toMatchObject({ object: { n: 1 } })
-    await eventually(
-      "the recent store has both entries",
-      async () => (await recent.range({ prefix: "/" })).entries.length === 2,
-    )
+    await eventually(async () => (await recent.range({ prefix: "/" })).entries.length === 2, {
+      what: "the recent store has both entries",
+    })
     gate.silent = true
     expect(await recent.get("/a")).toMatchObject({ object: { n: 1 } })
     expect((await recent.range({ prefix: "/b" })).entries).toHaveLength(1)
@@ -111,7 +113,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const store = await open([server.endpoint])
     const before = store.revision()
     await server.put("/foreign", "x")
-    await eventually("the store has the later revision", () => store.revision() > before)
+    await eventually(() => store.revision() > before, { what: "the store has the later revision" })
   })
 
   it("resumes its watch after every cut without gap or repetition", async () => {
@@ -124,9 +126,9 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     for (let n = 0; n < 200; n++) {
       await writer.commit([], [put(`/${n % 3}`, n), put("/both", n)])
       if (n % 20 === 0) gate.cut()
-      if (n % 50 === 0) await eventually(`the watch has event ${n}`, () => numbers(events).includes(n))
+      if (n % 50 === 0) await eventually(() => numbers(events).includes(n), { what: `the watch has event ${n}` })
     }
-    await eventually("the reader has the writer's revision", () => reader.revision() >= writer.revision())
+    await eventually(() => reader.revision() >= writer.revision(), { what: "the reader has the writer's revision" })
     expect(numbers(events)).toEqual(Array.from({ length: 200 }, (_, n) => [n, n]).flat())
   })
 
@@ -142,7 +144,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
       () => "done",
       error => error.code,
     )
-    await eventually("the watch has an event", () => events.length > 0)
+    await eventually(() => events.length > 0, { what: "the watch has an event" })
     gate.cut()
     gate.muteAnswers = false
     expect(await outcome).toBe("store-uncertain")
@@ -173,13 +175,15 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     expect(rejected).toContain("store-unreachable")
     await expect(store.get("/a")).rejects.toMatchObject({ code: "store-unreachable" })
     await server.launch()
-    await eventually("a write is committed after the restart", () =>
-      store.commit([], [put("/a", 7)]).then(
-        () => true,
-        () => false,
-      ),
+    await eventually(
+      () =>
+        store.commit([], [put("/a", 7)]).then(
+          () => true,
+          () => false,
+        ),
+      { what: "a write is committed after the restart" },
     )
-    await eventually("the watch has the write", () => numbers(events).at(-1) === 7)
+    await eventually(() => numbers(events).at(-1) === 7, { what: "the watch has the write" })
   })
 
   it("does not open without etcd, and reports that", async () => {
@@ -202,11 +206,11 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await first.close()
     await writer.commit([], [put("/a", 2)])
     expect(await store.get("/a")).toMatchObject({ object: { n: 2 } })
-    await eventually("the watch has two events", () => events.length === 2)
+    await eventually(() => events.length === 2, { what: "the watch has two events" })
     await first.open()
     await second.close()
     await writer.commit([], [put("/a", 3)])
-    await eventually("the watch has three events", () => events.length === 3)
+    await eventually(() => events.length === 3, { what: "the watch has three events" })
     first.silent = true
     await second.open()
     expect(await store.get("/a")).toMatchObject({ object: { n: 3 } })
@@ -219,7 +223,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     const writer = await open([server.endpoint])
     const store = await open([gate.endpoint])
     await writer.commit([], [put("/same", 0), put("/changed", 0), put("/gone", 0), put("/again", 0)])
-    await eventually("the store has the writer's revision", () => store.revision() >= writer.revision())
+    await eventually(() => store.revision() >= writer.revision(), { what: "the store has the writer's revision" })
     const before = store.revision()
     const events: StoreEvent[] = []
     store.watch("/", before, event => events.push(event))
@@ -230,7 +234,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     await writer.commit([], [put("/again", 1)])
     await writer.compact(writer.revision())
     await gate.open()
-    await eventually("the store has the writer's revision", () => store.revision() >= writer.revision())
+    await eventually(() => store.revision() >= writer.revision(), { what: "the store has the writer's revision" })
     expect(events.map(({ key, entry, previous }) => [key, previous?.object.n, entry?.object.n])).toEqual([
       ["/changed", 0, 3],
       ["/new", undefined, 1],
@@ -240,7 +244,7 @@ describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }
     ])
     expect(() => store.watch("/", before, () => undefined)).toThrow(CompactedError)
     await writer.commit([], [put("/same", 1)])
-    await eventually("the watch has the last key", () => events.at(-1)?.key === "/same")
+    await eventually(() => events.at(-1)?.key === "/same", { what: "the watch has the last key" })
   })
 
   it("tells rejections by etcd from connection errors", async () => {

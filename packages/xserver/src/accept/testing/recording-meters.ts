@@ -2,9 +2,9 @@
 // Meters that record events and let a test wait for one.
 
 import { EventEmitter, once } from "node:events"
+import { eventually, sourceOf } from "@merlon/wire/testing"
 import type { LimitName } from "../../limits.js"
 import type { Meters, RequestRecord, TlsFailure } from "../../observe/meters.js"
-import { eventually, sourceOf } from "../../testing/eventually.js"
 
 export class RecordingMeters implements Meters {
   readonly failures: TlsFailure[] = []

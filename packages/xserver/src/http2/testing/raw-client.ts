@@ -4,7 +4,7 @@
 
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
-import { eventually, sourceOf } from "../../testing/eventually.js"
+import { eventually, sourceOf } from "@merlon/wire/testing"
 
 export const FRAME = {
   data: 0,

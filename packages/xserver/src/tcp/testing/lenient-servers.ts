@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import { createInterface } from "node:readline"
-import { eventually } from "../../testing/eventually.js"
+import { eventually } from "@merlon/wire/testing"
 
 export interface LenientServer {
   readonly port: number

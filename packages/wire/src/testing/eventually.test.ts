@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { EventEmitter, once } from "node:events"
 import { expect, it } from "vitest"
-import { RecordingMeters } from "../accept/testing/recording-meters.js"
 import { eventually, sourceOf } from "./eventually.js"
 
 it("resolves once the check holds", async () => {
@@ -35,12 +34,4 @@ it("fails with the error of a check that throws", async () => {
 
 it("gives the source of a check on one line", () => {
   expect(sourceOf(({ a }: { a: number }) => a === 1)).toBe("a === 1")
-})
-
-it("shows what the meters recorded instead", async () => {
-  const meters = new RecordingMeters()
-  meters.connectionOpened()
-  await expect(meters.until(({ open }) => open === 0, 20)).rejects.toThrow(
-    /waiting until open === 0; there is \{"open":1,.*"records":0/,
-  )
 })

@@ -6,19 +6,20 @@ import { setTimeout as sleep } from "node:timers/promises"
 
 /** Below the time limit of a test, so that the failure is this one. */
 const LIMIT_MS = 100_000
+const LONGEST_PAUSE_MS = 20
 
 export interface Wait {
   /** Completes the sentence "timed out waiting until …"; the source of the check where left out. */
   readonly what?: string
   /** What there is instead, for the failure. */
   readonly state?: () => string
-  /** Resolves when it is worth checking again; rejects once the signal is aborted. A pause where left out. */
+  /** Resolves when it is worth checking again; rejects once the signal is aborted. A growing pause where left out. */
   readonly change?: (signal: AbortSignal) => Promise<unknown>
   readonly limitMs?: number
 }
 
 export async function eventually(holds: () => boolean | Promise<boolean>, wait: Wait = {}): Promise<void> {
-  const { what = sourceOf(holds), state, change = pause, limitMs = LIMIT_MS } = wait
+  const { what = sourceOf(holds), state, change = growingPause(), limitMs = LIMIT_MS } = wait
   const signal = AbortSignal.timeout(limitMs)
   try {
     for (;;) {
@@ -42,4 +43,11 @@ export function sourceOf(check: (...args: never[]) => unknown): string {
     .replace(/\s+/g, " ")
 }
 
-const pause = (signal: AbortSignal): Promise<void> => sleep(1, undefined, { signal })
+/** Short at first, for what is about to happen; longer later, so that a wait leaves the processors to what it waits for. */
+function growingPause(): (signal: AbortSignal) => Promise<void> {
+  let pauseMs = 1
+  return signal => {
+    pauseMs = Math.min(pauseMs * 1.2, LONGEST_PAUSE_MS)
+    return sleep(pauseMs, undefined, { signal })
+  }
+}
