@@ -51,39 +51,76 @@ type Source = NonNullable<NonNullable<NonNullable<Rule["from"]>[number]>["source
 type Operation = NonNullable<NonNullable<NonNullable<Rule["to"]>[number]>["operation"]>
 
 const some = (...values: string[]) => fc.subarray(values, { minLength: 1, maxLength: 2 })
-const source: fc.Arbitrary<Source> = fc.oneof(
-  fc.record({ principals: some("*", ...IDENTITIES, "cluster.local/ns/foo/*", "*/sa/b") }),
-  fc.record({ notPrincipals: some("*", IDENTITIES[0]) }),
-  fc.record({ namespaces: some("foo", "sa", "*sa", "prod-*", "*-eu", "p*eu", "*") }),
-  fc.record({ notNamespaces: some("foo", "*sa") }),
-  fc.record({
-    requestPrincipals: some("*", "iss/sub", "iss/*", "*/sub", "https://a.com/a/b", "https://a.com/*", "iss/s*"),
-  }),
-  fc.record({ notRequestPrincipals: some("*", "iss/sub") }),
-  fc.record({ remoteIpBlocks: some("8.8.8.8", "10.0.0.0/8", "127.0.0.0/8") }),
-  fc.record({ ipBlocks: some("127.0.0.0/8", "10.0.0.0/8") }),
-)
-const operation: fc.Arbitrary<Operation> = fc.oneof(
-  fc.record({ hosts: some("a.com", "a.com.", "*.com", "A.com:*", "*") }),
-  fc.record({ methods: some("GET", "P*", "*", "OPTIONS") }),
-  fc.record({ paths: some("/a", "/a*", "*/c", "*", "/*", "/a/{*}", "/{**}", "/a/{**}", "/{*}/c", "/a/{*}/{**}") }),
-  fc.record({ notPaths: some("/a", "/a*", "/a/{**}") }),
-)
+/** Stands for the port on which the proxy will listen. */
+const LISTENED = "1"
+
+const PRINCIPALS = some("*", ...IDENTITIES, "cluster.local/ns/foo/*", "*/sa/b", "cluster.local/ns/prod-7-eu/*")
+const NAMESPACES = some("foo", "sa", "*sa", "prod-*", "*-eu", "p*eu", "*")
+const SUBJECTS = some("*", "iss/sub", "iss/*", "*/sub", "https://a.com/a/b", "https://a.com/*", "iss/s*", "iss", "*b")
+const ACCOUNTS = some("a", "foo/a", "ns/b", "prod-7-eu/c", "prod-7-eu/a")
+const DOMAINS = some("*", "cluster.local", "*.local", "cluster*", "other")
+const BLOCKS = some("127.0.0.0/8", "10.0.0.0/8", "127.0.0.1", "8.8.8.8", "0.0.0.0/0")
+const HOSTS = some("a.com", "a.com.", "*.com", "A.com:*", "*")
+const METHODS = some("GET", "P*", "*", "OPTIONS", "get")
+const PATHS = some("/a", "/a*", "*/c", "*", "/*", "/a/{*}", "/{**}", "/a/{**}", "/{*}/c", "/a/{*}/{**}")
+const PORTS = some("8080", LISTENED)
+const TEXTS = some("v1", "v*", "7", "true", "*", "*2", "v1,v2")
+const NAMES = some("*", "w.com", "*.com", "w*", "*w*")
+
+const optional = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(model, { requiredKeys: [] })
+const isFilled = (one: object): boolean => Object.keys(one).length > 0
+const source: fc.Arbitrary<Source> = fc
+  .oneof(
+    optional({ principals: PRINCIPALS, notPrincipals: PRINCIPALS, namespaces: NAMESPACES, notNamespaces: NAMESPACES }),
+    optional({ requestPrincipals: SUBJECTS, notRequestPrincipals: SUBJECTS }),
+    optional({ serviceAccounts: ACCOUNTS, notServiceAccounts: ACCOUNTS }),
+    optional({ trustDomains: DOMAINS, notTrustDomains: DOMAINS }),
+    optional({ ipBlocks: BLOCKS, notIpBlocks: BLOCKS, remoteIpBlocks: BLOCKS, notRemoteIpBlocks: BLOCKS }),
+  )
+  .filter(isFilled)
+const operation: fc.Arbitrary<Operation> = fc
+  .oneof(
+    optional({ hosts: HOSTS, notHosts: HOSTS }),
+    optional({ methods: METHODS, notMethods: METHODS }),
+    optional({ paths: PATHS, notPaths: PATHS }),
+    optional({ ports: PORTS, notPorts: PORTS }),
+  )
+  .filter(isFilled)
 const condition = fc.oneof(
-  fc.record({
-    key: fc.constantFrom("request.auth.claims[groups]", "request.auth.claims[n][deep]", "request.auth.claims[num]"),
-    values: some("v1", "v*", "7", "true", "*"),
-  }),
-  fc.record({ key: fc.constant("request.headers[x-v]"), notValues: some("v1", "*2") }),
+  ...(
+    [
+      ["request.auth.claims[groups]", TEXTS],
+      ["request.auth.claims[n][deep]", TEXTS],
+      ["request.auth.claims[num]", TEXTS],
+      ["request.auth.audiences", TEXTS],
+      ["request.auth.presenter", TEXTS],
+      ["request.auth.principal", SUBJECTS],
+      ["request.headers[x-v]", TEXTS],
+      ["request.headers[X-V]", TEXTS],
+      ["request.headers[:method]", METHODS],
+      ["request.headers[host]", HOSTS],
+      ["request.headers[:path]", PATHS],
+      ["source.ip", BLOCKS],
+      ["remote.ip", BLOCKS],
+      ["source.namespace", NAMESPACES],
+      ["source.principal", PRINCIPALS],
+      ["source.serviceAccount", ACCOUNTS],
+      ["source.trustDomain", DOMAINS],
+      ["destination.ip", BLOCKS],
+      ["destination.port", PORTS],
+      ["connection.sni", NAMES],
+    ] as const
+  ).map(([key, values]) =>
+    optional({ values, notValues: values })
+      .filter(isFilled)
+      .map(one => ({ key, ...one })),
+  ),
 )
-const rule: fc.Arbitrary<Rule> = fc.record(
-  {
-    from: fc.array(fc.record({ source }), { minLength: 1, maxLength: 2 }),
-    to: fc.array(fc.record({ operation }), { minLength: 1, maxLength: 2 }),
-    when: fc.array(condition, { minLength: 1, maxLength: 1 }),
-  },
-  { requiredKeys: [] },
-)
+const rule: fc.Arbitrary<Rule> = optional({
+  from: fc.array(fc.record({ source }), { minLength: 1, maxLength: 2 }),
+  to: fc.array(fc.record({ operation }), { minLength: 1, maxLength: 2 }),
+  when: fc.array(condition, { minLength: 1, maxLength: 2 }),
+})
 const policy: fc.Arbitrary<AuthorizationPolicy> = fc
   .record({
     action: fc.constantFrom("ALLOW" as const, "DENY" as const),
@@ -97,7 +134,9 @@ const claims = fc.record(
     sub: fc.constantFrom("sub", "s", "a/b", "b"),
     groups: fc.oneof(fc.constantFrom("v1", "x"), fc.constant(["v2", "x"]), fc.constant([7, true])),
     n: fc.constant({ deep: "v1" }),
-    num: fc.constantFrom<string | number | boolean>(7, true, "7"),
+    num: fc.constantFrom<string | number | boolean>(7, true, "7", ""),
+    aud: fc.oneof(fc.constant("v1"), fc.constant(["x", "v2"])),
+    azp: fc.constant("v1"),
   },
   { requiredKeys: ["iss", "sub"] },
 )
@@ -119,11 +158,22 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
       "/%61",
       '/"/c',
     ),
-    headers: fc.constantFrom({ "x-v": "v1" }, { "x-v": "v2" }, { "x-forwarded-for": "8.8.8.8" }),
+    headers: fc.constantFrom<NonNullable<AskedRequest["headers"]>>(
+      { "x-v": "v1" },
+      { "x-v": "v2" },
+      { "x-v": "" },
+      { "x-v": ["v1", "v2"] },
+      { "x-v": ["v1", ""] },
+      { "x-forwarded-for": "8.8.8.8" },
+      { "x-forwarded-for": ["8.8.8.8", "10.1.2.3"] },
+    ),
+    sni: fc.constantFrom("w.com", "W.com"),
     token: claims.map(one => ({ claims: one })),
   },
   { requiredKeys: ["host"] },
 )
+
+const LISTENER = "envoy.extensions.filters.listener"
 
 /** One listener; the header `x-set` chooses the policy. */
 function sidecar(port: number, application: number, policies: readonly AuthorizationPolicy[]): object {
@@ -200,6 +250,7 @@ function sidecar(port: number, application: number, policies: readonly Authoriza
       {
         name: "inbound",
         address: address(port),
+        listener_filters: [{ name: "tls", typed_config: type(`${LISTENER}.tls_inspector.v3.TlsInspector`) }],
         filter_chains: [
           {
             transport_socket: { name: "envoy.transport_sockets.tls", typed_config: tls },
@@ -213,8 +264,8 @@ function sidecar(port: number, application: number, policies: readonly Authoriza
 
 /** The status that Envoy answers with. */
 async function answered(port: number, set: number, asked: AskedRequest): Promise<number> {
-  const { method = "GET", host, path = "/", headers = {}, token, from } = asked
-  const more = Object.entries(headers).map(([name, value]) => `${name}: ${[value].flat().join()}`)
+  const { method = "GET", host, path = "/", headers = {}, token, from, sni } = asked
+  const more = Object.entries(headers).flatMap(([name, value]) => [value].flat().map(line => `${name}: ${line}`))
   if (typeof token === "object") {
     const jwt = new SignJWT({ ...token.claims, exp: now + 3600 }).setProtectedHeader({ alg: "ES256", kid: "k" })
     more.push(`authorization: Bearer ${await jwt.sign(privateKey)}`)
@@ -223,6 +274,7 @@ async function answered(port: number, set: number, asked: AskedRequest): Promise
   const socket = connect({
     ...{ host: "127.0.0.1", port, rejectUnauthorized: false },
     ...(leaf && { cert: leaf.certificate, key: leaf.privateKey }),
+    ...(sni !== undefined && { servername: sni }),
   })
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`, `x-set: ${set}`, ...more, "", ""]
   socket.write(lines.join("\r\n"))
@@ -240,14 +292,22 @@ async function answered(port: number, set: number, asked: AskedRequest): Promise
 
 const application = createServer((_, reply) => reply.end("ok"))
 const seed = Date.now() % 2 ** 31
-const sets = fc.sample(policy, { numRuns: 150, seed }).filter(one => validate(one, names).document !== undefined)
+const written = fc.sample(policy, { numRuns: 300, seed }).filter(one => validate(one, names).document !== undefined)
+let sets: readonly AuthorizationPolicy[] = []
 let envoy: Envoy
+
+/** With the port on which the proxy listens. */
+const listening = (one: AuthorizationPolicy, port: number): AuthorizationPolicy =>
+  JSON.parse(JSON.stringify(one).replaceAll(`"${LISTENED}"`, `"${port}"`)) // the same policy
 
 beforeAll(async () => {
   application.listen(0, "127.0.0.1")
   await once(application, "listening")
   const { port } = application.address() as AddressInfo // a TCP server
-  envoy = await Envoy.configured(own => sidecar(own, port, sets))
+  envoy = await Envoy.configured(own => {
+    sets = written.map(one => listening(one, own))
+    return sidecar(own, port, sets)
+  })
   await eventually(
     async () => {
       const answer = await fetch(`http://127.0.0.1:${envoy.admin}/ready`).catch(() => undefined)
@@ -264,9 +324,10 @@ afterAll(async () => {
 it("says of every request what Envoy does with it", async () => {
   const seen = new Set<string>()
   await fc.assert(
-    fc.asyncProperty(fc.nat(sets.length - 1), request, async (set, asked) => {
+    fc.asyncProperty(fc.nat(sets.length - 1), request, async (set, described) => {
+      const asked = { ...described, ip: "127.0.0.1", destinationIp: "127.0.0.1", port: envoy.port }
       const documents: readonly PolicyDocument[] = [tokens, ...sets.slice(set, set + 1)]
-      const { verdict } = new Trial(documents, workload, mesh, now).ask({ ...asked, ip: "127.0.0.1" })
+      const { verdict } = new Trial(documents, workload, mesh, now).ask(asked)
       const about = `policies of seed ${seed}: ${JSON.stringify(sets[set]?.spec)}`
       expect([await answered(envoy.port, set, asked), about]).toEqual([verdict === "allow" ? 200 : 403, about])
       seen.add(`${sets[set]?.spec.action} ${verdict}`)

@@ -43,17 +43,17 @@ const destinationIp = addressAttribute("destination.ip", ({ destinationIp }) => 
 const destinationPort = textAttribute("destination.port", { syntax: "literal" }, ({ destinationPort }) =>
   String(destinationPort),
 )
-const sni = textAttribute("connection.sni", wildcard, ({ sni }) => sni)
 const method = textAttribute("method", headerText, ({ http }) => http?.method)
 
 export function attributeTable(issuers: Issuers, dialect?: Dialect): AttributeTable {
   const requestPrincipal = requestPrincipalAttribute(issuers)
   const comparison = comparisonOf(dialect)
-  const { pathSyntax, ignoresTrailingDot } = comparison
+  const { pathSyntax, ignoresTrailingDot, lowersSni } = comparison
   const namespace = namespaceAttribute(comparison)
   const host = textAttribute("host", { ...headerText, host: ignoresTrailingDot, ignoreCase: true }, attributes =>
     hostOf(attributes, comparison)?.toLowerCase(),
   )
+  const sni = textAttribute("connection.sni", wildcard, ({ sni }) => (lowersSni ? withoutCapitals(sni) : sni))
   const path = textAttribute("path", { syntax: pathSyntax, httpOnly: true }, ({ http }) => http?.path)
   const plain: Readonly<Record<PlainAttribute, Attribute>> = {
     "source.ip": sourceIp,
@@ -106,6 +106,8 @@ function namespaceAttribute({ namespaceReachesAccount }: Comparison): Attribute 
   })
   return { ...reached, show: attributes => ours.show(attributes) }
 }
+
+const withoutCapitals = (text: string | undefined) => text?.replace(/[A-Z]/g, unit => unit.toLowerCase())
 
 function hostOf({ http }: Attributes, { ignoresTrailingDot }: Comparison): string | undefined {
   return http?.host === undefined || !ignoresTrailingDot ? http?.host : withoutTrailingDot(http.host)

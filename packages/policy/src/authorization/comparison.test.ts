@@ -33,6 +33,13 @@ it.each<[string, Rule, Asked, "deny" | "allow", "deny" | "allow"]>([
   ["a character that URIs escape", path("/admin/{**}"), { target: "/admin/[x" }, "deny", "allow"],
   ["a character that Envoy escapes", path("/admin/{**}"), { target: "/admin/|" }, "deny", "deny"],
   ["a path of URI characters", path("/admin/{**}"), { target: "/admin/x/%5B" }, "deny", "deny"],
+  [
+    "a server name in capitals",
+    { when: [{ key: "connection.sni", values: ["a.com"] }] },
+    { peer: "cluster.local/ns/shop/sa/cart", sni: "A.com" },
+    "allow",
+    "deny",
+  ],
   ["OPTIONS *", path("/*"), { method: "OPTIONS", target: "*" }, "deny", "allow"],
 ])("%s", (_, rule, asked, ours, istios) => {
   const verdict = (dialect?: "istio") => {

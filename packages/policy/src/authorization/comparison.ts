@@ -11,6 +11,8 @@ export interface Comparison {
   readonly ignoresTrailingDot: boolean
   /** Whether a pattern for a namespace may match `<namespace>/sa` of the identity as well. */
   readonly namespaceReachesAccount: boolean
+  /** Whether the proxy reads the SNI in lower case; values of rules stay as written. */
+  readonly lowersSni: boolean
   /** Whether a number or boolean in a claim is compared, as its JSON text. */
   readonly comparesNumbers: boolean
 }
@@ -19,6 +21,7 @@ const MERLON: Comparison = {
   pathSyntax: "path",
   ignoresTrailingDot: true,
   namespaceReachesAccount: false,
+  lowersSni: false,
   comparesNumbers: true,
 }
 
@@ -27,6 +30,7 @@ const ISTIO: Comparison = {
   pathSyntax: "istio-path",
   ignoresTrailingDot: false,
   namespaceReachesAccount: true,
+  lowersSni: true,
   comparesNumbers: false,
 }
 

@@ -5,7 +5,7 @@
 import { type Comparison, comparisonOf } from "../authorization/comparison.js"
 import type { Dialect, MeshConfig } from "../mesh/config.js"
 import { addressDimension, choiceDimension, type Dimension, textDimension } from "./classes/dimension.js"
-import { ANY_TEXT, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language.js"
+import { ANY_TEXT, IDENTITY, NON_EMPTY, WITHOUT_CAPITALS, wordsLanguage } from "./classes/language.js"
 import type { Mark } from "./classes/mark.js"
 import { pathLanguage } from "./classes/path-language.js"
 import { ReadRules } from "./read-rules.js"
@@ -28,9 +28,9 @@ const LIKELY_PORTS = [8080, 80, 8000, 3000, 9000, 5000]
 export class Space {
   readonly method = textDimension("method", { language: NON_EMPTY, preferred: METHODS })
   readonly scheme = textDimension("scheme", { language: wordsLanguage(["http", "https"]) })
-  readonly sni = textDimension("sni", { language: ANY_TEXT, optional: true })
   readonly sourceIp = addressDimension("source ip", ["10.0.0.9", "192.0.2.1", "2001:db8::1"])
   readonly destinationIp = addressDimension("destination ip", ["10.0.0.1", "2001:db8::2"])
+  readonly sni: Dimension
   readonly host: Dimension
   readonly path: Dimension
   readonly port: Dimension
@@ -48,6 +48,10 @@ export class Space {
   constructor(options: SpaceOptions) {
     const { mesh, ports, host, namespace, keys, issuers } = options
     this.#options = options
+    this.sni = textDimension("sni", {
+      language: this.comparison.lowersSni ? WITHOUT_CAPITALS : ANY_TEXT,
+      optional: true,
+    })
     // Every name can be what is left of one: of `a..` rules see `a.`.
     this.host = textDimension("host", { language: NON_EMPTY, preferred: [host], optional: true })
     this.path = textDimension("path", {

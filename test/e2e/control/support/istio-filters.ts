@@ -7,6 +7,7 @@ import { type } from "./envoy.js"
 type Rule = NonNullable<AuthorizationPolicy["spec"]["rules"]>[number]
 type Source = NonNullable<NonNullable<NonNullable<Rule["from"]>[number]>["source"]>
 type Operation = NonNullable<NonNullable<NonNullable<Rule["to"]>[number]>["operation"]>
+type Condition = NonNullable<Rule["when"]>[number]
 
 const exactly = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
@@ -62,48 +63,93 @@ const ANY = { any: true }
 const anyId = (ids: readonly object[]) => ({ or_ids: { ids } })
 const anyRule = (rules: readonly object[]) => ({ or_rules: { rules } })
 
-function principalOf(one: Source): object {
-  const fields: readonly (readonly [readonly string[] | undefined, (value: string) => object, boolean?])[] = [
-    [one.principals, peer],
-    [one.notPrincipals, peer, true],
-    [one.namespaces, namespace],
-    [one.notNamespaces, namespace, true],
-    [one.requestPrincipals, principal],
-    [one.notRequestPrincipals, principal, true],
-    [one.remoteIpBlocks, value => ({ remote_ip: block(value) })],
-    [one.ipBlocks, value => ({ direct_remote_ip: block(value) })],
+type Matcher = (value: string) => object
+type Fields = readonly (readonly [
+  values: readonly string[] | undefined,
+  notValues: readonly string[] | undefined,
+  matcher: Matcher,
+])[]
+
+const principalOf = (one: Source, ofPolicy: string): object => ({
+  and_ids: {
+    ids: idsOf([
+      [one.principals, one.notPrincipals, peer],
+      [one.requestPrincipals, one.notRequestPrincipals, principal],
+      [one.serviceAccounts, one.notServiceAccounts, account(ofPolicy)],
+      [one.trustDomains, one.notTrustDomains, trustDomain],
+      [one.namespaces, one.notNamespaces, namespace],
+      [one.remoteIpBlocks, one.notRemoteIpBlocks, value => ({ remote_ip: block(value) })],
+      [one.ipBlocks, one.notIpBlocks, value => ({ direct_remote_ip: block(value) })],
+    ]),
+  },
+})
+
+const idsOf = (fields: Fields): readonly object[] => {
+  const ids = fields.flatMap(([values, notValues, matcher]) => [
+    ...(values === undefined ? [] : [anyId(values.map(matcher))]),
+    ...(notValues === undefined ? [] : [{ not_id: anyId(notValues.map(matcher)) }]),
+  ])
+  return ids.length === 0 ? [ANY] : ids
+}
+
+const identity = (regex: string) => ({ authenticated: { principal_name: { safe_regex: { regex } } } })
+
+const namespace = (value: string): object => identity(`.*/ns/${value.split("*").map(exactly).join(".*")}/.*`)
+
+function account(ofPolicy: string): Matcher {
+  return value => {
+    const [place = "", name = ""] = value.includes("/") ? value.split("/") : [ofPolicy, value]
+    return identity(`spiffe://.+/ns/${exactly(place)}/(.+/|)sa/${exactly(name)}(/.+)?`)
+  }
+}
+
+function trustDomain(value: string): object {
+  if (!value.includes("*")) return { authenticated: { principal_name: { prefix: `spiffe://${value}/` } } }
+  if (value === "*") return { authenticated: { principal_name: { prefix: "spiffe://" } } }
+  return identity(`spiffe://${value.split("*").map(exactly).join("[^/]*")}/.*`)
+}
+
+/** Conditions on the destination are permissions for Istio, and all others are about the caller. */
+const DESTINATION: Readonly<Record<string, Matcher>> = {
+  "destination.ip": value => ({ destination_ip: block(value) }),
+  "destination.port": value => ({ destination_port: Number(value) }),
+  "connection.sni": value => ({ requested_server_name: text(value) }),
+}
+
+function permissionOf(one: Operation, when: readonly Condition[]): object {
+  const fields: Fields = [
+    [one.hosts, one.notHosts, value => header(":authority", value, true)],
+    [one.methods, one.notMethods, value => header(":method", value)],
+    [one.paths, one.notPaths, path],
+    [one.ports, one.notPorts, value => ({ destination_port: Number(value) })],
+    ...when.flatMap(({ key, values, notValues }): Fields => {
+      const matcher = DESTINATION[key]
+      return matcher === undefined ? [] : [[values, notValues, matcher]]
+    }),
   ]
-  const ids = fields.flatMap(([values, matcher, negated]) => {
-    if (values === undefined) return []
-    const matched = anyId(values.map(matcher))
-    return [negated === true ? { not_id: matched } : matched]
-  })
-  return { and_ids: { ids } }
+  const rules = fields.flatMap(([values, notValues, matcher]) => [
+    ...(values === undefined ? [] : [anyRule(values.map(matcher))]),
+    ...(notValues === undefined ? [] : [{ not_rule: anyRule(notValues.map(matcher)) }]),
+  ])
+  return { and_rules: { rules: rules.length === 0 ? [ANY] : rules } }
 }
 
-function namespace(value: string): object {
-  return { authenticated: { principal_name: { safe_regex: { regex: `.*/ns/${value.replaceAll("*", ".*")}/.*` } } } }
-}
-
-function permissionOf(one: Operation): object {
-  const rules = [
-    one.hosts && anyRule(one.hosts.map(value => header(":authority", value, true))),
-    one.methods && anyRule(one.methods.map(value => header(":method", value))),
-    one.paths && anyRule(one.paths.map(path)),
-    one.notPaths && { not_rule: anyRule(one.notPaths.map(path)) },
-  ]
-  return { and_rules: { rules: rules.filter(one => one !== undefined) } }
-}
-
-function conditionOf({ key, values, notValues = [] }: NonNullable<Rule["when"]>[number]): object {
+function conditionOf({ key, values, notValues }: Condition, ofPolicy: string): object {
   const claims = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1]?.split("][")
   const name = /^request\.headers\[(.+)\]$/.exec(key)?.[1]
-  const matcher = (value: string) => (claims === undefined ? header(name ?? key, value) : claim(claims, value))
-  const ids = [
-    ...(values === undefined ? [] : [anyId(values.map(matcher))]),
-    ...(notValues.length === 0 ? [] : [{ not_id: anyId(notValues.map(matcher)) }]),
-  ]
-  return { and_ids: { ids } }
+  const ofCaller: Readonly<Record<string, Matcher>> = {
+    "source.ip": value => ({ direct_remote_ip: block(value) }),
+    "remote.ip": value => ({ remote_ip: block(value) }),
+    "source.namespace": namespace,
+    "source.serviceAccount": account(ofPolicy),
+    "source.trustDomain": trustDomain,
+    "source.principal": peer,
+    "request.auth.principal": principal,
+    "request.auth.audiences": value => claim(["aud"], value),
+    "request.auth.presenter": value => claim(["azp"], value),
+  }
+  const matcher: Matcher = ofCaller[key] ?? (value => (claims ? claim(claims, value) : header(name ?? key, value)))
+  return { and_ids: { ids: idsOf([[values, notValues, matcher]]) } }
 }
 
 export const rbacFilter = (policy: AuthorizationPolicy) => ({
@@ -150,19 +196,19 @@ function requirementOf(providers: readonly string[]): object {
     : any([...each, { requires_all: { requirements: orMissing } }])
 }
 
-export const rbacOf = ({ spec: { action, rules = [] } }: AuthorizationPolicy) => ({
+export const rbacOf = ({ metadata: { namespace: own }, spec: { action, rules = [] } }: AuthorizationPolicy) => ({
   action,
   policies: Object.fromEntries(
     rules.map(({ from = [], to = [], when = [] }, index) => [
       `rule-${index}`,
       {
-        permissions: to.length === 0 ? [ANY] : to.map(({ operation = {} }) => permissionOf(operation)),
+        permissions: (to.length === 0 ? [{}] : to).map(({ operation = {} }) => permissionOf(operation, when)),
         principals: [
           {
             and_ids: {
               ids: [
-                ...(from.length === 0 ? [ANY] : [anyId(from.map(({ source = {} }) => principalOf(source)))]),
-                ...when.map(conditionOf),
+                ...(from.length === 0 ? [ANY] : [anyId(from.map(({ source = {} }) => principalOf(source, own)))]),
+                ...when.filter(({ key }) => !Object.hasOwn(DESTINATION, key)).map(one => conditionOf(one, own)),
               ],
             },
           },

@@ -3,6 +3,7 @@
 // never match would prove nothing.
 
 import fc from "fast-check"
+import { type MeshConfig, meshConfig } from "../../mesh/config.js"
 import type { Attributes } from "../../request/attributes.js"
 import type { Condition, Operation, Rule, Source } from "../../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy } from "../../resources/document.js"
@@ -238,12 +239,16 @@ const asked: fc.Arbitrary<Asked> = fc.record(
     remote: pick("10.1.2.3", "8.8.8.8"),
     to: pick("10.1.2.3", "::1"),
     port: fc.constantFrom(80, 8080, 9999),
-    sni: pick("v1", "w.a.com", ""),
+    sni: pick("v1", "V1", "w.a.com", ""),
   },
   { requiredKeys: [] },
 )
 
-export const requests: fc.Arbitrary<Attributes> = fc.oneof(
-  { weight: 4, arbitrary: asked.map(request => httpRequest(request)) },
-  { weight: 1, arbitrary: asked.map(request => tcpConnection(request)) },
-)
+/** As proxies of the mesh normalize them. */
+export const requestsIn = (mesh: MeshConfig): fc.Arbitrary<Attributes> =>
+  fc.oneof(
+    { weight: 4, arbitrary: asked.map(request => httpRequest(request, mesh)) },
+    { weight: 1, arbitrary: asked.map(request => tcpConnection(request)) },
+  )
+
+export const requests = requestsIn(meshConfig())

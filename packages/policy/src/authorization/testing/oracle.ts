@@ -137,7 +137,7 @@ function conditionValue(key: string, value: string, namespace: string, a: Attrib
     case "destination.port":
       return Number(value) === a.destinationPort
     case "connection.sni":
-      return a.sni !== undefined && text(value, a.sni, false)
+      return a.sni !== undefined && text(value, isIstio(known) ? a.sni.toLowerCase() : a.sni, false)
     case "source.principal":
       return principal(value, a, known)
     case "source.namespace":

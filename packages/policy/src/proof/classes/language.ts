@@ -34,6 +34,12 @@ export const NON_EMPTY: Language = {
   accepts: state => state === 1,
 }
 
+export const WITHOUT_CAPITALS: Language = {
+  ...ANY_TEXT,
+  step: (_, unit) => (CAPITALS.includes(unit) ? undefined : 0),
+  fillers: LETTERS + DIGITS + RARE,
+}
+
 /** One of a few words. */
 export function wordsLanguage(words: readonly string[]): Language {
   // A state is a prefix of some word.

@@ -2,8 +2,8 @@
 // Generates pairs of similar policy sets, of which some decide alike and some do not, and requests to them.
 
 import fc from "fast-check"
-import { policies, requests } from "../../authorization/testing/arbitraries.js"
-import { meshConfig } from "../../mesh/config.js"
+import { policies, requestsIn } from "../../authorization/testing/arbitraries.js"
+import { type MeshConfig, meshConfig } from "../../mesh/config.js"
 import type { Attributes } from "../../request/attributes.js"
 import type { AuthorizationPolicy, RequestAuthentication } from "../../resources/document.js"
 
@@ -72,10 +72,13 @@ export const pairs: fc.Arbitrary<readonly [readonly AuthorizationPolicy[], reado
   .map(([before, other, edit, index]) => [before, (EDITS[edit] ?? (set => set))(before, other, index)])
 
 /** As frames allow them: plaintext names no server, and the client of a TCP connection is its peer. */
-export const possible: fc.Arbitrary<Attributes> = requests.map(attributes =>
-  attributes.http === undefined
-    ? { ...attributes, remoteIp: attributes.sourceIp }
-    : attributes.peer === undefined
-      ? { ...attributes, sni: undefined }
-      : attributes,
-)
+export const possibleIn = (config: MeshConfig): fc.Arbitrary<Attributes> =>
+  requestsIn(config).map(attributes =>
+    attributes.http === undefined
+      ? { ...attributes, remoteIp: attributes.sourceIp }
+      : attributes.peer === undefined
+        ? { ...attributes, sni: undefined }
+        : attributes,
+  )
+
+export const possible = possibleIn(mesh)
