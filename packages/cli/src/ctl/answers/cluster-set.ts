@@ -10,8 +10,9 @@ import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
 import type { Session } from "../session.js"
 import { notModelled } from "./dialect.js"
-import type { InputLog } from "./inputs.js"
-import { type IstioProxy, istioKinds, istioProxyOf, withoutProxyContainer } from "./istio-cluster.js"
+import type { InputLog, Scope } from "./inputs.js"
+import { istioKinds } from "./istio-cluster.js"
+import { type IstioProxy, istioProxyOf, OTHERWISE, whyPastSidecar, withoutProxyContainer } from "./istio-sidecar.js"
 import { workloadsIn } from "./workload-files.js"
 
 const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
@@ -50,7 +51,7 @@ export interface ClusterWorkloads {
   readonly withoutProxy: number
 }
 
-export async function clusterWorkloads(session: Session): Promise<ClusterWorkloads> {
+export async function clusterWorkloads(session: Session, log: Pick<InputLog, "skip">): Promise<ClusterWorkloads> {
   const alive = (await objectsOf(session, coreResource("pods", "Pod"))).filter(isAlive)
   const services = await objectsOf(session, coreResource("services", "Service"))
   const read = (pods: readonly AnyObject[]) => workloadsIn([...pods, ...services], session.names, session.namespace)
@@ -62,11 +63,16 @@ export async function clusterWorkloads(session: Session): Promise<ClusterWorkloa
       return { namespace, why: `Pod ${namespace}/${name}: not modelled: it is ${OTHERWISE[proxy]}` }
     }),
   )
-  const workloads = read(of("sidecar").map(withoutProxyContainer))
+  const sidecars = of("sidecar")
+  for (const pod of sidecars) {
+    const { namespace = "", name } = pod.metadata
+    const why = whyPastSidecar(pod)
+    const isPod: Scope = one => one.namespace === namespace && one.name === name
+    if (why !== undefined) log.skip(`Pod ${namespace}/${name}: not modelled: ${why}`, isPod)
+  }
+  const workloads = read(sidecars.map(withoutProxyContainer))
   return { workloads, unmodelled, withoutProxy: of("none").length }
 }
-
-const OTHERWISE = { gateway: "a gateway or waypoint of Istio", ambient: "in the ambient mesh" } as const
 
 function isAlive({ status }: AnyObject): boolean {
   const phase = typeof status === "object" && status !== null && "phase" in status ? status.phase : undefined

@@ -165,6 +165,12 @@ describe("the configuration of the mesh", () => {
   })
 })
 
+it("notes that the mesh is limited to some namespaces", async () => {
+  const config = { discoverySelectors: [{ matchLabels: { mesh: "yes" } }] }
+  expect(await explain(put("p.yaml", ALLOW_GET), "/", "--mesh-config", put("mesh.yaml", config))).toBe(0)
+  expect(err).toContain("`discoverySelectors` limit this mesh to some namespaces")
+})
+
 describe("the configuration of a revision", () => {
   const canary = { ...CONFIG_MAP, metadata: { name: "istio-canary", namespace: "istio-system" } }
   const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
@@ -210,6 +216,7 @@ describe("what is not modelled", () => {
     ["EnvoyFilter", "networking.istio.io/v1alpha3", { configPatches: [{ match: { context: "SIDECAR_INBOUND" } }] }],
     ["Sidecar", "networking.istio.io/v1", { ingress: [{ port: { number: 9080 } }] }],
     ["WasmPlugin", "extensions.istio.io/v1alpha1", {}],
+    ["TrafficExtension", "extensions.istio.io/v1alpha1", {}],
     ["Sidecar", "networking.istio.io/v1", { workloadSelector: { labels: { app: "cart" } }, ingress: [{}] }],
     ["WasmPlugin", "extensions.istio.io/v1alpha1", { selector: { matchLabels: { app: "cart" } } }],
     ["AuthorizationPolicy", "security.istio.io/v1", { enforcement: "Shadow", rules: [{}] }],
@@ -259,6 +266,102 @@ describe("what is not modelled, and is about other workloads,", () => {
     const file = put("p.yaml", ALLOW_GET, document, pod)
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(code)
     expect(code === 0 ? err : out).toContain(`${document.kind} other: not modelled`)
+    expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(code)
+  })
+})
+
+describe("a workload without a sidecar as it is modelled", () => {
+  const made = (metadata: object = {}, spec: object = {}) => ({
+    ...{ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "cart", namespace: "shop" } },
+    spec: { template: { metadata: { labels: { app: "cart" }, ...metadata }, spec: { ...POD.spec, ...spec } } },
+  })
+  const labelled = (labels: object) => made({ labels: { app: "cart", ...labels } })
+  const annotated = (name: string, value: string) => made({ annotations: { [name]: value } })
+  const namespace = (labels: object) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", labels } })
+  const proxy = (...args: string[]) => made({}, { containers: [{ name: "istio-proxy", args: ["proxy", ...args] }] })
+  const ambient = { "istio.io/dataplane-mode": "ambient" }
+  const disabled = { "istio-injection": "disabled" }
+  const inject = (value: string) => ({ "sidecar.istio.io/inject": value })
+  const other = { ...POD, metadata: { ...POD.metadata, name: "other", labels: inject("true") } }
+
+  it.each<readonly [string, object, string, object?]>([
+    ["on the node's network", made({}, { hostNetwork: true }), "`hostNetwork` leaves it without a sidecar"],
+    ["with injection off", labelled(inject("false")), "`sidecar.istio.io/inject: false` leaves it"],
+    ["with injection off by annotation", annotated("sidecar.istio.io/inject", "false"), "leaves it without a sidecar"],
+    [
+      "in a namespace without injection",
+      made(),
+      "`istio-injection: disabled` leaves its namespace",
+      namespace(disabled),
+    ],
+    ["of the ambient mesh", labelled(ambient), "it is in the ambient mesh"],
+    ["in an ambient namespace", made(), "it is in the ambient mesh", namespace(ambient)],
+    ["of a gateway", proxy("router"), "it is a gateway or waypoint of Istio"],
+    ["injected as a gateway", annotated("inject.istio.io/templates", "gateway"), "it is a gateway or waypoint"],
+    [
+      "of proxyless gRPC",
+      annotated("inject.istio.io/templates", "grpc-agent"),
+      "`inject.istio.io/templates: grpc-agent`",
+    ],
+    [
+      "with excluded ports",
+      annotated("traffic.sidecar.istio.io/excludeInboundPorts", "8080"),
+      "excludeInboundPorts: 8080",
+    ],
+    ["with included ports", annotated("traffic.sidecar.istio.io/includeInboundPorts", "80"), "includeInboundPorts: 80"],
+    [
+      "that captures nothing",
+      annotated("sidecar.istio.io/interceptionMode", "NONE"),
+      "leads no request through its sidecar",
+    ],
+  ])("is listed: %s", async (_, workload, why, beside = ALLOW_GET) => {
+    const file = put("p.yaml", ALLOW_GET, workload, beside, other)
+    expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)
+    expect(out).toMatch(/skipped: Deployment shop\/cart: not modelled: /)
+    expect(out).toContain(why)
+    expect(await run("who-can", "shop/other", "-f", file)).toBe(0)
+    expect(err).toContain("it is about none of the workloads")
+    expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(4)
+  })
+
+  it.each<readonly [string, object, object?]>([
+    ["in an ambient namespace, with injection on", labelled(inject("true")), namespace(ambient)],
+    ["in an ambient namespace that it leaves", labelled({ "istio.io/dataplane-mode": "none" }), namespace(ambient)],
+    ["in a namespace without injection, with injection on", labelled(inject("true")), namespace(disabled)],
+    ["with a sidecar in its manifest", proxy("sidecar")],
+    ["with all ports included", annotated("traffic.sidecar.istio.io/includeInboundPorts", "*")],
+    ["with no port excluded", annotated("traffic.sidecar.istio.io/excludeInboundPorts", "")],
+  ])("is decided: %s", async (_, workload, beside = ALLOW_GET) => {
+    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, workload, beside)), out).toBe(0)
+  })
+})
+
+describe("PeerAuthentications of one scope", () => {
+  const peer = (name: string, mode: string, spec: object = {}, more: object = {}) => {
+    const document = policy(name, { mtls: { mode }, ...spec }, "security.istio.io/v1", "PeerAuthentication")
+    return { ...document, metadata: { ...document.metadata, ...more } }
+  }
+  const cart = { selector: { matchLabels: { app: "cart" } } }
+
+  it.each([
+    ["without an age are not decided", [peer("a", "STRICT"), peer("b", "PERMISSIVE")], 4],
+    ["for one workload without an age are not decided", [peer("a", "STRICT", cart), peer("b", "UNSET", cart)], 4],
+    ["that say the same are decided", [peer("a", "STRICT"), peer("b", "STRICT")], 0],
+    [
+      "of which the cluster has written one are decided",
+      [peer("b", "STRICT", {}, { creationTimestamp: "2026-01-01T00:00:00Z" }), peer("a", "DISABLE")],
+      0,
+    ],
+    ["of different scopes are decided", [peer("a", "STRICT"), peer("b", "PERMISSIVE", cart)], 0],
+    [
+      "for other workloads are decided",
+      ["STRICT", "DISABLE"].map(mode => peer(mode.toLowerCase(), mode, { selector: { matchLabels: { app: "x" } } })),
+      0,
+    ],
+  ])("%s", async (_, peers, code) => {
+    const file = put("p.yaml", ALLOW_GET, ...peers, POD)
+    expect(await run("who-can", "shop/cart", "-f", file), out).toBe(code)
+    expect(out.includes("the oldest counts, and files do not say which one it is")).toBe(code === 4)
     expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(code)
   })
 })
@@ -412,6 +515,15 @@ describe("CUSTOM, whose provider may deny", () => {
     const spec = { ...custom().spec, rules: [{ when }] }
     expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, policy("ext", spec), POD))).toBe(4)
     expect(`${out}${err}`).toContain("a CUSTOM rule on headers sees them before tokens are read")
+  })
+
+  it("is not decided where policies of one workload ask several providers", async () => {
+    const second = { ...custom("other"), metadata: { name: "second", namespace: "shop" } }
+    const elsewhere = { ...second, spec: { ...second.spec, selector: { matchLabels: { app: "x" } } } }
+    const file = put("p.yaml", ALLOW_GET, custom(), second, POD)
+    expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)
+    expect(out).toContain("second: not modelled: it asks `other`, and other CUSTOM policies of the workload ask `opa`")
+    expect(await run("who-can", "shop/cart", "-f", put("p.yaml", ALLOW_GET, custom(), elsewhere, POD))).toBe(0)
   })
 
   it.each([

@@ -77,7 +77,7 @@ export function isOurInvariant(value: unknown, names: MeshNames): boolean {
 }
 
 /** Kinds of Istio that can change which requests a workload's proxy allows. */
-const DECIDING = ["EnvoyFilter", "WasmPlugin", "Sidecar"]
+const DECIDING = ["EnvoyFilter", "WasmPlugin", "TrafficExtension", "Sidecar"]
 
 export interface NotModelled {
   readonly why: string

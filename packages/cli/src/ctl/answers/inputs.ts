@@ -3,7 +3,7 @@
 // workloads it read and what it skipped. If it skipped anything that could matter, or read nothing, it claims no proof
 // and the command exits with 4.
 
-import type { ProofWorkload } from "@merlon/policy/proof"
+import type { Workload } from "@merlon/policy/selection"
 import { EXIT } from "../exit.js"
 import { visible } from "../terminal.js"
 
@@ -16,7 +16,7 @@ export interface Inputs {
 }
 
 /** Whether something that was skipped can change what the workload's proxy decides. */
-export type Scope = (workload: ProofWorkload, rootNamespace: string) => boolean
+export type Scope = (workload: Workload, rootNamespace: string) => boolean
 
 /** Collects what is skipped while inputs are read. */
 export class InputLog {
@@ -31,7 +31,7 @@ export class InputLog {
   }
 
   /** Notes what cannot matter to any of these workloads, in place of skipping it. */
-  limitTo(workloads: readonly ProofWorkload[], rootNamespace: string, note: (text: string) => void): void {
+  limitTo(workloads: readonly Workload[], rootNamespace: string, note: (text: string) => void): void {
     if (workloads.length === 0) return
     for (const [what, scope] of this.#scopes) {
       if (workloads.some(workload => scope(workload, rootNamespace))) continue

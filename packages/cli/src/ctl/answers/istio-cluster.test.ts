@@ -140,13 +140,24 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(out).toContain(skipped)
   })
 
+  const line = {
+    ...{ start_time: "2026-11-18T10:00:00Z", method: "GET", path: "/items", response_code: 200 },
+    ...{ authority: "cart.shop", upstream_cluster: "inbound|8080||", response_code_details: "via_upstream" },
+    ...{ downstream_local_address: "10.0.0.7:8080", downstream_remote_address: "10.0.0.9:51234" },
+    downstream_peer_uri_san: `spiffe://${WEB}`,
+  }
+
+  it.each([
+    ["that the proxy allowed", {}, 0, "allowed", ""],
+    ["that the proxy allowed then, and would deny now", { method: "PUT" }, 5, "PUT /items", "the proxy allowed it"],
+    ["of its normalization", { path: "//admin" }, 5, "denied: 403", "the proxy allowed it"],
+  ])("explains a line of Envoy's access log %s", async (_, fields, code, words, remark) => {
+    expect(await run("explain", "shop/cart", "--log", JSON.stringify({ ...line, ...fields })), err).toBe(code)
+    expect(out).toContain(words)
+    expect(err).toContain(remark)
+  })
+
   it("suggests policies from a log of Envoy, and says that Istio records no calls", async () => {
-    const line = {
-      ...{ start_time: "2026-11-18T10:00:00Z", method: "GET", path: "/items", response_code: 200 },
-      ...{ authority: "cart.shop", upstream_cluster: "inbound|8080||", response_code_details: "via_upstream" },
-      ...{ downstream_local_address: "10.0.0.7:8080", downstream_remote_address: "10.0.0.9:51234" },
-      downstream_peer_uri_san: `spiffe://${WEB}`,
-    }
     expect(await run("suggest", "shop/cart", "--access-log", put("envoy.json", line)), err).toBe(0)
     expect(out).toContain("apiVersion: security.istio.io/v1")
     expect(await run("suggest", "shop/cart")).toBe(2)
@@ -161,6 +172,13 @@ describe("a cluster with Istio and without our kinds", () => {
   it("is not asked as Istio's with --dialect merlon", async () => {
     expect(await run("who-can", "shop/cart", "--dialect", "merlon")).not.toBe(0)
     expect(err).toContain("is not installed there")
+  })
+
+  it("lists Pods with ports that their sidecar does not capture", async () => {
+    await create(pod("shop", "open", "sidecar", { "traffic.sidecar.istio.io/excludeInboundPorts": "8080" }))
+    expect(await run("who-can", "shop/open")).toBe(4)
+    expect(out).toContain("skipped: Pod shop/open: not modelled: no policy holds on ports that")
+    expect(await run("who-can", "shop/cart")).toBe(0)
   })
 
   it("lists what is stored there and not modelled", async () => {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live cluster that runs Istio, asked read-only and without any of our kinds: its policies in the version that it
-// serves, its mesh configuration, and the Pods whose sidecar enforces policies. What is not modelled is logged.
+// A live cluster that runs Istio, asked read-only and without any of our kinds: its policies in the version that it serves,
+// and its mesh configuration.
 
 import { type Api, ApiError } from "@merlon/control/kubernetes"
 import { Catalog } from "../catalog/catalog.js"
 import { knownKinds } from "../catalog/known-kinds.js"
-import { type AnyObject, coreResource, type Resource } from "../catalog/resource.js"
+import { coreResource, type Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { installedMeshes } from "../mesh/discover-mesh.js"
 import type { Session } from "../session.js"
 import { visible } from "../terminal.js"
@@ -53,6 +53,7 @@ const OTHERS: readonly { readonly group: string; readonly kind: string }[] = [
   { group: "networking.istio.io", kind: "EnvoyFilter" },
   { group: "networking.istio.io", kind: "Sidecar" },
   { group: "extensions.istio.io", kind: "WasmPlugin" },
+  { group: "extensions.istio.io", kind: "TrafficExtension" },
 ]
 
 /** Every kind that answers depend on, as the cluster serves it. */
@@ -91,25 +92,4 @@ export async function storedMeshConfig({ api, names }: Session): Promise<Fields 
     if (!(error instanceof ApiError) || (error.code !== 404 && error.code !== 403)) throw error
     return visible(error.message)
   }
-}
-
-const PROXY = "istio-proxy"
-
-export type IstioProxy = "sidecar" | "gateway" | "ambient" | "none"
-
-/** Which proxy of Istio's decides about requests to the Pod. */
-export function istioProxyOf({ metadata, spec }: AnyObject): IstioProxy {
-  if (textsOf(metadata.annotations)["ambient.istio.io/redirection"] === "enabled") return "ambient"
-  const { containers, initContainers } = fieldsOf(spec)
-  const proxy = [...listOf(containers), ...listOf(initContainers)].map(fieldsOf).find(({ name }) => name === PROXY)
-  if (proxy === undefined) return "none"
-  const args = listOf(proxy.args)
-  return args.includes("router") || args.includes("waypoint") ? "gateway" : "sidecar"
-}
-
-/** Without the container that is Istio's, whose ports are not the application's. */
-export function withoutProxyContainer(pod: AnyObject): AnyObject {
-  const { containers, initContainers, ...spec } = fieldsOf(pod.spec)
-  const others = (list: unknown) => listOf(list).filter(one => fieldsOf(one).name !== PROXY)
-  return { ...pod, spec: { ...spec, containers: others(containers), initContainers: others(initContainers) } }
 }

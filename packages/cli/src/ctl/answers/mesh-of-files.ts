@@ -17,7 +17,7 @@ import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
 import { isIstio, namesIn, objectsIn, scopeOf } from "./dialect.js"
-import type { InputLog } from "./inputs.js"
+import type { InputLog, Scope } from "./inputs.js"
 import { storedMeshConfig } from "./istio-cluster.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
 
@@ -54,6 +54,9 @@ export async function istioMeshOf(
 
 function istioMesh(written: Fields, names: MeshNames, flags: MeshSettings, note: (text: string) => void): MeshConfig {
   note("these are Istio's policies, decided as Istio decides; docs/istio-policies.md lists what is not modelled")
+  if (listOf(written.discoverySelectors).length > 0) {
+    note("`discoverySelectors` limit this mesh to some namespaces; answers are about workloads of these")
+  }
   const { rootNamespace = names.rootNamespace, ...settings } = settingsIn(written)
   // A sidecar of Istio trusts the last address of `X-Forwarded-For`, from any sender.
   const istio = { names: { ...names, rootNamespace }, dialect: "istio", numTrustedProxies: 1 } as const
@@ -160,20 +163,26 @@ function settingsIn(config: Fields): IstioSettings {
 const providersIn = ({ extensionProviders }: Fields): readonly string[] =>
   listOf(extensionProviders).flatMap(one => textOf(fieldsOf(one).name) ?? [])
 
-/** Logs policies that ask a provider which the mesh configuration does not declare: Istio then denies more than their rules say. */
-export function logUndeclared(
-  policies: readonly PolicyDocument[],
-  { declaredProviders }: MeshConfig,
-  log: Pick<InputLog, "skip">,
-): void {
+/** Logs CUSTOM policies for which Istio denies more than their provider does. */
+export function logProviders(policies: readonly PolicyDocument[], mesh: MeshConfig, log: Pick<InputLog, "skip">): void {
+  const { declaredProviders, dialect } = mesh
+  if (dialect !== "istio") return
+  const seen: { readonly provider: string; readonly scope: Scope }[] = []
   for (const { kind, metadata, spec } of policies) {
     if (kind !== "AuthorizationPolicy" || spec.action !== "CUSTOM") continue
-    const name = spec.provider?.name ?? ""
-    if (declaredProviders === undefined || declaredProviders.includes(name)) continue
-    const what = `AuthorizationPolicy ${metadata.namespace}/${metadata.name}`
+    const [provider, scope] = [spec.provider?.name ?? "", scopeOf({ metadata, spec })]
+    const others = seen.filter(other => other.provider !== provider)
+    const what = `AuthorizationPolicy ${metadata.namespace}/${metadata.name}: not modelled`
+    seen.push({ provider, scope })
+    if (declaredProviders !== undefined && !declaredProviders.includes(provider)) {
+      const why = `the mesh configuration declares no provider \`${provider}\`, and Istio denies every request then`
+      log.skip(`${what}: ${why}`, scope)
+    }
+    if (others.length === 0) continue
+    const named = [...new Set(others.map(other => `\`${other.provider}\``))].join(", ")
     log.skip(
-      `${what}: not modelled: the mesh configuration declares no provider \`${name}\`, and Istio denies every request then`,
-      scopeOf({ metadata, spec }),
+      `${what}: it asks \`${provider}\`, and other CUSTOM policies of the workload ask ${named}: Istio denies what any of them matches, unless its control plane has PILOT_ENABLE_MULTIPLE_CUSTOM_AUTHZ_PROVIDERS`,
+      (one, root) => scope(one, root) && others.some(other => other.scope(one, root)),
     )
   }
 }

@@ -4,6 +4,7 @@
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { type ProofWorkload, workloadsCalled } from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
+import type { Workload } from "@merlon/policy/selection"
 import type { Command } from "commander"
 import { several } from "../../arguments.js"
 import { withSession } from "../connect.js"
@@ -15,9 +16,11 @@ import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
-import { logRevisions, logUndeclared, meshOfFiles } from "./mesh-of-files.js"
+import { logOtherProxies } from "./istio-sidecar.js"
+import { logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
+import { logUndated } from "./undated.js"
 import { workloadsIn } from "./workload-files.js"
 
 export interface SourceFlags extends ClusterFlags, QuestionFlags {
@@ -57,35 +60,34 @@ export function noteOnce(): (text: string) => void {
   }
 }
 
-/** Policies, and Pods or what makes them: both may stand in the same files. */
+/** Of the workloads that were read, those that the answer is about. */
+export type About = (workloads: readonly ProofWorkload[]) => readonly Workload[]
+
+/** Policies, and Pods or what makes them: both may stand in the same files. Without `about`, the answer is about all workloads. */
 export function questionSource(
   flags: Omit<SourceFlags, "budget">,
   needs: "policies" | "workloads" = "policies",
-  about: "all" | "one" = "all",
+  about?: About,
 ): Promise<QuestionSource> {
-  if (flags.filename.length > 0) return fromFiles(flags, needs)
+  if (flags.filename.length > 0) return fromFiles(flags, needs, about)
   if (flags.workloads !== undefined) throw usageError("`--workloads` goes with `-f`; the cluster knows its own")
   return withSession(flags, async session => fromCluster(await askedSession(session, flags), flags, about))
 }
 
-/** `about`: whether the answer is about every workload or one that is named. */
-export async function fromCluster(
-  session: Session,
-  flags: MeshSettings,
-  about: "all" | "one" = "all",
-): Promise<QuestionSource> {
+export async function fromCluster(session: Session, flags: MeshSettings, about?: About): Promise<QuestionSource> {
   const log = new InputLog()
   const policies = await clusterPolicies(session, log)
   const placed = policies.map(document => ({ document, source: undefined, locate: () => undefined }))
-  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session)
+  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session, log)
   for (const { why } of unmodelled) {
-    if (about === "all") log.skip(why)
+    if (about === undefined) log.skip(why)
     else note(why)
   }
   noteWithoutProxy(withoutProxy)
   const mesh = await clusterMesh(session, flags, log, note)
-  logUndeclared(policies, mesh, log)
-  log.limitTo(workloads, mesh.names.rootNamespace, note)
+  logProviders(policies, mesh, log)
+  const answered = about?.(workloads) ?? workloads
+  log.limitTo(answered, mesh.names.rootNamespace, note)
   if (workloads.length === 0) {
     log.skip(`the cluster has no workload${session.dialect === "istio" ? " with a sidecar of Istio" : ""}`)
   }
@@ -101,7 +103,11 @@ export function noteWithoutProxy(pods: number): void {
   if (pods > 0) note(`no policy applies to ${pods} ${pods === 1 ? "Pod that has" : "Pods that have"} no proxy of Istio`)
 }
 
-async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" | "workloads"): Promise<QuestionSource> {
+async function fromFiles(
+  flags: Omit<SourceFlags, "budget">,
+  needs: "policies" | "workloads",
+  about?: About,
+): Promise<QuestionSource> {
   const namespace = flags.namespace ?? "default"
   const log = new InputLog()
   const paths = [...flags.filename, ...(flags.workloads === undefined ? [] : [flags.workloads])]
@@ -119,9 +125,12 @@ async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" |
   const others = beside.flatMap(file => file.others.map(({ value }) => value))
   const workloads = workloadsIn(others, names, namespace)
   const policies = files.flatMap(file => file.policies)
-  logUndeclared(policies, mesh, log)
+  const answered = about?.(workloads) ?? workloads
+  logProviders(policies, mesh, log)
   logRevisions(texts.flat(), flags, log)
-  log.limitTo(workloads, names.rootNamespace, note)
+  logOtherProxies(others, names, namespace, log)
+  logUndated(policies, answered, mesh, log)
+  log.limitTo(answered, names.rootNamespace, note)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
   if (flags.workloads !== undefined && workloads.length === 0) log.skip(`${flags.workloads}: it holds no workload`)
   return {

@@ -43,7 +43,8 @@ export function workloadsIn(
   return workloads
 }
 
-function templateOf({ kind, metadata, spec }: Fields): Template | undefined {
+/** What the Pods of an object are made from; undefined for kinds without Pods. */
+export function templateOf({ kind, metadata, spec }: Fields): Template | undefined {
   if (kind === "Pod") return { metadata: fieldsOf(metadata), spec: fieldsOf(spec) }
   const outer = kind === "CronJob" ? fieldsOf(fieldsOf(fieldsOf(spec).jobTemplate).spec) : fieldsOf(spec)
   if (kind !== "CronJob" && !POD_MAKERS.includes(textOf(kind) ?? "")) return undefined

@@ -33,7 +33,8 @@ import {
 } from "../answers/diff-report.js"
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
-import { logRevisions, logUndeclared, meshOfFiles } from "../answers/mesh-of-files.js"
+import { logOtherProxies } from "../answers/istio-sidecar.js"
+import { logProviders, logRevisions, meshOfFiles } from "../answers/mesh-of-files.js"
 import {
   logIfUseless,
   noteOthers,
@@ -46,6 +47,7 @@ import {
 import { limitsOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
 import { note, noteOnce, noteWithoutProxy } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
+import { logUndated } from "../answers/undated.js"
 import { logUnplaced } from "../answers/unplaced.js"
 import { workloadsIn } from "../answers/workload-files.js"
 import { withSession } from "../connect.js"
@@ -118,7 +120,10 @@ async function run(flags: Flags): Promise<void> {
     flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
   if (workloads.length === 0) log.skip("no workload was read; name Pods or Deployments with `--workloads`")
   if (before.length + after.length === 0) log.skip("no policy was read")
-  logUndeclared([...before, ...after], mesh, log)
+  for (const policies of [before, after]) {
+    logProviders(policies, mesh, log)
+    logUndated(policies, workloads, mesh, log)
+  }
   log.limitTo(workloads, mesh.names.rootNamespace, noteOnce())
   logUnplaced(before, after, workloads, mesh, log)
   const options = {
@@ -232,12 +237,10 @@ async function fromFiles(flags: Flags): Promise<Sets> {
   return { before: before.policies, after: after.policies, workloads: read, mesh, log }
 }
 
-function workloadsOf({ others }: PolicyFiles, { names, namespace }: ReadPolicies): readonly ProofWorkload[] {
-  return workloadsIn(
-    others.map(({ value }) => value),
-    names,
-    namespace,
-  )
+function workloadsOf({ others }: PolicyFiles, { names, namespace, log }: ReadPolicies): readonly ProofWorkload[] {
+  const objects = others.map(({ value }) => value)
+  logOtherProxies(objects, names, namespace, log)
+  return workloadsIn(objects, names, namespace)
 }
 
 function againstCluster(flags: Flags): Promise<Sets> {
@@ -275,7 +278,7 @@ async function placedWorkloads(
   { names: { rootNamespace } }: MeshConfig,
   log: InputLog,
 ): Promise<readonly ProofWorkload[]> {
-  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session)
+  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session, log)
   const known = new Set(before)
   const changed = new Set(after.filter(document => !known.has(document)).map(({ metadata }) => metadata.namespace))
   for (const { namespace, why } of unmodelled) if (changed.has(namespace) || changed.has(rootNamespace)) log.skip(why)

@@ -2,7 +2,7 @@
 // `merlonctl explain`: why a request is, or would be, allowed or denied by the policies in files or in the cluster. The request comes
 // from flags, a curl command or a line of an access log; flags override the other two.
 
-import { workloadsCalled } from "@merlon/policy/proof"
+import { type ProofWorkload, workloadsCalled } from "@merlon/policy/proof"
 import { type KeySetLookup, parseKeySet } from "@merlon/policy/tokens"
 import { AskedError, type AskedRequest, readCurl, readLogLine } from "@merlon/policy/trial"
 import { Command, Option } from "commander"
@@ -119,22 +119,28 @@ async function explain(word: string, flags: Flags): Promise<void> {
       `\`${workload}\` names no workload and no decision; pass a workload as \`NAMESPACE/NAME\` or \`NAME -n NAMESPACE\`, or the decision id in the header \`x-merlon-decision\` of a denied response (20 hexadecimal digits)`,
     )
   }
-  const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace }, "policies", "one")
   // Of files, one that they do not have is described by flags.
-  const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
-  const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined
-  const log = flags.log === "-" ? (await standardInput()).trim() : flags.log
-  const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) }, mesh.trustDomain)
-  const question = {
-    documents: policies,
-    workload: {
+  const described = (workloads: readonly ProofWorkload[]): ProofWorkload => {
+    const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
+    const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined
+    return {
+      ...known,
       namespace,
       name: known?.name ?? name,
       labels: { ...known?.labels, ...labelsOf(flags.label) },
       services: [...(known?.services ?? []), ...flags.service],
-    },
+    }
+  }
+  const about = (workloads: readonly ProofWorkload[]) => [described(workloads)]
+  const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace }, "policies", about)
+  const { ports, ...called } = described(workloads)
+  const log = flags.log === "-" ? (await standardInput()).trim() : flags.log
+  const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) }, mesh.trustDomain)
+  const question = {
+    documents: policies,
+    workload: called,
     mesh,
-    asked: { ...(known?.ports?.[0] === undefined ? {} : { port: known.ports[0] }), ...asked },
+    asked: { ...(ports?.[0] === undefined ? {} : { port: ports[0] }), ...asked },
     now: Math.floor(Date.now() / 1000),
     keys: typeof asked.token === "object" ? undefined : await keysOf(flags.jwks),
   }

@@ -55,12 +55,11 @@ Examples:
   merlonctl suggest --calls calls.json -f policies --workloads pods.yaml > suggested.yaml`
 
 async function run(word: string | undefined, flags: Flags): Promise<void> {
-  const { policies, workloads, mesh, read } = await questionSource(
-    flags,
-    "workloads",
-    word === undefined ? "all" : "one",
-  )
-  const asked = word === undefined ? workloads : [workloadNamed(word, workloads, flags.namespace)]
+  const named = (among: readonly ProofWorkload[]) =>
+    word === undefined ? among : [workloadNamed(word, among, flags.namespace)]
+  const about = word === undefined ? undefined : named
+  const { policies, workloads, mesh, read } = await questionSource(flags, "workloads", about)
+  const asked = named(workloads)
   const names = new Set(asked.map(lastingName))
   const calls = (await callsOf(flags, mesh, word === undefined ? [] : asked)).filter(({ workload }) =>
     names.has(workload),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl who-can`: exactly which callers a workload allows, in words.
 
-import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy/proof"
+import { callersAmong, DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy/proof"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { certificateFile } from "../answers/certificate-file.js"
@@ -44,8 +44,9 @@ Examples:
   merlonctl who-can httpbin -f policies -f deploy.yaml -o json`
 
 async function run(word: string, flags: Flags): Promise<void> {
-  const { policies, workloads, mesh, read } = await questionSource(flags, "policies", "one")
-  const workload = workloadNamed(word, workloads, flags.namespace)
+  const named = (among: readonly ProofWorkload[]) => workloadNamed(word, among, flags.namespace)
+  const { policies, workloads, mesh, read } = await questionSource(flags, "policies", among => [named(among)])
+  const workload = named(workloads)
   const { method: methods, path: paths, host: hosts, port } = flags
   const operation = {
     ...(methods.length > 0 ? { methods } : {}),

@@ -40,11 +40,11 @@ async function changeFor(
 ): Promise<readonly PolicyEdit[] | undefined> {
   if (spec.verdict === "allow" || (spec.stage !== "allow" && spec.stage !== "deny")) return undefined
   try {
-    const { workloads } = await clusterWorkloads(session)
+    const log = new InputLog()
+    const { workloads } = await clusterWorkloads(session, log)
     const [workload] = workloadsCalled(textOf(spec.workload) ?? "", workloads, undefined)
     if (workload === undefined) return undefined
     const { host: _, ...asked } = readLogLine(JSON.stringify(spec))
-    const log = new InputLog()
     const documents = await clusterPolicies(session, log)
     const mesh = await clusterMesh(session, flags, log, () => {})
     // A change that was tried on other policies than those in force may change nothing.

@@ -107,7 +107,12 @@ export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly Anal
     if (work.due) yield
     neighbours.push(policy)
     if (older === undefined) continue
-    const why = `\`${older.metadata.namespace}/${older.metadata.name}\` is older and of the same scope, so this policy is not asked; port maps are not merged`
+    const first = `\`${older.metadata.namespace}/${older.metadata.name}\``
+    // Files that the cluster has not written do not say which one is older.
+    const why =
+      older.metadata.creationTimestamp === undefined
+        ? `${first} has the same scope, and only the older of the two is asked; port maps are not merged`
+        : `${first} is older and of the same scope, so this policy is not asked; port maps are not merged`
     found.push(analysisFinding("superseded", policy, "", why, "merge the two policies into one"))
   }
   return found

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which proxy of Istio's decides about requests to a Pod, and where that is not what our model of a sidecar says: Pods without
+// a sidecar, gateways, the ambient mesh, and ports whose requests go past the sidecar.
+
+import type { MeshNames } from "@merlon/policy/mesh"
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import { isIstio } from "./dialect.js"
+import type { InputLog } from "./inputs.js"
+import { templateOf } from "./workload-files.js"
+
+/** A Pod, or what Pods are made from. */
+export interface PodParts {
+  readonly metadata?: unknown
+  readonly spec?: unknown
+}
+
+const PROXY = "istio-proxy"
+const MODE = "istio.io/dataplane-mode"
+const INJECT = "sidecar.istio.io/inject"
+const INCLUDED = "traffic.sidecar.istio.io/includeInboundPorts"
+const EXCLUDED = "traffic.sidecar.istio.io/excludeInboundPorts"
+const INTERCEPTION = "sidecar.istio.io/interceptionMode"
+const TEMPLATES = "inject.istio.io/templates"
+
+export type IstioProxy = "sidecar" | "gateway" | "ambient" | "none"
+
+/** Of a Pod that runs. */
+export function istioProxyOf({ metadata, spec }: PodParts): IstioProxy {
+  if (textsOf(fieldsOf(metadata).annotations)["ambient.istio.io/redirection"] === "enabled") return "ambient"
+  const proxy = proxyContainer(spec)
+  if (proxy === undefined) return "none"
+  const args = listOf(proxy.args)
+  return args.includes("router") || args.includes("waypoint") ? "gateway" : "sidecar"
+}
+
+function proxyContainer(spec: unknown): Fields | undefined {
+  const { containers, initContainers } = fieldsOf(spec)
+  return [...listOf(containers), ...listOf(initContainers)].map(fieldsOf).find(({ name }) => name === PROXY)
+}
+
+/** Without the container that is Istio's, whose ports are not the application's. */
+export function withoutProxyContainer<T extends PodParts>(pod: T): T {
+  const { containers, initContainers, ...spec } = fieldsOf(pod.spec)
+  const others = (list: unknown) => listOf(list).filter(one => fieldsOf(one).name !== PROXY)
+  return { ...pod, spec: { ...spec, containers: others(containers), initContainers: others(initContainers) } }
+}
+
+export const OTHERWISE = { gateway: "a gateway or waypoint of Istio", ambient: "in the ambient mesh" } as const
+
+/** Why requests reach the ports of a Pod past its sidecar. */
+export function whyPastSidecar({ metadata }: PodParts): string | undefined {
+  const annotations = textsOf(fieldsOf(metadata).annotations)
+  const [excluded, included, mode] = [annotations[EXCLUDED], annotations[INCLUDED], annotations[INTERCEPTION]]
+  const past = (name: string, value: string) => `no policy holds on ports that \`${name}: ${value}\` leaves out`
+  if (excluded !== undefined && excluded.trim() !== "") return past(EXCLUDED, excluded)
+  if (included !== undefined && included.trim() !== "*") return past(INCLUDED, included)
+  return mode === "NONE" ? `\`${INTERCEPTION}: NONE\` leads no request through its sidecar` : undefined
+}
+
+/** Why Istio would not inject a sidecar that is as we model it. */
+function whyOtherProxy({ metadata, spec }: PodParts, ofNamespace: Fields): string | undefined {
+  const [labels, annotations] = [textsOf(fieldsOf(metadata).labels), textsOf(fieldsOf(metadata).annotations)]
+  const inject = labels[INJECT] ?? annotations[INJECT]
+  const templates = annotations[TEMPLATES]
+  if (proxyContainer(spec) !== undefined || templates?.split(",").includes("gateway") === true) {
+    const proxy = templates === undefined ? istioProxyOf({ metadata, spec }) : "gateway"
+    return proxy === "gateway" ? `it is ${OTHERWISE.gateway}` : undefined
+  }
+  if (fieldsOf(spec).hostNetwork === true)
+    return "`hostNetwork` leaves it without a sidecar, so no policy applies to it"
+  if (inject === "false") return `\`${INJECT}: false\` leaves it without a sidecar, so no policy applies to it`
+  if (templates !== undefined && templates !== "sidecar") return `it is injected with \`${TEMPLATES}: ${templates}\``
+  if (inject === "true") return undefined
+  if (ofNamespace["istio-injection"] === "disabled")
+    return "`istio-injection: disabled` leaves its namespace without sidecars, so no policy applies to it"
+  return (labels[MODE] ?? ofNamespace[MODE]) === "ambient" ? `it is ${OTHERWISE.ambient}` : undefined
+}
+
+/** Logs workloads of files that Istio's policies do not apply to as we model it. */
+export function logOtherProxies(
+  objects: readonly unknown[],
+  names: MeshNames,
+  otherwise: string,
+  log: Pick<InputLog, "skip">,
+): void {
+  if (!isIstio(names)) return
+  const all = objects.map(fieldsOf)
+  const namespaces = all.filter(({ kind }) => kind === "Namespace").map(one => fieldsOf(one.metadata))
+  const labelsOf = (name: string) => textsOf(namespaces.find(one => one.name === name)?.labels)
+  for (const object of all) {
+    const template = templateOf(object)
+    if (template === undefined) continue
+    const metadata = fieldsOf(object.metadata)
+    const [name = "", namespace = otherwise] = [textOf(metadata.name), textOf(metadata.namespace)]
+    const why = whyOtherProxy(template, labelsOf(namespace)) ?? whyPastSidecar(template)
+    if (why === undefined) continue
+    log.skip(
+      `${textOf(object.kind)} ${namespace}/${name}: not modelled: ${why}`,
+      one => one.namespace === namespace && one.name === name,
+    )
+  }
+}
