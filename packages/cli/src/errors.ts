@@ -261,4 +261,16 @@ export const PROVED_FINDINGS = {
     cause: "the time budget ran out before Merlon could verify whether the rule has an effect",
     fix: "run the command again with a longer `--budget`",
   },
+  "broken-invariant": {
+    severity: "error",
+    cause:
+      "the policies allow a request that a PolicyInvariant never allows, or deny one that it always allows (verified)",
+    fix: "change the policy that decides the request, or the invariant",
+  },
+  "invariant-not-decided": {
+    severity: "info",
+    cause:
+      "Merlon could not verify whether the invariant holds: it depends on something unknown, or the time budget ran out",
+    fix: "read the reason; name the workloads with `--workloads`, or use a longer `--budget`",
+  },
 } as const

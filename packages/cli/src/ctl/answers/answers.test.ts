@@ -188,11 +188,34 @@ describe("diff", () => {
   it("says which invariants break, and ends with 5", async () => {
     expect(await diff("kept.yaml", "invariant.yaml")).toBe(5)
     golden("diff-invariants.text")
+  })
+
+  it("says which new invariants are broken already, and keeps quiet about old ones", async () => {
+    const set = (name: string, invariant: string) => {
+      mkdirSync(at(name), { recursive: true })
+      writeFileSync(join(at(name), "all.yaml"), ALLOW + ADMIN + TOKENS + invariant)
+      return name
+    }
+    const [none, old, young] = [set("i0", ""), set("i1", INVARIANT.replace("ops", "app")), set("i2", INVARIANT)]
+    expect(await diff(none, young)).toBe(5)
+    expect(out).toContain("broken: `never: only ops reaches /admin`")
+    expect(await diff(old, young)).toBe(5)
+    expect(await diff(young, young)).toBe(0)
     expect(await diff("kept.yaml", "kept.yaml")).toBe(0)
   })
 })
 
 describe("analyze", () => {
+  it.each<readonly [string, readonly string[], number, string]>([
+    ["that is broken", ["--workloads", "workloads.yaml"], 5, "error: PolicyInvariant foo/admin spec.never[0]: `never"],
+    ["at a lower severity too", ["--workloads", "workloads.yaml", "--fail-on", "error"], 5, "[broken-invariant]"],
+    ["about no workload that was read", ["--fail-on", "error"], 4, "no workload that it is about was read"],
+  ])("finds an invariant %s", async (_, more, code, words) => {
+    const flags = more.map(one => (one.endsWith(".yaml") ? at(one) : one))
+    expect(await run("analyze", "-f", at("invariant.yaml"), ...flags), out).toBe(code)
+    expect(out).toContain(words)
+  })
+
   it.each(["text", "json", "sarif", "github"])("says which rules do nothing, as %s, and ends with 5", async format => {
     const before = process.cwd()
     process.chdir(folder)

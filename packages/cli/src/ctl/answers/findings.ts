@@ -4,7 +4,15 @@
 import { analyze, type Severity } from "@merlon/policy/analysis"
 import type { RuleRef } from "@merlon/policy/authorization"
 import type { MeshConfig } from "@merlon/policy/mesh"
-import { type DeadRule, type DeadRuleOptions, deadRules, type Limits, type ProofWorkload } from "@merlon/policy/proof"
+import {
+  type CheckedInvariant,
+  type DeadRule,
+  type DeadRuleOptions,
+  deadRules,
+  describeViolation,
+  type Limits,
+  type ProofWorkload,
+} from "@merlon/policy/proof"
 import type { PolicyDocument } from "@merlon/policy/resources"
 import { PROVED_FINDINGS } from "../../errors.js"
 import type { PlacedPolicy } from "./policy-files.js"
@@ -63,6 +71,34 @@ export function findingsOf(
   const values = documents.flatMap(document => valueFindings(document, mesh.names))
   return [...others, ...proved, ...open, ...values].map(one => withPlace(one, placed)).sort(byPlace)
 }
+
+/** Invariants that do not hold, or of which it is not known. */
+export function invariantFindings(
+  checked: readonly CheckedInvariant[],
+  placed: readonly PlacedPolicy[],
+): readonly PlacedFinding[] {
+  return placed.flatMap(({ document }) => {
+    if (document.kind !== INVARIANT) return []
+    const { namespace, name } = document.metadata
+    const found = (code: keyof typeof PROVED_FINDINGS, path: string, why: string): PlacedFinding => {
+      const { severity, fix } = PROVED_FINDINGS[code]
+      return withPlace({ code, severity, kind: INVARIANT, namespace, name, path, why, fix }, placed)
+    }
+    const own = checked.filter(
+      ({ rule: { invariant } }) => invariant.namespace === namespace && invariant.name === name,
+    )
+    if (own.length === 0) return [found("invariant-not-decided", "", "no workload that it is about was read")]
+    return own.flatMap(one => {
+      const { rule, result } = one
+      if (result.verdict === "holds") return []
+      const at = (document.spec[rule.holds] ?? []).findIndex(stated => stated.name === rule.name)
+      const code = result.verdict === "broken" ? "broken-invariant" : "invariant-not-decided"
+      return [found(code, `spec.${rule.holds}[${at}]`, describeViolation(one))]
+    })
+  })
+}
+
+const INVARIANT = "PolicyInvariant"
 
 function deadFinding({ rule, because, by }: DeadRule, documents: readonly PolicyDocument[]): PlacedFinding {
   const names = by.map(ref => `rule ${ref.rule} of \`${ref.policy.namespace}/${ref.policy.name}\``).join(" and ")

@@ -131,6 +131,19 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(await run("diff", "-f", put("same.yaml", readers(["GET"])))).toBe(0)
   })
 
+  it.each([
+    ["holds", "app", 0, "nothing changes"],
+    ["is broken", "web", 5, "broken: `never: no calls` of PolicyInvariant `shop/cart`"],
+  ])("checks an invariant from a file, which %s", async (_, account, code, words) => {
+    const from = [{ source: { principals: [`example.org/ns/shop/sa/${account}`] } }]
+    const invariant = {
+      ...policy("cart", { never: [{ name: "no calls", from }] }, "PolicyInvariant"),
+      apiVersion: "security.merlon.dev/v1alpha3",
+    }
+    expect(await run("diff", "-f", put("invariant.json", invariant)), err).toBe(code)
+    expect(out).toContain(words)
+  })
+
   it("lists a gateway where policies change that may apply to it", async () => {
     const skipped = "skipped: Pod edge/ingress: not modelled"
     expect(await run("what-can", WEB)).toBe(4)

@@ -6,7 +6,7 @@ import { type CheckedInvariant, callersAmong, checkInvariants } from "@merlon/po
 import { Command, Option } from "commander"
 import { analysisReports } from "../answers/analysis-reports.js"
 import { type CertificateFile, certificateFile } from "../answers/certificate-file.js"
-import { findingsOf } from "../answers/findings.js"
+import { findingsOf, invariantFindings } from "../answers/findings.js"
 import { type FindingsFormat, formatFindings } from "../answers/findings-report.js"
 import { exitCodeOf } from "../answers/inputs.js"
 import { limitsOf } from "../answers/question-flags.js"
@@ -41,10 +41,10 @@ export function analyzeCommand(): Command {
 }
 
 const EXAMPLES = `
-With workloads beside the policies, rules without effect are found by proof. With -o openreports
-or --certificate, invariants are checked too.
+With workloads beside the policies, rules without effect are found by proof, and PolicyInvariants are checked.
 
-Exit codes: 0 no findings, 5 findings, 4 something that could matter was skipped, or nothing was read.
+Exit codes: 0 no findings, 5 findings, 4 an invariant is not decided, something that could matter was skipped, or nothing was
+read.
 
 Examples:
   merlonctl analyze
@@ -58,16 +58,16 @@ async function run(flags: Flags): Promise<void> {
   const read = nothing ? { ...inputs, skipped: [...inputs.skipped, "the cluster has no policy"] } : inputs
   const certificate = certificateFile(flags.certificate)
   const findings = findingsOf(placed, workloads, mesh, limitsOf(flags), certificate?.certificate)
-  const isChecked = flags.output === "openreports" || certificate !== undefined
-  const invariants = isChecked ? invariantsOf(source, flags, certificate) : []
+  const invariants = invariantsOf(source, flags, certificate)
+  const stated = invariantFindings(invariants, placed)
   if (flags.output === "openreports")
     print(analysisReports({ placed, findings, invariants, read, now: Math.floor(Date.now() / 1000) }))
-  else print(formatFindings(findings, flags.output, read))
+  else print(formatFindings([...stated, ...findings], flags.output, read))
   certificate?.finish([source.policies], mesh, read)
   const counting = flags.failOn === "never" ? [] : flags.failOn === "error" ? ["error"] : ["error", "warning"]
-  const isBroken = flags.failOn !== "never" && invariants.some(({ result }) => result.verdict === "broken")
-  const isFound = isBroken || findings.some(({ severity }) => counting.includes(severity))
-  process.exitCode = exitCodeOf(read, isFound ? EXIT.found : EXIT.ok)
+  const isFound = [...stated, ...findings].some(({ severity }) => counting.includes(severity))
+  const isOpen = flags.failOn !== "never" && stated.length > 0
+  process.exitCode = exitCodeOf(read, isFound ? EXIT.found : isOpen ? EXIT.undecided : EXIT.ok)
 }
 
 function invariantsOf(

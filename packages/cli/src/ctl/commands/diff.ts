@@ -2,6 +2,7 @@
 // `merlonctl diff`: what a policy change newly allows or denies, by proof. It compares two sets of files without a
 // cluster, or files with the cluster.
 
+import { isDeepStrictEqual } from "node:util"
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
 import {
@@ -179,7 +180,7 @@ function touchedBy(
   )
 }
 
-/** Invariants that hold before the change, and are broken or not decided after it. */
+/** Invariants that are broken or not decided after the change, except those that are there before it and broken already. */
 function brokenBy(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
@@ -188,8 +189,11 @@ function brokenBy(
   options: CheckOptions,
 ): readonly CheckedInvariant[] {
   const invariants = after.filter(document => document.kind === "PolicyInvariant")
+  const there = invariants.filter(one =>
+    before.some(old => idOf(old) === idOf(one) && isDeepStrictEqual(old.spec, one.spec)),
+  )
   const known = new Set(
-    checkInvariants(invariants, before, workloads, mesh, options)
+    checkInvariants(there, before, workloads, mesh, options)
       .filter(({ result }) => result.verdict === "broken")
       .flatMap(({ rule, workloads: on }) => on.map(workload => keyOf(rule, workload))),
   )
