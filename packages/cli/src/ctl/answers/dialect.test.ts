@@ -211,7 +211,7 @@ it("two mesh configurations that differ are an error, and the same one twice is 
 })
 
 describe("what is not modelled", () => {
-  it.each([
+  it.each<readonly [string, string, object]>([
     ["EnvoyFilter", "networking.istio.io/v1alpha3", {}],
     ["EnvoyFilter", "networking.istio.io/v1alpha3", { configPatches: [{ match: { context: "SIDECAR_INBOUND" } }] }],
     ["Sidecar", "networking.istio.io/v1", { ingress: [{ port: { number: 9080 } }] }],
@@ -226,6 +226,10 @@ describe("what is not modelled", () => {
       "security.istio.io/v1",
       { rules: [{ when: [{ key: "experimental.envoy.filters.network.mysql_proxy[db.t]", values: ["[update]"] }] }] },
     ],
+    ...["x-request-id", "X-Envoy-Internal", "connection"].map(name => {
+      const when = [{ key: `request.headers[${name}]`, values: ["*"] }]
+      return ["AuthorizationPolicy", "security.istio.io/v1", { rules: [{ when }] }] as const
+    }),
   ])("and could decide is listed, and nothing is claimed: %s of %s", async (kind, apiVersion, spec) => {
     const file = put("p.yaml", ALLOW_GET, policy("other", spec, apiVersion, kind), POD)
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(4)

@@ -103,11 +103,13 @@ export function notModelled(value: unknown, names: MeshNames): NotModelled | und
     const why = `not modelled: \`${unknown}\` is no field of Istio, which ignores it; remove it`
     return { why, matters: true, scope: scopeOf(value) }
   }
-  const filtered = listOf(rules)
+  const condition = listOf(rules)
     .flatMap(conditionKeys)
-    .find(key => key.startsWith("experimental.envoy."))
-  if (filtered !== undefined)
-    return { why: `not modelled: the condition \`${filtered}\``, matters: true, scope: scopeOf(value) }
+    .find(key => key.startsWith("experimental.envoy.") || OWN_HEADER.test(key))
+  if (condition !== undefined) {
+    const about = OWN_HEADER.test(condition) ? ", on a header that Envoy itself writes or removes" : ""
+    return { why: `not modelled: the condition \`${condition}\`${about}`, matters: true, scope: scopeOf(value) }
+  }
   // Istio asks the provider before it reads tokens, and our rules see headers after: those that tokens write may differ.
   if (action === "CUSTOM" && listOf(rules).some(readsHeaders))
     return {
@@ -153,6 +155,10 @@ function concernsInbound(value: unknown): boolean {
   const patches = listOf(configPatches).map(one => textOf(fieldsOf(fieldsOf(one).match).context) ?? "ANY")
   return kind !== "EnvoyFilter" || patches.length === 0 || !patches.every(one => OUTBOUND.includes(one))
 }
+
+/** Before rules see the request, Envoy adds a request id, removes what is about the connection, and keeps its own headers to itself. */
+const OWN_HEADER =
+  /^request\.headers\[(connection|expect|keep-alive|proxy-connection|te|transfer-encoding|upgrade|x-request-id|x-envoy-.*)\]$/i
 
 const OUTBOUND: readonly string[] = ["SIDECAR_OUTBOUND", "GATEWAY"]
 
