@@ -62,6 +62,13 @@ describe("a policy that names Services applies to a workload", () => {
   })
 })
 
+it("never applies to a sidecar of Istio if it has targets", () => {
+  const targeting = policy("p", { targetRefs: [{ kind: "Service", name: "web" }] })
+  const behind = { ...workload, services: ["web"] }
+  const applied = (config: typeof mesh) => select("AuthorizationPolicy", [targeting], behind, config)
+  expect([applied(mesh), applied({ ...mesh, dialect: "istio" })]).toEqual([[targeting], []])
+})
+
 describe("a policy that targets a Gateway or a route applies to a workload", () => {
   const targeting = (kind: string, name: string, namespace = "foo") =>
     policy("p", { targetRefs: [{ group: "gateway.networking.k8s.io", kind, name }] }, namespace)

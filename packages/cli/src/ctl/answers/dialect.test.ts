@@ -565,6 +565,21 @@ it.each([[[]], [["--dialect", "istio"]]])("policy tests read Istio's policies wi
 })
 
 it.each([
+  ["could decide", {}, 4],
+  ["are about other workloads", { workloadSelector: { labels: { app: "x" } } }, 0],
+])("policy tests list documents that are not modelled and %s", async (_, spec, code) => {
+  const filter = policy("lua", spec, "networking.istio.io/v1alpha3", "EnvoyFilter")
+  const closed = policy("no", { targetRefs: [{ kind: "Service", name: "cart" }], action: "DENY", rules: [{}] })
+  const workloads = { cart: { namespace: "shop", services: ["cart"] } }
+  const cases = [{ name: "allowed", request: {}, expect: "allow" }]
+  put("p.yaml", ALLOW_GET, filter, closed)
+  for (const policies of [{ policies: ["p.yaml"] }, { documents: [ALLOW_GET, filter, closed] }]) {
+    expect(await run("test", put("p.test.yaml", { ...TEST, ...policies, workloads, cases })), out).toBe(code)
+    expect(code === 0 ? err : out).toContain("it can change which requests a workload's proxy allows")
+  }
+})
+
+it.each([
   ["--dialect with --mesh", ["--dialect", "istio", "--mesh", "own"]],
   ["--mesh-config for Merlon's own", ["--dialect", "merlon", "--mesh-config", "x"]],
 ])("rejects %s", async (_, flags) => {

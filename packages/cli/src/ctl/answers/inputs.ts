@@ -30,6 +30,11 @@ export class InputLog {
     this.#skipped.add(what)
   }
 
+  /** Takes over what another log has. */
+  add(other: InputLog): void {
+    for (const what of other.#skipped) this.skip(what, other.#scopes.get(what))
+  }
+
   /** Notes what cannot matter to any of these workloads, in place of skipping it. */
   limitTo(workloads: readonly Workload[], rootNamespace: string, note: (text: string) => void): void {
     if (workloads.length === 0) return

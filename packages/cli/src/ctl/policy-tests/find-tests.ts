@@ -7,10 +7,12 @@ import { dirname, join } from "node:path"
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { type PolicyTestFile, readTests } from "@merlon/policy/policy-tests"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
-import type { InputLog } from "../answers/inputs.js"
-import { meshOfFiles } from "../answers/mesh-of-files.js"
+import { notModelled } from "../answers/dialect.js"
+import { InputLog } from "../answers/inputs.js"
+import { logProviders, logRevisions, meshOfFiles } from "../answers/mesh-of-files.js"
 import { logUnread, policiesIn, readSource } from "../answers/policy-files.js"
 import type { MeshSettings } from "../answers/question-flags.js"
+import { logUndated } from "../answers/undated.js"
 import { checkInBounds } from "../confinement.js"
 import { showFinding } from "../documents/manifests.js"
 import { filesIn } from "../documents/sources.js"
@@ -69,12 +71,19 @@ async function testsIn(file: string, { flags, note, log, reading }: FindOptions)
   for (const test of files) {
     const sources = sourcesOf(test, file)
     reading?.(sources)
-    const texts = await Promise.all(sources.map(path => readSource(path, log)))
+    const own = new InputLog()
+    const texts = await Promise.all(sources.map(path => readSource(path, own)))
     const written = { name: file, text: test.documents.map(value => JSON.stringify(value)).join("\n---\n") }
     const mesh = await meshOfFiles([written, ...texts.flat()], flags, note)
-    const policies = { names: mesh.names, namespace: "default", note, log }
+    const policies = { names: mesh.names, namespace: "default", note, log: own }
     const read = sources.map((path, index) => policiesIn(texts[index] ?? [], path, policies))
-    const documents = [...inline(test, file, mesh.names), ...read.flatMap(one => one.policies)]
+    const documents = [...inline(test, file, mesh.names, own), ...read.flatMap(one => one.policies)]
+    const workloads = [...test.workloads.values()]
+    logProviders(documents, mesh, own)
+    logRevisions(texts.flat(), flags, own)
+    logUndated(documents, workloads, mesh, own)
+    own.limitTo(workloads, mesh.names.rootNamespace, note)
+    log.add(own)
     if (documents.length === 0) log.skip(`${titleOf(file, test)}: no policy was read for it`)
     if (test.workloads.size === 0) log.skip(`${titleOf(file, test)}: it names no workloads, so nothing was tested`)
     found.push({ file, test, documents, mesh })
@@ -84,10 +93,20 @@ async function testsIn(file: string, { flags, note, log, reading }: FindOptions)
 
 const titleOf = (file: string, { name }: PolicyTestFile): string => (name === "" ? file : `${file} (${name})`)
 
-function inline({ documents }: PolicyTestFile, file: string, names: MeshNames): readonly PolicyDocument[] {
-  return documents.map((value, index) => {
+function inline(
+  { documents }: PolicyTestFile,
+  file: string,
+  names: MeshNames,
+  log: InputLog,
+): readonly PolicyDocument[] {
+  return documents.flatMap((value, index) => {
+    const absent = notModelled(value, names)
+    if (absent !== undefined) {
+      log.skip(`${file}: documents[${index}]: ${absent.why}`, absent.matters ? absent.scope : () => false)
+      return []
+    }
     const { document, errors } = validate(value, names)
-    if (document !== undefined) return document
+    if (document !== undefined) return [document]
     throw new CommandError(
       "invalid-document",
       errors.map(({ message }) => `${file}: documents[${index}]: ${message}`).join("\n"),
