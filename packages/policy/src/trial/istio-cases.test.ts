@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts that Istio's own tests state for authorization, tokens and path normalization (istio.io/istio, tests/integration/
-// security, August 2026), in policies of our own.
+// Verdicts that Istio's own tests state for authorization, tokens, mTLS modes and path normalization (istio.io/istio, August 2026:
+// tests/integration/security, and what they expect of `ComposePeerAuthentication` and of rules on TCP), in policies of our own.
 
 import { describe, expect, it } from "vitest"
 import { meshConfig, PATH_NORMALIZATIONS, type PathNormalization } from "../mesh/config.js"
@@ -8,7 +8,12 @@ import { meshNames } from "../mesh/names.js"
 import type { Claim } from "../request/attributes.js"
 import { normalizeTarget } from "../request/path.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
-import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../resources/document.js"
+import type {
+  AuthorizationPolicy,
+  PeerAuthentication,
+  PolicyDocument,
+  RequestAuthentication,
+} from "../resources/document.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import type { AskedRequest } from "./asked.js"
 import { Trial } from "./trial.js"
@@ -239,6 +244,167 @@ describe("a token", () => {
   ])("%s", (_, documents, asked, status) => {
     expect(statusOf(documents, asked)).toBe(status)
   })
+})
+
+describe("a selector", () => {
+  const named = (name: string, labels: Record<string, string> | undefined, namespace = "echo"): AuthorizationPolicy => {
+    const { spec, ...rest } = policy("ALLOW", at(`/${name}`))
+    const selector = labels === undefined ? {} : { selector: { matchLabels: labels } }
+    return { ...rest, metadata: { ...metadata(name), namespace }, spec: { ...spec, ...selector } }
+  }
+  const policies = [
+    named("workload", { app: "b" }),
+    named("bad", { app: "b", foo: "bla" }),
+    named("all", undefined),
+    named("other-namespace", undefined, "other"),
+    named("system", { app: "b" }, "istio-system"),
+    named("system-of-another", { app: "c" }, "istio-system"),
+  ]
+  all(policies, paths(["/workload", "/all", "/system"], ["/bad", "/other-namespace", "/system-of-another"]))
+})
+
+describe("a caller without mTLS", () => {
+  const denied = policy("DENY", { from: [{ source: { notPrincipals: ["*"] } }] })
+  const from = "cluster.local/ns/echo/sa/a"
+  all(
+    [denied],
+    [
+      [{ from }, true],
+      [{}, false],
+    ],
+  )
+  it("is denied on TCP too", () => {
+    expect(statusOf([denied], { from, protocol: "tcp" })).toBe(200)
+    expect(statusOf([denied], { protocol: "tcp" })).toBe(0)
+  })
+})
+
+describe("a port", () => {
+  const notHttp2 = policy("ALLOW", { to: [{ operation: { notPorts: ["8085"] } }] })
+  const deniedGlobally = policy("DENY", {
+    to: [{ operation: { ports: ["8080"], paths: ["/global-deny*"], notPaths: ["/global-deny/allow"] } }],
+  })
+  all(
+    [notHttp2, deniedGlobally],
+    [
+      [{ port: 8080 }, true],
+      [{ port: 8085 }, false],
+      [{ path: "/global-deny" }, false],
+      [{ path: "/global-deny/x" }, false],
+      [{ path: "/global-deny/allow" }, true],
+      [{ path: "/other/global-deny" }, true],
+    ],
+  )
+})
+
+describe("a rule with fields of HTTP, on TCP,", () => {
+  const http: readonly (readonly [string, Rule])[] = [
+    ["methods", { to: [{ operation: { methods: ["GET"] } }] }],
+    ["paths", { to: [{ operation: { paths: ["/a"] } }] }],
+    ["hosts", { to: [{ operation: { hosts: ["a"] } }] }],
+    ["requestPrincipals", { from: [{ source: { requestPrincipals: ["*"] } }] }],
+    ["headers", when("request.headers[a]", "b")],
+    ["claims", when("request.auth.claims[a]", "b")],
+    ["audiences", when("request.auth.audiences", "b")],
+    ["presenter", when("request.auth.presenter", "b")],
+    ["negated fields", { to: [{ operation: { notMethods: ["GET"] } }] }],
+    ["one alternative of two", { to: [{ operation: { ports: ["8080"] } }, { operation: { methods: ["GET"] } }] }],
+  ]
+  const isAllowed = (documents: readonly PolicyDocument[], port = 8080) =>
+    new Trial(documents, workload, mesh, NOW).ask({ protocol: "tcp", port }).verdict
+
+  it.each(http)("allows nothing: %s", (_, rule) => {
+    expect(isAllowed([policy("ALLOW", rule)])).toBe("deny")
+    expect(isAllowed([policy("ALLOW", rule, { to: [{ operation: { ports: ["8080"] } }] })])).toBe("allow")
+  })
+  it.each(http)("denies by what is left of it: %s", (_, rule) => {
+    expect(isAllowed([policy("DENY", rule)])).toBe("deny")
+    const elsewhere = { ...rule, when: [...(rule.when ?? []), { key: "destination.port", values: ["9090"] }] }
+    expect(isAllowed([policy("DENY", elsewhere)])).toBe("allow")
+    expect(isAllowed([policy("DENY", elsewhere)], 9090)).toBe("deny")
+  })
+})
+
+describe("the mTLS mode", () => {
+  type Mode = "UNSET" | "DISABLE" | "PERMISSIVE" | "STRICT"
+  const MESH = "istio-system"
+  const b = { matchLabels: { app: "b" } }
+  let age = 0
+  const peer = (mode: Mode | undefined, namespace = "echo", spec: object = {}): PeerAuthentication => ({
+    ...{ apiVersion, kind: "PeerAuthentication" },
+    metadata: { name: `p${age}`, namespace, creationTimestamp: new Date(1000 * (NOW - age++)).toISOString() },
+    spec: { ...(mode && { mtls: { mode } }), ...spec },
+  })
+  const modeOf = (documents: readonly PolicyDocument[], port = 8080): string => {
+    const isOpen = (from?: string) =>
+      new Trial(documents, workload, mesh, NOW).ask({ port, ...(from && { from }) }).verdict === "allow"
+    const [plain, mutual] = [isOpen(), isOpen("cluster.local/ns/echo/sa/a")]
+    return plain ? (mutual ? "PERMISSIVE" : "DISABLE") : "STRICT"
+  }
+  const ports = { portLevelMtls: { 80: { mode: "DISABLE" }, 90: { mode: "UNSET" }, 100: {} } }
+
+  // Of several, the last one is the oldest.
+  type ModeCase = readonly [what: string, documents: readonly PeerAuthentication[], mode: string, port?: number]
+  const cases: readonly ModeCase[] = [
+    ["is permissive without policies", [], "PERMISSIVE"],
+    ["is that of the mesh", [peer("STRICT", MESH)], "STRICT"],
+    ["of a namespace counts before that of the mesh", [peer("PERMISSIVE"), peer("STRICT", MESH)], "PERMISSIVE"],
+    ["ignores selectors in the root namespace", [peer("STRICT", MESH, { selector: b })], "PERMISSIVE"],
+    ["of a workload counts first", [peer("STRICT"), peer("PERMISSIVE", "echo", { selector: b })], "PERMISSIVE"],
+    [
+      "of a workload counts before that of the mesh",
+      [peer("STRICT", "echo", { selector: b }), peer("DISABLE", MESH)],
+      "STRICT",
+    ],
+    [
+      "is that of the oldest of the mesh",
+      [peer("STRICT", MESH), peer("DISABLE", MESH), peer("PERMISSIVE", MESH)],
+      "PERMISSIVE",
+    ],
+    ["is that of the oldest of a namespace", [peer("STRICT"), peer("DISABLE")], "DISABLE"],
+    [
+      "is that of the oldest of a workload",
+      [peer("DISABLE", "echo", { selector: b }), peer("STRICT", "echo", { selector: b })],
+      "STRICT",
+    ],
+    ["is permissive where the mesh says nothing", [peer("UNSET", MESH)], "PERMISSIVE"],
+    ["is inherited from the mesh", [peer("STRICT", MESH), peer("UNSET", "echo", { selector: b })], "STRICT"],
+    ["is inherited from the namespace", [peer("STRICT"), peer(undefined, "echo", { selector: b })], "STRICT"],
+    [
+      "is inherited through the namespace",
+      [peer("STRICT", MESH), peer("UNSET"), peer("UNSET", "echo", { selector: b })],
+      "STRICT",
+    ],
+    [
+      "of a port counts first",
+      [peer("STRICT", MESH), peer(undefined, "echo", { selector: b, ...ports })],
+      "DISABLE",
+      80,
+    ],
+    [
+      "of a port is inherited",
+      [peer("STRICT", MESH), peer(undefined, "echo", { selector: b, ...ports })],
+      "STRICT",
+      90,
+    ],
+    [
+      "of a port without one is inherited",
+      [peer("STRICT", MESH), peer(undefined, "echo", { selector: b, ...ports })],
+      "STRICT",
+      100,
+    ],
+    [
+      "of other ports is that of the workload",
+      [peer("STRICT", MESH), peer(undefined, "echo", { selector: b, ...ports })],
+      "STRICT",
+    ],
+  ]
+  it.each(cases.map(([what, documents, mode, port = 8080]) => [what, documents, mode, port] as const))(
+    "%s",
+    (_, documents, mode, port) => {
+      expect(modeOf(documents, port)).toBe(mode)
+    },
+  )
 })
 
 describe("a path", () => {
