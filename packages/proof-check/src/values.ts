@@ -85,7 +85,7 @@ const HALVES = [literal("-"), [one("+"), others("\0")]]
 
 function languageOf(attribute: string, { paths, ports, keys }: Given): Language {
   const all = (...within: readonly Pattern[]) => ({ within, without: [] })
-  if (attribute === "method" || attribute === "host") return all(pattern(other(""), REST))
+  if (["method", "host", "sni"].includes(attribute)) return all(pattern(other(""), REST))
   if (attribute === "scheme") return all(...exactly("http", "https"))
   if (attribute === "path") return { ...all(pattern(one("/"), REST), ...exactly("*")), without: neverInPaths(paths) }
   if (attribute === "peer") return all(IDENTITY)

@@ -24,11 +24,13 @@ export interface SpaceOptions {
 }
 
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"]
+const CALLERS = ["10.0.0.9", "192.0.2.1", "2001:db8::1"]
+const CLIENTS = ["198.51.100.7", "2001:db8::7"]
 const LIKELY_PORTS = [8080, 80, 8000, 3000, 9000, 5000]
 export class Space {
   readonly method = textDimension("method", { language: NON_EMPTY, preferred: METHODS })
   readonly scheme = textDimension("scheme", { language: wordsLanguage(["http", "https"]) })
-  readonly sourceIp = addressDimension("source ip", ["10.0.0.9", "192.0.2.1", "2001:db8::1"])
+  readonly sourceIp = addressDimension("source ip", CALLERS)
   readonly destinationIp = addressDimension("destination ip", ["10.0.0.1", "2001:db8::2"])
   readonly sni: Dimension
   readonly host: Dimension
@@ -39,7 +41,7 @@ export class Space {
   /** Of requests that carry two. */
   readonly secondToken: TokenSpace
   readonly regions = new ReadRules()
-  readonly #remoteIp = addressDimension("remote ip", ["198.51.100.7", "2001:db8::7"])
+  readonly #remoteIp: Dimension
   readonly #headers = new Map<string, Dimension>()
   readonly #written = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()
   readonly #marks = new Map<string, Mark>()
@@ -48,8 +50,11 @@ export class Space {
   constructor(options: SpaceOptions) {
     const { mesh, ports, host, namespace, keys, issuers } = options
     this.#options = options
+    // A sidecar of Istio takes a caller that says nothing else for the client.
+    const clients = mesh.dialect === "istio" ? [...CALLERS, ...CLIENTS] : CLIENTS
+    this.#remoteIp = addressDimension("remote ip", clients)
     this.sni = textDimension("sni", {
-      language: this.comparison.lowersSni ? WITHOUT_CAPITALS : ANY_TEXT,
+      language: this.comparison.lowersSni ? WITHOUT_CAPITALS : NON_EMPTY,
       optional: true,
     })
     // Every name can be what is left of one: of `a..` rules see `a.`.

@@ -60,6 +60,18 @@ describe("the caller of a line", () => {
     expect(callLine({ ...asked, ...("path" in more && { principal }) }, [], istio).startsWith(line)).toBe(true)
   })
 
+  it.each([
+    [
+      "another client than the caller",
+      { remoteIp: "8.8.8.8" },
+      "curl -i -H 'x-forwarded-for: 8.8.8.8' http://web.foo/a",
+    ],
+    ["the caller itself", { remoteIp: "10.0.0.9" }, "curl -i http://web.foo/a"],
+  ])("names to Istio's sidecar %s", (_, more, line) => {
+    const istio = meshNames({ mesh: "istio", domain: "istio.io" })
+    expect(callLine(witness(more), [], istio)).toBe(`${line}  # to port 8080 of the workload`)
+  })
+
   it("is any caller on plaintext", () => {
     expect(callLine(witness(), [], meshNames())).toBe("curl -i http://web.foo/a  # to port 8080 of the workload")
   })

@@ -11,7 +11,7 @@ import { isIstio } from "./dialect.js"
 export function callLine(witness: Witness, workloads: readonly ProofWorkload[], names: MeshNames): string {
   const caller = callerOf(witness, workloads)
   const line = witness.protocol === "tcp" ? tcpLine(witness) : httpLine(witness, caller, isIstio(names))
-  const remarks = remarksOf(witness, caller)
+  const remarks = remarksOf(witness, caller, isIstio(names))
   return remarks.length === 0 ? line : `${line}  # ${remarks.join("; ")}`
 }
 
@@ -39,7 +39,7 @@ function tcpLine({ principal, host, port }: Witness): string {
     : `openssl s_client -connect ADDRESS:${port} -cert CERTIFICATE -key KEY`
 }
 
-function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean): string {
+function httpLine(witness: Witness, caller: Caller | undefined, isInIstio: boolean): string {
   const { method = "GET", path = "/", host, port } = witness
   const lines = Object.entries(witness.headers ?? {}).flatMap(([header, values]) =>
     values.map(value => shellWord(`${header}: ${value}`)),
@@ -54,7 +54,10 @@ function httpLine(witness: Witness, caller: Caller | undefined, isInPod: boolean
   const target = (before: string): string =>
     params.length === 0 ? shellWord(before) : `"${quotable(before)}?${params.join("&")}"`
   const at = host ?? `ADDRESS:${port}`
-  if (caller === undefined || isInPod) {
+  if (caller === undefined || isInIstio) {
+    // Istio's sidecar reads the client there; without it, the caller is the client.
+    if (isInIstio && witness.remoteIp !== undefined && witness.remoteIp !== witness.sourceIp)
+      lines.push(shellWord(`x-forwarded-for: ${witness.remoteIp}`))
     const headers = lines.flatMap(line => ["-H", line])
     const options = [...(method === "GET" ? [] : ["-X", shellWord(method)]), ...headers]
     const within = caller === undefined ? [] : ["kubectl exec -n", shellWord(caller.namespace), "POD --"]
@@ -91,7 +94,7 @@ function tokensOf({ token, secondToken }: Witness): readonly { token: WitnessTok
 /** Within double quotes the shell puts the token in and nothing else: who writes policies chooses the rest. */
 const quotable = (text: string): string => text.replaceAll(/["\\`$]/g, "\\$&")
 
-function remarksOf(witness: Witness, caller: Caller | undefined): readonly string[] {
+function remarksOf(witness: Witness, caller: Caller | undefined, isInIstio: boolean): readonly string[] {
   const { sourceIp, remoteIp, destinationIp, sni, port, host, protocol } = witness
   const remarks: string[] = []
   if (caller !== undefined) remarks.push(`as ${caller.principal}${caller.name === undefined ? NOBODY : ""}`)
@@ -100,7 +103,7 @@ function remarksOf(witness: Witness, caller: Caller | undefined): readonly strin
     remarks.push(`${variable} is one ${by}, with ${JSON.stringify(token.claims)}${token.expires ? "" : " and no exp"}`)
   }
   if (sourceIp !== "10.0.0.9") remarks.push(`from ${sourceIp}`)
-  if (remoteIp !== undefined && remoteIp !== "198.51.100.7") remarks.push(`for the client ${remoteIp}`)
+  if (!isInIstio && remoteIp !== undefined && remoteIp !== "198.51.100.7") remarks.push(`for the client ${remoteIp}`)
   if (destinationIp !== "10.0.0.1") remarks.push(`to ${destinationIp}`)
   if (sni !== undefined) remarks.push(`with SNI ${sni}`)
   if (protocol === "http" && host === undefined) remarks.push("without a Host (HTTP/1.0)")

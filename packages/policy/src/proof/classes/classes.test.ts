@@ -150,6 +150,12 @@ const CASES: readonly Case[] = [
     values: text("a", "b", "c"),
   },
   {
+    name: "a server name",
+    written: on("connection.sni", pattern("a", "B", ".")),
+    asked: value => (value === undefined ? {} : { sni: word(value) }),
+    values: fc.oneof(nonEmpty("a", "A", "b", "B", "."), fc.constant(undefined)),
+  },
+  {
     name: "an address",
     written: on(
       "source.ip",

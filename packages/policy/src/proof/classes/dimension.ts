@@ -52,7 +52,9 @@ export function textDimension(name: string, options: TextOptions, several = fals
     classes(marks, budget) {
       const found = classesOfTexts(marks.filter(isText), options, budget)
       const classes = found.map(({ matched, text }): ValueClass => ({ matched, value: text }))
-      return options.optional && !several ? [...classes, ABSENT] : classes
+      if (!options.optional || several) return classes
+      // Without a text that people expect, a request is easier to send without.
+      return options.preferred === undefined ? [ABSENT, ...classes] : [...classes, ABSENT]
     },
     unmarked: marks => (several ? { value: [] } : wrapped(preferred.unmarked(marks))),
   }

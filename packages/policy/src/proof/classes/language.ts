@@ -35,8 +35,8 @@ export const NON_EMPTY: Language = {
 }
 
 export const WITHOUT_CAPITALS: Language = {
-  ...ANY_TEXT,
-  step: (_, unit) => (CAPITALS.includes(unit) ? undefined : 0),
+  ...NON_EMPTY,
+  step: (_, unit) => (CAPITALS.includes(unit) ? undefined : 1),
   fillers: LETTERS + DIGITS + RARE,
 }
 
