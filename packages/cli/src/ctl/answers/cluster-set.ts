@@ -5,6 +5,7 @@ import type { ProofWorkload } from "@merlon/policy/proof"
 import { KINDS, type PolicyDocument, validate } from "@merlon/policy/resources"
 import { knownKinds } from "../catalog/known-kinds.js"
 import { type AnyObject, coreResource, type Resource } from "../catalog/resource.js"
+import { textsOf } from "../foreign.js"
 import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
@@ -12,7 +13,14 @@ import type { Session } from "../session.js"
 import { notModelled } from "./dialect.js"
 import type { InputLog, Scope } from "./inputs.js"
 import { istioKinds } from "./istio-cluster.js"
-import { type IstioProxy, istioProxyOf, OTHERWISE, whyPastSidecar, withoutProxyContainer } from "./istio-sidecar.js"
+import {
+  type IstioProxy,
+  istioProxyOf,
+  OTHERWISE,
+  REVISION,
+  whyPastSidecar,
+  withoutProxyContainer,
+} from "./istio-sidecar.js"
 import { workloadsIn } from "./workload-files.js"
 
 const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
@@ -47,6 +55,8 @@ export interface ClusterWorkloads {
   readonly workloads: readonly ProofWorkload[]
   /** Pods of Istio's whose proxy decides in a way that is not modelled. */
   readonly unmodelled: readonly { readonly namespace: string; readonly why: string }[]
+  /** `NAMESPACE/NAME` of the Pods with a sidecar, by the revision of Istio that configures it. */
+  readonly revisions: ReadonlyMap<string, ReadonlySet<string>>
   /** How many Pods have no proxy of Istio's, so that no policy applies to them. */
   readonly withoutProxy: number
 }
@@ -55,7 +65,9 @@ export async function clusterWorkloads(session: Session, log: Pick<InputLog, "sk
   const alive = (await objectsOf(session, coreResource("pods", "Pod"))).filter(isAlive)
   const services = await objectsOf(session, coreResource("services", "Service"))
   const read = (pods: readonly AnyObject[]) => workloadsIn([...pods, ...services], session.names, session.namespace)
-  if (session.dialect !== "istio") return { workloads: read(alive), unmodelled: [], withoutProxy: 0 }
+  if (session.dialect !== "istio") {
+    return { workloads: read(alive), unmodelled: [], revisions: new Map(), withoutProxy: 0 }
+  }
   const proxies = alive.map(pod => ({ pod, proxy: istioProxyOf(pod) }))
   const of = (wanted: IstioProxy) => proxies.flatMap(({ pod, proxy }) => (proxy === wanted ? [pod] : []))
   const unmodelled = (["gateway", "ambient"] as const).flatMap(proxy =>
@@ -64,14 +76,19 @@ export async function clusterWorkloads(session: Session, log: Pick<InputLog, "sk
     }),
   )
   const sidecars = of("sidecar")
+  const revisions = new Map<string, Set<string>>()
   for (const pod of sidecars) {
-    const { namespace = "", name } = pod.metadata
+    const { namespace = "", name, annotations, labels } = pod.metadata
+    const revision = textsOf(annotations)[REVISION] ?? textsOf(labels)[REVISION]
+    if (revision !== undefined) {
+      revisions.set(revision, (revisions.get(revision) ?? new Set()).add(`${namespace}/${name}`))
+    }
     const why = whyPastSidecar(pod)
     const isPod: Scope = one => one.namespace === namespace && one.name === name
     if (why !== undefined) log.skip(`Pod ${namespace}/${name}: not modelled: ${why}`, isPod)
   }
   const workloads = read(sidecars.map(withoutProxyContainer))
-  return { workloads, unmodelled, withoutProxy: of("none").length }
+  return { workloads, unmodelled, revisions, withoutProxy: of("none").length }
 }
 
 function isAlive({ status }: AnyObject): boolean {

@@ -175,6 +175,8 @@ describe("the configuration of a revision", () => {
   const canary = { ...CONFIG_MAP, metadata: { name: "istio-canary", namespace: "istio-system" } }
   const other = { ...CONFIG_MAP, data: { mesh: JSON.stringify({ ...CONFIG, trustDomain: "other.org" }) } }
   const labelled = { ...POD, metadata: { ...POD.metadata, labels: { app: "cart", "istio.io/rev": "canary" } } }
+  const metadata = { name: "shop", labels: { "istio.io/rev": "canary" } }
+  const revised = { apiVersion: "v1", kind: "Namespace", metadata }
 
   it("counts where there is no other", async () => {
     expect(
@@ -190,10 +192,11 @@ describe("the configuration of a revision", () => {
   })
 
   it.each([
-    ["not for Pods of the default revision", POD, 0],
-    ["and leaves answers about its Pods open", labelled, 4],
-  ])("is beside the default one, %s", async (_, pod, code) => {
-    const file = put("p.yaml", ALLOW_GET, other, canary, pod)
+    ["not for Pods of the default revision", [POD], 0],
+    ["and leaves answers about its Pods open", [labelled], 4],
+    ["and leaves answers about Pods of its Namespaces open", [POD, revised], 4],
+  ])("is beside the default one, %s", async (_, objects, code) => {
+    const file = put("p.yaml", ALLOW_GET, other, canary, ...objects)
     expect(await run("who-can", "shop/cart", "-f", file)).toBe(code)
     expect(code === 0 ? err : out).toContain("ConfigMap istio-canary: it configures the Pods of this revision")
     expect(await run("diff", "--from", file, "--to", file, "--workloads", file)).toBe(code)

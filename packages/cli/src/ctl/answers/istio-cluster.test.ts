@@ -187,6 +187,22 @@ describe("a cluster with Istio and without our kinds", () => {
     expect(err).toContain("is not installed there")
   })
 
+  it("lists Pods of another revision, whose mesh is configured otherwise", async () => {
+    await create({
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "istio-canary", namespace: "istio-system" } },
+      data: { mesh: "trustDomain: example.org" },
+    })
+    await create(pod("shop", "new", "sidecar", { "istio.io/rev": "canary" }))
+    await create(pod("shop", "old", "sidecar", { "istio.io/rev": "default" }))
+    const skipped = "skipped: ConfigMap istio-canary: it configures the Pods of this revision"
+    expect(await run("who-can", "shop/new")).toBe(4)
+    expect(out).toContain(skipped)
+    expect(await run("who-can", "shop/old")).toBe(0)
+    expect(await run("diff", "-f", put("same.yaml", readers(["GET"])))).toBe(4)
+    expect(out).toContain(skipped)
+    expect(await run("who-can", "shop/new", "--mesh-config", put("mesh.json", { trustDomain: "example.org" }))).toBe(0)
+  })
+
   it("lists Pods with ports that their sidecar does not capture", async () => {
     await create(pod("shop", "open", "sidecar", { "traffic.sidecar.istio.io/excludeInboundPorts": "8080" }))
     expect(await run("who-can", "shop/open")).toBe(4)

@@ -84,8 +84,9 @@ async function served(api: Api, group: string, kind: string): Promise<Resource |
 }
 
 /** The ConfigMap with the mesh configuration, where Istio installs it by default; a text says why it cannot be read. */
-export async function storedMeshConfig({ api, names }: Session): Promise<Fields | string> {
-  const path = `/api/v1/namespaces/${names.rootNamespace}/configmaps/istio`
+export async function storedMeshConfig({ api, names }: Session, revision?: string): Promise<Fields | string> {
+  const name = revision === undefined ? "istio" : `istio-${revision}`
+  const path = `/api/v1/namespaces/${names.rootNamespace}/configmaps/${encodeURIComponent(name)}`
   try {
     return fieldsOf(await api.request({ method: "GET", path }))
   } catch (error) {

@@ -14,6 +14,8 @@ export interface PodParts {
   readonly spec?: unknown
 }
 
+/** Of the control plane that configures a sidecar: a label of Pods and Namespaces, and an annotation of Pods with a sidecar. */
+export const REVISION = "istio.io/rev"
 const PROXY = "istio-proxy"
 const MODE = "istio.io/dataplane-mode"
 const INJECT = "sidecar.istio.io/inject"

@@ -13,12 +13,14 @@ import {
 import type { PolicyDocument } from "@merlon/policy/resources"
 import type { SourceText } from "../documents/sources.js"
 import { CommandError, usageError } from "../exit.js"
-import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
+import type { ClusterWorkloads } from "./cluster-set.js"
 import { isIstio, namesIn, objectsIn, scopeOf } from "./dialect.js"
 import type { InputLog, Scope } from "./inputs.js"
 import { storedMeshConfig } from "./istio-cluster.js"
+import { REVISION } from "./istio-sidecar.js"
 import { givenSettings, type MeshSettings } from "./question-flags.js"
 
 /** The mesh that the texts describe. `note` gets a line for Istio. */
@@ -110,21 +112,52 @@ function isOther(one: WrittenConfig, other: WrittenConfig | undefined): boolean 
   return !isDeepStrictEqual(compared(one.config), compared(other?.config ?? {}))
 }
 
-/** Logs the configurations of other revisions of Istio, which are those of the Pods that are labelled so. */
+/** Logs the configurations of other revisions of Istio, which are those of the Pods and Namespaces that are labelled so. */
 export function logRevisions(texts: readonly SourceText[], flags: MeshSettings, log: Pick<InputLog, "skip">): void {
   if (flags.meshConfig !== undefined || !isIstio(namesIn(texts, flags))) return
   const [counted] = configsIn(texts)
-  for (const one of allConfigsIn(texts)) {
-    const { revision } = one
-    if (revision === undefined || revision === counted?.revision || !isOther(one, counted)) continue
-    log.skip(
-      `ConfigMap istio-${revision}: it configures the Pods of this revision; name it with \`--mesh-config\``,
-      ({ labels }) => Object.hasOwn(labels, REVISION) && labels[REVISION] === revision,
-    )
+  const others = allConfigsIn(texts).filter(one => one.revision !== counted?.revision && isOther(one, counted))
+  if (others.length === 0) return
+  const ofNamespaces = new Map(
+    texts
+      .flatMap(({ text }) => (text.includes(REVISION) ? objectsIn(text) : []))
+      .flatMap(({ kind, metadata }) => (kind === "Namespace" ? [fieldsOf(metadata)] : []))
+      .map(({ name, labels }) => [textOf(name), textsOf(labels)[REVISION]] as const),
+  )
+  for (const { revision } of others) {
+    if (revision === undefined) continue
+    log.skip(otherRevision(revision), ({ namespace, labels }) => {
+      const own = Object.hasOwn(labels, REVISION) ? labels[REVISION] : ofNamespaces.get(namespace)
+      return own === revision
+    })
   }
 }
 
-const REVISION = "istio.io/rev"
+/** The same of a cluster, where Pods say which revision configures them. */
+export async function logClusterRevisions(
+  session: Session,
+  flags: MeshSettings,
+  { revisions }: ClusterWorkloads,
+  log: Pick<InputLog, "skip">,
+): Promise<void> {
+  if (flags.meshConfig !== undefined) return
+  const others = [...revisions].filter(([revision]) => revision !== "default")
+  if (others.length === 0) return
+  const written = async (revision?: string): Promise<WrittenConfig | undefined> => {
+    const stored = await storedMeshConfig(session, revision)
+    const config = typeof stored === "string" ? undefined : configIn({ kind: "ConfigMap", ...stored })
+    return config && { revision, config }
+  }
+  const counted = await written()
+  for (const [revision, pods] of others) {
+    const own = await written(revision)
+    if (own !== undefined && !isOther(own, counted)) continue
+    log.skip(otherRevision(revision), ({ namespace, name }) => pods.has(`${namespace}/${name}`))
+  }
+}
+
+const otherRevision = (revision: string): string =>
+  `ConfigMap istio-${revision}: it configures the Pods of this revision; name it with \`--mesh-config\``
 
 /** Of the ConfigMap `istio`, of `istio-REVISION`, or of an IstioOperator. */
 function configIn({ kind, metadata, data, spec }: Fields): Fields | undefined {

@@ -17,7 +17,7 @@ import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
 import { InputLog, type Inputs } from "./inputs.js"
 import { askedSession } from "./istio-cluster.js"
 import { logOtherProxies } from "./istio-sidecar.js"
-import { logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
+import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "./mesh-of-files.js"
 import { logIfUseless, type PlacedPolicy, policiesIn, readSource } from "./policy-files.js"
 import { type MeshSettings, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
 import { logUndated } from "./undated.js"
@@ -78,13 +78,15 @@ export async function fromCluster(session: Session, flags: MeshSettings, about?:
   const log = new InputLog()
   const policies = await clusterPolicies(session, log)
   const placed = policies.map(document => ({ document, source: undefined, locate: () => undefined }))
-  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session, log)
+  const running = await clusterWorkloads(session, log)
+  const { workloads, unmodelled, withoutProxy } = running
   for (const { why } of unmodelled) {
     if (about === undefined) log.skip(why)
     else note(why)
   }
   noteWithoutProxy(withoutProxy)
   const mesh = await clusterMesh(session, flags, log, note)
+  await logClusterRevisions(session, flags, running, log)
   logProviders(policies, mesh, log)
   const answered = about?.(workloads) ?? workloads
   log.limitTo(answered, mesh.names.rootNamespace, note)

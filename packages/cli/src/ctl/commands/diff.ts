@@ -35,7 +35,7 @@ import {
 import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
 import { askedSession } from "../answers/istio-cluster.js"
 import { logOtherProxies } from "../answers/istio-sidecar.js"
-import { logProviders, logRevisions, meshOfFiles } from "../answers/mesh-of-files.js"
+import { logClusterRevisions, logProviders, logRevisions, meshOfFiles } from "../answers/mesh-of-files.js"
 import {
   logIfUseless,
   noteOthers,
@@ -268,7 +268,7 @@ function againstCluster(flags: Flags): Promise<Sets> {
     const mesh = await clusterMesh(session, flags, log, note)
     const workloads =
       flags.workloads === undefined
-        ? await placedWorkloads(session, before, after, mesh, log)
+        ? await placedWorkloads(session, flags, before, after, mesh, log)
         : workloadsOf(await readPolicyFiles(flags.workloads, reading), reading)
     return { before, after, workloads, mesh, log }
   })
@@ -277,12 +277,15 @@ function againstCluster(flags: Flags): Promise<Sets> {
 /** Of the cluster. What is not modelled counts where a policy changes that could apply to it. */
 async function placedWorkloads(
   session: Session,
+  flags: Flags,
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
   { names: { rootNamespace } }: MeshConfig,
   log: InputLog,
 ): Promise<readonly ProofWorkload[]> {
-  const { workloads, unmodelled, withoutProxy } = await clusterWorkloads(session, log)
+  const running = await clusterWorkloads(session, log)
+  const { workloads, unmodelled, withoutProxy } = running
+  await logClusterRevisions(session, flags, running, log)
   const known = new Set(before)
   const changed = new Set(after.filter(document => !known.has(document)).map(({ metadata }) => metadata.namespace))
   for (const { namespace, why } of unmodelled) if (changed.has(namespace) || changed.has(rootNamespace)) log.skip(why)
