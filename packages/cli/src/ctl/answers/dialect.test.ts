@@ -96,6 +96,14 @@ describe("a set of policies for Istio", () => {
     expect(out).toMatch(/^allowed/m)
   })
 
+  it("is explained with the server name of the handshake, in lower case", async () => {
+    const when = [{ key: "connection.sni", values: ["a.example"] }]
+    const file = put("a.yaml", policy("no", { action: "DENY", rules: [{ when }] }))
+    const from = ["--from", "ns/a/sa/b"]
+    expect(await explain(file, "/", ...from, "--sni", "A.example")).toBe(5)
+    expect(await explain(file, "/", ...from, "--sni", "b.example")).toBe(0)
+  })
+
   it("may be used beside invariants in Merlon's group", async () => {
     const spec = { never: [{ name: "no deletes", to: [{ operation: { methods: ["DELETE"] } }] }] }
     const invariant = policy("limits", spec, "security.merlon.dev/v1alpha3", "PolicyInvariant")

@@ -31,6 +31,7 @@ interface Flags extends ClusterFlags, MeshSettings {
   readonly from?: string
   readonly ip?: string
   readonly destinationIp?: string
+  readonly sni?: string
   readonly port?: number
   readonly method?: string
   readonly path?: string
@@ -71,6 +72,7 @@ export function explainCommand(): Command {
         )
         .option("--ip <address>", "address of the caller")
         .option("--destination-ip <address>", "address of the workload")
+        .option("--sni <name>", "server name in the caller's TLS handshake")
         .addOption(new Option("--port <number>", "port of the workload").argParser(whole(1, 65_535)))
         .option("--method <method>", "method (default: GET)")
         .option("--path <path>", "path, with its query")
@@ -161,12 +163,13 @@ async function explain(word: string, flags: Flags): Promise<void> {
 }
 
 async function askedOf(flags: Flags, trustDomain: string): Promise<AskedRequest> {
-  const { curl, log, from, ip, destinationIp, port, method, path, host, token, tcp } = flags
+  const { curl, log, from, ip, destinationIp, sni, port, method, path, host, token, tcp } = flags
   const base = curl !== undefined ? await read(readCurl, curl) : log !== undefined ? await read(readLogLine, log) : {}
   const said = {
     from: from === undefined ? undefined : principalOf(from, trustDomain),
     ip,
     destinationIp,
+    sni,
     port,
     method,
     path,

@@ -169,6 +169,7 @@ function questions(isCluster: boolean): readonly Tool[] {
         },
         ip: { type: "text", flag: "--ip", description: "address of the caller" },
         destinationIp: { type: "text", flag: "--destination-ip", description: "address of the workload" },
+        sni: { type: "text", flag: "--sni", description: "server name in the caller's TLS handshake" },
         port: PORT,
         method: { type: "text", flag: "--method", description: "method (default: GET)" },
         path: { type: "text", flag: "--path", description: "path of the request, with its query" },
