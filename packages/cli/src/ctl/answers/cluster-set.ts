@@ -27,7 +27,7 @@ const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjec
 
 export async function clusterPolicies(
   session: Session,
-  log: Pick<InputLog, "skip">,
+  log: Pick<InputLog, "skip" | "miss">,
 ): Promise<readonly PolicyDocument[]> {
   const policies: PolicyDocument[] = []
   const kinds = session.dialect === "istio" ? await istioKinds(session) : securityKinds(session)
@@ -36,7 +36,8 @@ export async function clusterPolicies(
     for (const object of objects) {
       const title = `${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`
       const absent = session.dialect === "istio" ? notModelled(object, session.names) : undefined
-      if (absent?.matters === true) log.skip(`${title}: ${absent.why}`, absent.scope)
+      if (absent?.isWorkload) log.miss(`${title}: ${absent.why}`)
+      else if (absent?.matters === true) log.skip(`${title}: ${absent.why}`, absent.scope)
       if (absent !== undefined) continue
       const { document, errors } = validate(object, session.names)
       if (document !== undefined) policies.push(document)

@@ -85,13 +85,18 @@ export interface NotModelled {
   readonly matters: boolean
   /** For which workloads. */
   readonly scope?: Scope
+  readonly isWorkload?: true
 }
+
+const WORKLOADS = ["WorkloadEntry", "WorkloadGroup"]
 
 /** For a document of Istio that our model does not contain. */
 export function notModelled(value: unknown, names: MeshNames): NotModelled | undefined {
   const { apiVersion, kind, spec } = fieldsOf(value)
   const [group = ""] = (textOf(apiVersion) ?? "").split("/")
   if (!isIstio(names) || !/(^|\.)istio\.io$/.test(group)) return undefined
+  if (WORKLOADS.includes(textOf(kind) ?? ""))
+    return { why: "not modelled: it runs outside Kubernetes; describe it as a Pod", matters: true, isWorkload: true }
   if (group !== names.securityGroup) {
     const matters = DECIDING.includes(textOf(kind) ?? "") && concernsInbound(value)
     const effect = matters ? "it can change" : "it does not change"

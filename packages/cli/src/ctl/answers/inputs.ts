@@ -22,6 +22,7 @@ export type Scope = (workload: Workload, rootNamespace: string) => boolean
 export class InputLog {
   readonly #skipped = new Set<string>()
   readonly #scopes = new Map<string, Scope>()
+  readonly #missed = new Set<string>()
 
   /** `scope`: absent where it could matter to every workload. */
   skip(what: string, scope?: Scope): void {
@@ -30,8 +31,20 @@ export class InputLog {
     this.#skipped.add(what)
   }
 
+  /** A workload that is not among those that were read: answers about all workloads lack it. */
+  miss(what: string): void {
+    this.#missed.add(what)
+  }
+
+  /** For an answer about workloads that were read. */
+  noteMissed(note: (text: string) => void): void {
+    for (const what of this.#missed) note(what)
+    this.#missed.clear()
+  }
+
   /** Takes over what another log has. */
   add(other: InputLog): void {
+    for (const what of other.#missed) this.miss(what)
     for (const what of other.#skipped) this.skip(what, other.#scopes.get(what))
   }
 
@@ -46,7 +59,7 @@ export class InputLog {
   }
 
   of(policies: number, workloads: number): Inputs {
-    return { policies, workloads, skipped: [...this.#skipped] }
+    return { policies, workloads, skipped: [...this.#skipped, ...this.#missed] }
   }
 }
 

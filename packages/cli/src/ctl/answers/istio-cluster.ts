@@ -52,6 +52,7 @@ const POLICIES: readonly string[] = ["AuthorizationPolicy", "RequestAuthenticati
 const OTHERS: readonly { readonly group: string; readonly kind: string }[] = [
   { group: "networking.istio.io", kind: "EnvoyFilter" },
   { group: "networking.istio.io", kind: "Sidecar" },
+  { group: "networking.istio.io", kind: "WorkloadEntry" },
   { group: "extensions.istio.io", kind: "WasmPlugin" },
   { group: "extensions.istio.io", kind: "TrafficExtension" },
 ]

@@ -70,7 +70,8 @@ export function policiesIn(texts: readonly SourceText[], path: string, reading: 
       const absent = notModelled(read.value, names)
       if (absent !== undefined) {
         const what = `${name}: ${titleOf(read.value)}: ${absent.why}`
-        if (absent.matters) log.skip(what, absent.scope)
+        if (absent.isWorkload) log.miss(what)
+        else if (absent.matters) log.skip(what, absent.scope)
         else note(what)
       } else if (read.value !== undefined && !isOurs(read.value, names)) {
         const isBuilt = kustomizes(read.value, name, sources)

@@ -80,10 +80,8 @@ export async function fromCluster(session: Session, flags: MeshSettings, about?:
   const placed = policies.map(document => ({ document, source: undefined, locate: () => undefined }))
   const running = await clusterWorkloads(session, log)
   const { workloads, unmodelled, withoutProxy } = running
-  for (const { why } of unmodelled) {
-    if (about === undefined) log.skip(why)
-    else note(why)
-  }
+  for (const { why } of unmodelled) log.miss(why)
+  if (about !== undefined) log.noteMissed(note)
   noteWithoutProxy(withoutProxy)
   const mesh = await clusterMesh(session, flags, log, note)
   await logClusterRevisions(session, flags, running, log)
@@ -132,6 +130,7 @@ async function fromFiles(
   logRevisions(texts.flat(), flags, log)
   logOtherProxies(others, names, namespace, log)
   logUndated(policies, answered, mesh, log)
+  if (about !== undefined) log.noteMissed(note)
   log.limitTo(answered, names.rootNamespace, note)
   if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
   if (flags.workloads !== undefined && workloads.length === 0) log.skip(`${flags.workloads}: it holds no workload`)
