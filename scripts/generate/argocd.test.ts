@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Argo CD and Flux make of the statuses that the control plane writes: the health script in an interpreter of Lua, and
-// kstatus by its documented rules (sigs.k8s.io/cli-utils/pkg/kstatus).
+// kstatus by its documented rules (sigs.k8s.io/cli-utils/pkg/kstatus), and by its library where a program has it.
 
+import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { meshConfig, meshNames } from "@merlon/policy/mesh"
@@ -113,7 +114,7 @@ function policyWith(more: Partial<ConditionInputs>): Policy {
 const rejected = { ...TALLY, enforcing: 2, rejected: ["foo/a"], rejection: { proxy: "foo/a", message: "no" } }
 const invalid = policyWith({ document: undefined, errors: ["spec.action: unknown"] })
 
-it.each<[string, Policy, string, string]>([
+const POLICIES: readonly (readonly [string, Policy, string, string])[] = [
   ["enforced everywhere", policyWith({}), "Healthy", "Current"],
   [
     "waited for",
@@ -138,9 +139,21 @@ it.each<[string, Policy, string, string]>([
     "InProgress",
   ],
   ["invalid, and changed since", { ...invalid, metadata: { generation: GENERATION + 1 } }, "Progressing", "InProgress"],
-])("a policy that is %s: Argo CD %s", (_, policy, argocd, flux) => {
+]
+
+it.each(POLICIES)("a policy that is %s: Argo CD %s", (_, policy, argocd, flux) => {
   expect(argocdHealth(policy).split(":")[0]).toBe(argocd)
   expect(kstatus(policy)).toBe(flux)
+})
+
+it("kstatus computes the same", { tags: ["needs/kstatus"] }, () => {
+  const deleted = { ...policyWith({}), metadata: { generation: GENERATION, deletionTimestamp: "2026-01-01T00:00:00Z" } }
+  const objects = [...POLICIES.map(([, policy]) => policy), deleted].map(object => ({ apiVersion: "v1", ...object }))
+  const computed = execFileSync("kstatus", { input: JSON.stringify(objects), encoding: "utf8" })
+    .trim()
+    .split("\n")
+  expect(computed).toEqual([...POLICIES.map(([, , , flux]) => flux), "Terminating"])
+  expect(objects.map(kstatus)).toEqual(computed)
 })
 
 const invariant = (status: Status["conditions"]): Policy => ({

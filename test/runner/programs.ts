@@ -38,6 +38,7 @@ const PROGRAMS = {
   haproxy: onPath("haproxy", debian("haproxy")),
   helm: onPath("helm", "scripts/test-kubernetes-programs.sh FOLDER, with FOLDER on the path"),
   iptables: onPath("iptables", "run with iptables, as Debian's package has it"),
+  kstatus: onPath("kstatus", "go build -C test/programs/kstatus -o FOLDER, with FOLDER on the path"),
   "kube-apiserver": {
     isThere: () => process.env.KUBEBUILDER_ASSETS !== undefined,
     provider: "set KUBEBUILDER_ASSETS to a folder that has kube-apiserver",
