@@ -78,6 +78,12 @@ describe("a set of policies for Istio", () => {
     expect(err).toContain("these are Istio's policies")
   })
 
+  it("is an error in a version that Istio does not serve", async () => {
+    const file = put("a.yaml", { ...ALLOW_GET, apiVersion: "security.istio.io/v1alpha1" }, POD)
+    expect(await run("who-can", "shop/cart", "-f", file)).toBe(1)
+    expect(err).toContain("write `security.istio.io/v1`")
+  })
+
   it.each([
     ["who-can", () => ["who-can", "shop/cart"]],
     ["what-can", () => ["what-can", "shop/cart"]],

@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import type { Scope } from "./inputs.js"
 
 const MERLON = meshNames()
-export const ISTIO = meshNames({ mesh: "istio", domain: "istio.io" })
+export const ISTIO: MeshNames = { ...meshNames({ mesh: "istio", domain: "istio.io" }), version: "v1" }
 /** As where policies are read. */
 export const MAX_CHARACTERS = 16 << 20
 const NAMES = { merlon: MERLON, istio: ISTIO } as const
