@@ -23,6 +23,10 @@ export interface EnvoyLine {
   readonly status: number | undefined
   /** What the proxy decided; undefined where the line does not tell. */
   readonly verdict: "allow" | "deny" | undefined
+  /** The rule by which it was denied, or `none` where no ALLOW rule matched; undefined where the line names none. */
+  readonly rule: string | undefined
+  /** Those that Istio's formats have, lower case. */
+  readonly headers: { readonly [name: string]: string }
   /** Milliseconds since the epoch. */
   readonly time: number | undefined
 }
@@ -44,7 +48,8 @@ const TEXT_FORMAT = new RegExp(
   [
     String.raw`^\[(?<start_time>[^\]]{1,40})\] "(?<method>\S+) (?<path>\S+) (?<protocol>\S+)"`,
     String.raw`(?<response_code>\d+) (?<response_flags>\S+) (?<response_code_details>\S+)`,
-    String.raw`(?<connection_termination_details>\S+) "[^"]*" \d+ \d+ \d+ \S+ "[^"]*" "[^"]*" "[^"]*"`,
+    String.raw`(?<connection_termination_details>\S+) "[^"]*" \d+ \d+ \d+ \S+`,
+    '"(?<x_forwarded_for>[^"]*)" "(?<user_agent>[^"]*)" "[^"]*"',
     String.raw`"(?<authority>[^"]*)" "[^"]*" (?<upstream_cluster>\S+) \S+`,
     String.raw`(?<downstream_local_address>\S+) (?<downstream_remote_address>\S+) (?<requested_server_name>\S+) \S+$`,
   ].join(" "),
@@ -82,8 +87,10 @@ function fieldsOfJson(line: string): Fields | undefined {
 const READ: ReadonlySet<string> = new Set([
   ...["start_time", "method", "path", "protocol", "response_code", "response_code_details", "authority"],
   ...["connection_termination_details", "upstream_cluster", "downstream_local_address", "downstream_remote_address"],
-  ...["requested_server_name", "downstream_peer_uri_san"],
+  ...["requested_server_name", "downstream_peer_uri_san", "x_forwarded_for", "user_agent"],
 ])
+
+const HEADERS = { "x-forwarded-for": "x_forwarded_for", "user-agent": "user_agent" } as const
 
 function lineOf(fields: Fields): EnvoyLine {
   const [destination, port] = addressIn(fields, "downstream_local_address")
@@ -105,6 +112,13 @@ function lineOf(fields: Fields): EnvoyLine {
     sni: fields.get("requested_server_name"),
     status: status === 0 ? undefined : status,
     verdict: verdictIn(fields, status),
+    rule: /^rbac_access_denied_matched_policy\[(.+)\]$/.exec(fields.get("response_code_details") ?? "")?.[1],
+    headers: Object.fromEntries(
+      Object.entries(HEADERS).flatMap(([name, field]) => {
+        const value = fields.get(field)
+        return value === undefined ? [] : [[name, value]]
+      }),
+    ),
     time: Number.isNaN(time) ? undefined : time,
   }
 }

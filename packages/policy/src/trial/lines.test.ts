@@ -113,9 +113,10 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
   }
 
   it("is read as text", () => {
-    expect(readLogLine(TEXT)).toEqual(ASKED)
+    expect(readLogLine(TEXT)).toEqual({ ...ASKED, headers: { "user-agent": "curl/8.5.0" } })
     expect(readEnvoyLine(TEXT)).toMatchObject({
       verdict: "deny",
+      rule: "none",
       status: 403,
       time: Date.UTC(2026, 10, 18, 10, 0, 0, 123),
     })
@@ -129,6 +130,15 @@ describe("a line of Envoy's access log, as Istio writes it", () => {
     expect(readLogLine(written({ downstream_local_address: "[fd00::7]:8080" }))).toMatchObject({
       destinationIp: "fd00::7",
     })
+  })
+
+  it("has the headers that Istio writes, and the rule that denied", () => {
+    const fields = { x_forwarded_for: "8.8.8.8, 10.1.2.3", user_agent: "probe" }
+    const headers = { "x-forwarded-for": "8.8.8.8, 10.1.2.3", "user-agent": "probe" }
+    expect(readLogLine(written(fields))).toMatchObject({ headers })
+    const matched = "rbac_access_denied_matched_policy[ns[foo]-policy[a]-rule[0]]"
+    expect(readEnvoyLine(written({ response_code_details: matched }))?.rule).toBe("ns[foo]-policy[a]-rule[0]")
+    expect(readEnvoyLine(written({ response_code_details: "via_upstream" }))?.rule).toBeUndefined()
   })
 
   test.each([

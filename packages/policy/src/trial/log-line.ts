@@ -30,7 +30,7 @@ export function readLogLine(line: string): AskedRequest {
 
 function askedOf(line: EnvoyLine): AskedRequest {
   if (line.direction === "outbound") throw new AskedError(OUTBOUND)
-  const { protocol, method, path, host, port, source, destination, peer, sni } = line
+  const { protocol, method, path, host, port, source, destination, peer, sni, headers } = line
   return {
     ...(protocol === "tcp" ? { protocol } : { host: host ?? null }),
     ...given("method", method),
@@ -39,6 +39,7 @@ function askedOf(line: EnvoyLine): AskedRequest {
     ...given("ip", source),
     ...given("destinationIp", destination),
     ...(port !== undefined && { port }),
+    ...(Object.keys(headers).length > 0 && { headers }),
     // On plaintext there is no name of a server.
     ...(peer !== undefined && given("sni", sni)),
   }

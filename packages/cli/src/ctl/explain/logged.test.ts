@@ -14,7 +14,7 @@ it.each([
   ["would allow it", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
 ])("a line is reported as unlike the explanation where that %s", (_, logged, explanation) => {
   expect(unlikeLog(line(logged), explanation)).toBe(
-    `according to the log, the proxy denied it with ${logged.status}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
+    `according to the log, the proxy denied it with ${logged.status}: the line holds no token and not all headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
   )
 })
 
@@ -22,6 +22,27 @@ it("also where that denies what passed", () => {
   expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("deny", 403))).toMatch(
     /^according to the log, the proxy allowed it: [^;]*$/,
   )
+})
+
+const envoys = (matched: string): string =>
+  line({ response_code: 403, response_code_details: `rbac_access_denied_matched_policy[${matched}]` })
+const by = (rule: string | undefined): Explanation => ({ ...explained("deny", 403), rule })
+
+it.each([
+  [
+    "another rule denies it",
+    envoys("ns[a]-policy[b]-rule[0]"),
+    by("ns[a]-policy[c]-rule[1]"),
+    " by ns[a]-policy[b]-rule[0]:",
+  ],
+  ["a rule denies it", envoys("none"), by("ns[a]-policy[c]-rule[1]"), ", as no ALLOW rule matched:"],
+  ["no rule allows it", envoys("ns[a]-policy[b]-rule[0]"), by(undefined), " by ns[a]-policy[b]-rule[0]:"],
+  ["the same rule denies it", envoys("ns[a]-policy[b]-rule[0]"), by("ns[a]-policy[b]-rule[0]"), undefined],
+  ["no rule allows it there either", envoys("none"), by(undefined), undefined],
+])("a line of Envoy is compared by its rule where %s", (_, text, explanation, words) => {
+  const said = unlikeLog(text, explanation)
+  if (words === undefined) expect(said).toBeUndefined()
+  else expect(said).toContain(`the proxy denied it with 403${words}`)
 })
 
 it.each([
