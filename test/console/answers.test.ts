@@ -197,13 +197,13 @@ it("lists the policies in force for a workload in the order a request meets them
   }
 })
 
-it("tells of a workload who can call it, by proof, and who did", async () => {
+it("shows who can call a workload, proved, and who called it", async () => {
   const page = await asOwner("/workloads/foo/httpbin-1")
   await page.getByText("No other access (proved).").waitFor()
   await page.getByRole("link", { name: "rule 0 of foo/readers" }).first().waitFor()
 })
 
-it("tells of a port whose word its mode is, and who spoke too", async () => {
+it("shows which policy sets the mTLS mode of a port, and which it overrides", async () => {
   const spec = { selector: { matchLabels: { app: "httpbin" } }, mtls: { mode: "PERMISSIVE" } }
   const peer = (name: string) => ({
     apiVersion: GROUP,
@@ -215,7 +215,7 @@ it("tells of a port whose word its mode is, and who spoke too", async () => {
   await apply(peer("b-second"))
   const page = await asOwner("/workloads/foo/httpbin-1")
   const modes = page.getByRole("region", { name: "mTLS mode of each port" })
-  await modes.getByText("foo/a-first says so for the workload").first().waitFor()
+  await modes.getByText("foo/a-first sets it for the workload").first().waitFor()
   await modes.getByText("foo/b-second: an older policy of the same workload scope wins").first().waitFor()
   const order = page.getByRole("region", { name: "Policies in evaluation order" })
   await order
@@ -226,10 +226,10 @@ it("tells of a port whose word its mode is, and who spoke too", async () => {
   await order.getByRole("listitem").filter({ hasText: "allow" }).getByRole("link", { name: "foo/readers" }).waitFor()
   await page.getByText(/^expires in \d+ hr/).waitFor()
   await kubectl("delete", "peerauthentication", "-n", "foo", "a-first", "b-second")
-  await modes.getByText("no policy says anything, so the default holds").first().waitFor()
+  await modes.getByText("the default: no PeerAuthentication sets it").first().waitFor()
 })
 
-it("suggests a policy from what was seen, with its proofs, in the editor", async () => {
+it("opens a suggested policy and its proofs in the editor", async () => {
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
   const page = await asOwner("/workloads/foo/httpbin-1")
   await page.getByRole("button", { name: "Suggest a policy from recorded calls" }).click()

@@ -126,7 +126,7 @@ it("describes a workload", async () => {
       pods: [
         { name: "httpbin-1", ready: true, proxy: { behind: 0, certificateNotAfter: expect.stringMatching(/Z$/) } },
       ],
-      ports: [{ port: 8080, mode: "PERMISSIVE", why: "no policy says anything, so the default holds" }],
+      ports: [{ port: 8080, mode: "PERMISSIVE", why: "the default: no PeerAuthentication sets it" }],
       policies: [{ stage: "allow", policy: "foo/readers", uses: [{ field: "spec.rules[0]", count: 1 }] }],
       callers: { result: "proved", ways: [{ callers: "any caller", requests: "/status/*", policy: "foo/readers" }] },
       calls: expect.arrayContaining([expect.objectContaining({ path: "/headers", verdict: "deny" })]),
@@ -152,7 +152,7 @@ it("suggests policies from recorded calls, and names the calls a change affects"
   const closed = write("closed-status", `kind: AuthorizationPolicy, spec: { action: DENY, rules: [{}] }`)
   const changes = await mesh.run("diff", "-f", closed)
   expect(changes).toMatchObject({ code: 5, stderr: "" })
-  expect(changes.stdout).toMatch(/recorded calls that are decided so: \d+ of \d shape/)
+  expect(changes.stdout).toMatch(/recorded calls affected: \d+ of \d shape/)
 
   const args = ["--kubeconfig", `${mesh.data}/kubeconfig`, "create", "--raw", `${ANSWERS}/namespaces/foo/suggestions`]
   const input = JSON.stringify({ spec: { workload: "httpbin" } })

@@ -99,18 +99,18 @@ it("says of each port its mode, whose word that is, and who is not heard", () =>
   expect(first({ documents: [strict, young, own] })?.ports).toEqual([
     {
       ...{ port: 8080, protocol: expect.any(String), mode: "STRICT", policy: "foo/old", scope: "namespace", losers },
-      why: "`foo/old` says so for its namespace",
+      why: "`foo/old` sets it for its namespace",
     },
     {
       ...{ port: 9090, protocol: expect.any(String), mode: "PERMISSIVE", policy: "foo/own", scope: "workload", losers },
-      why: "`foo/own` says so for this port",
+      why: "`foo/own` sets it for this port",
     },
   ])
 })
 
 it("reports a port without a policy, and its mode with shadow policies", () => {
   const shadow = document("PeerAuthentication", "later", { mtls: { mode: "STRICT" }, enforcement: "Shadow" })
-  expect(first()?.ports[0]).toMatchObject({ mode: "PERMISSIVE", why: "no policy says anything, so the default holds" })
+  expect(first()?.ports[0]).toMatchObject({ mode: "PERMISSIVE", why: "the default: no PeerAuthentication sets it" })
   expect(first({ documents: [shadow] })?.ports[0]).toMatchObject({ mode: "PERMISSIVE", shadow: "STRICT" })
 })
 

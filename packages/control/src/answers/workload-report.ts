@@ -168,12 +168,12 @@ function portOf(port: number, protocol: string, resolution: ModeResolution): Rep
   }
 }
 
-const SCOPES = { mesh: "for the mesh", namespace: "for its namespace", workload: "for the workload" } as const
+const SCOPES = { mesh: "the mesh", namespace: "its namespace", workload: "the workload" } as const
 
 function whyOf(winner: ModeResolution["winner"]): string {
-  if (winner === undefined) return "no policy says anything, so the default holds"
-  const what = winner.port ? "for this port" : SCOPES[winner.scope]
-  return `\`${keyOf(winner.policy)}\` says so ${what}`
+  if (winner === undefined) return "the default: no PeerAuthentication sets it"
+  const what = winner.port ? "this port" : SCOPES[winner.scope]
+  return `\`${keyOf(winner.policy)}\` sets it for ${what}`
 }
 
 const STAGES: readonly ReportedStage[] = ["transport", "token", "custom", "audit", "deny", "allow"]

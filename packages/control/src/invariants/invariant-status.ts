@@ -3,7 +3,7 @@
 // a time and outside the event loop. Only the leader writes.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
-import type { PolicyInvariant, Status, StatusCondition } from "@merlon/policy/resources"
+import { describe, type PolicyInvariant, type Status, type StatusCondition } from "@merlon/policy/resources"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
@@ -97,9 +97,9 @@ export class InvariantStatus {
     if (holds === "later") return void this.#waiting.add(key)
     if (holds?.[2] === NOT_DECIDED) this.#tryAgain(key)
     const said: readonly Said[] =
-      holds === undefined
+      invariant === undefined || holds === undefined
         ? [["Accepted", "False", "Invalid", errors[0]?.message ?? "the document cannot be read"]]
-        : [["Accepted", "True", "Valid", "the invariant is valid"], holds]
+        : [["Accepted", "True", "Valid", describe(invariant, mesh)], holds]
     const { generation } = object.metadata
     const conditions = said.map(words => conditionOf(words, generation, previous, this.#clock.now()))
     const foreign = (previous?.conditions ?? []).filter(({ type }) => type !== "Accepted" && type !== "Holds")

@@ -28,7 +28,7 @@ export interface Loser {
 
 export interface ModeResolution {
   readonly mode: EffectiveMode
-  /** What settled it; absent where no policy says anything and the default holds. */
+  /** What decided it; absent where no policy sets it and the default applies. */
   readonly winner: (ScopeSay & { readonly port: boolean }) | undefined
   /** All that were asked, widest scope first. */
   readonly asked: readonly ScopeSay[]

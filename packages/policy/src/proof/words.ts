@@ -41,10 +41,10 @@ function operationWords(clause: Clause): string {
 }
 
 const CALLERS: { readonly [attribute: string]: readonly [is: string, isNot: string] } = {
-  "source.principal": ["", "anybody but "],
-  "source.namespace": ["namespace ", "anywhere but namespace "],
-  "source.serviceAccount": ["service account ", "anybody but service account "],
-  "source.trustDomain": ["trust domain ", "anywhere but trust domain "],
+  "source.principal": ["", "any caller but "],
+  "source.namespace": ["namespace ", "any namespace but "],
+  "source.serviceAccount": ["service account ", "any service account but "],
+  "source.trustDomain": ["trust domain ", "any trust domain but "],
   "source.ip": ["address ", "any address but "],
   "remote.ip": ["client address ", "any client address but "],
 }

@@ -48,7 +48,7 @@ function describeInvariant({ spec: { never = [], always = [] } }: PolicyInvarian
     ...(never.length === 0 ? [] : [`never allows ${named(never)}`]),
     ...(always.length === 0 ? [] : [`always allows ${named(always)}`]),
   ]
-  return `holds policies to it: ${parts.join("; ")}`
+  return parts.join("; ")
 }
 
 function describeTokens({ spec: { jwtRules = [] } }: RequestAuthentication): string {

@@ -351,7 +351,7 @@ describe("Pods that one Deployment runs", () => {
     expect(
       await run("diff", "--from", at("same"), "--to", at("closed"), ...changes.slice(5), "--calls", at("calls.json")),
     ).toBe(5)
-    expect(out).toContain("recorded calls that are decided so: 7 of 1 shape")
+    expect(out).toContain("recorded calls affected: 7 of 1 shape")
   })
 })
 
@@ -362,7 +362,7 @@ it("asks for recorded calls where there is no mesh that has some", async () => {
 
 it("counts the recorded calls that a change touches", async () => {
   expect(await diff("same", "empty", "--calls", at("calls.json"))).toBe(5)
-  expect(out).toContain("no recorded call is decided so")
+  expect(out).toContain("no recorded call is affected")
   expect(await diff("empty", "new", "--calls", at("wide.json"), "-o", "json")).toBe(5)
   const { changes } = JSON.parse(out)
   expect(changes.map(({ recorded }: { recorded: object }) => recorded)).toContainEqual({ shapes: 1, calls: 7 })

@@ -99,8 +99,10 @@ function remarksOf(witness: Witness, caller: Caller | undefined, isInIstio: bool
   const remarks: string[] = []
   if (caller !== undefined) remarks.push(`as ${caller.principal}${caller.name === undefined ? NOBODY : ""}`)
   for (const { token, variable } of tokensOf(witness)) {
-    const by = token.key === undefined ? "that no named key signs" : "that is good"
-    remarks.push(`${variable} is one ${by}, with ${JSON.stringify(token.claims)}${token.expires ? "" : " and no exp"}`)
+    const kind = token.key === undefined ? "a token signed by an unknown key" : "a valid token"
+    remarks.push(
+      `${variable} is ${kind} with ${JSON.stringify(token.claims)}${token.expires ? "" : " and without exp"}`,
+    )
   }
   if (sourceIp !== "10.0.0.9") remarks.push(`from ${sourceIp}`)
   if (!isInIstio && remoteIp !== undefined && remoteIp !== "198.51.100.7") remarks.push(`for the client ${remoteIp}`)

@@ -201,8 +201,8 @@ export function diffMarkdown({ diff, workloads: all, names, broken, read, touche
 }
 
 function recordedWords({ shapes, calls }: Pick<TouchedCalls, "shapes" | "calls">): string {
-  if (shapes === 0) return "no recorded call is decided so"
-  return `recorded calls that are decided so: ${calls} of ${counted(shapes, "shape")}`
+  if (shapes === 0) return "no recorded call is affected"
+  return `recorded calls affected: ${calls} of ${counted(shapes, "shape")}`
 }
 
 /** A pipe would end the cell, and a tag would be one. */

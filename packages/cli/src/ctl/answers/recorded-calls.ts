@@ -16,7 +16,7 @@ const MAX_CALLS = 20_000
 export async function recordedCalls(session: Session, note: (text: string) => void): Promise<readonly ObservedCall[]> {
   const { items, notes } = await everywhere(session, note)
   const { remainingItemCount: more } = fieldsOf(notes.metadata)
-  if (typeof more === "number" && more > 0) note(`${more} more shapes of calls are recorded, and are not looked at`)
+  if (typeof more === "number" && more > 0) note(`${more} more kinds of calls are recorded and were not read`)
   if (typeof notes.forgotten === "number" && notes.forgotten > 0) {
     note(`${notes.forgotten} shapes of calls were forgotten for lack of room, and are not looked at`)
   }

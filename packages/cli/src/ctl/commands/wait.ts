@@ -91,7 +91,8 @@ async function fulfilled(session: Session, target: Target, goal: Goal, timeoutMs
           ? `it has no condition \`${goal.type}\``
           : `\`${goal.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
     }
-    if (Date.now() > end) throw new CommandError("not-ready", `${label}: not within ${timeoutMs / 1000} s: ${last}`)
+    if (Date.now() > end)
+      throw new CommandError("not-ready", `${label}: timed out after ${timeoutMs / 1000} s: ${last}`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
 }

@@ -16,7 +16,7 @@ export const ago = (time: unknown, now: number): string =>
 
 export function rulesText({ items, notes }: ObservedList, now: number): string {
   const watched = ago(notes.watchedSince, now)
-  if (items.length === 0) return `no such rules; calls are kept since ${watched}`
+  if (items.length === 0) return `no matching rules; calls recorded since ${watched}`
   const rows = items.map(({ spec }) => [
     textOf(spec.policy) ?? "",
     textOf(spec.field) ?? "",
@@ -25,7 +25,7 @@ export function rulesText({ items, notes }: ObservedList, now: number): string {
     spec.count === 0 ? "never" : ago(spec.lastSeen, now),
     ago(spec.watchedSince, now),
   ])
-  return table(["POLICY", "RULE", "ACTION", "USED", "LAST", "WATCHED SINCE"], rows)
+  return table(["POLICY", "RULE", "ACTION", "USED", "LAST", "OBSERVED SINCE"], rows)
 }
 
 /** Of a certificate. */

@@ -18,7 +18,7 @@ const proxy = {
   ...{ certificateNotAfter: "2026-11-17T10:00:00Z", calls: "captured" },
 }
 const older = { policy: "foo/young", why: "an older policy of the same namespace scope wins (`foo/old`)" }
-const port = { protocol: "http", mode: "STRICT", why: "`foo/old` says so for its namespace", policy: "foo/old" }
+const port = { protocol: "http", mode: "STRICT", why: "`foo/old` sets it for its namespace", policy: "foo/old" }
 const WORKLOAD = seen("web", {
   workload: "foo/web",
   identity: "spiffe://cluster.local/ns/foo/sa/web",

@@ -48,17 +48,19 @@ export function workloadText(description: WorkloadDescription, now: number): str
     ...section("Pods", podLines(spec, now)),
     ...(otherwise.length === 0
       ? []
-      : [`  for ${visible(otherwise.join(", "))} other policies are in force: describe them by their own names`]),
+      : [
+          `  other policies apply to ${visible(otherwise.join(", "))}: describe ${otherwise.length === 1 ? "it by its own name" : "them by their own names"}`,
+        ]),
     ...section("Ports", portLines(spec)),
-    ...section("Policies, in the order in which a request meets them", policyLines(spec, rules, now)),
+    ...section("Policies in evaluation order", policyLines(spec, rules, now)),
     ...section("Who can call it", told(callers, callerLines)),
-    ...section("How its Services are called", told(traffic, trafficLines)),
+    ...section("Traffic settings of its Services", told(traffic, trafficLines)),
     ...section(
-      "What called it",
+      "Recorded calls to it",
       told(calls, list => callLines(list, now)),
     ),
     ...section(
-      "What it calls",
+      "Calls it makes",
       told(destinations, list => destinationLines(list, spec, now)),
     ),
   ].join("\n")
@@ -82,7 +84,7 @@ function podLines({ pods }: Fields, now: number): readonly string[] {
       const { revision, certificateNotAfter } = fieldsOf(proxy)
       const state = leaving === true ? "leaving" : ready === true ? "ready" : "not ready"
       const seen = proxied !== true ? "none" : proxy === undefined ? "not connected" : stateOf(fieldsOf(proxy))
-      const past = textOf(bypass) === undefined ? "" : `; passed by: ${textOf(bypass)}`
+      const past = textOf(bypass) === undefined ? "" : `; bypassed: ${textOf(bypass)}`
       return [
         shown(name),
         state,
@@ -109,7 +111,7 @@ function udpWords(udp: unknown): string {
 
 function portLines({ ports }: Fields): readonly string[] {
   const all = listOf(ports).map(fieldsOf)
-  if (all.length === 0) return ["none is declared"]
+  if (all.length === 0) return ["no port is declared"]
   const rows = all.map(({ port, protocol, mode, why, shadow }) => [
     shown(port),
     shown(protocol),
@@ -121,7 +123,7 @@ function portLines({ ports }: Fields): readonly string[] {
   const losers = listOf(first.losers).map(fieldsOf)
   return [
     ...linesOf(["PORT", "PROTOCOL", "MODE", "WHY"], rows),
-    ...losers.map(({ policy, why }) => visible(`not heard: \`${shown(policy)}\`, since ${shown(why)}`)),
+    ...losers.map(({ policy, why }) => visible(`overridden: \`${shown(policy)}\`: ${shown(why)}`)),
   ]
 }
 
@@ -173,7 +175,7 @@ function callerLines({ result, ways, undecided }: Fields): readonly string[] {
 
 /** One line for each setting: lists of limits are long. */
 function trafficLines(traffic: readonly HostTraffic[]): readonly string[] {
-  if (traffic.length === 0) return ["no MeshService governs them: the defaults hold"]
+  if (traffic.length === 0) return ["defaults: no MeshService applies"]
   const rows = traffic.flatMap(({ service, meshService, scope, settings }) => {
     const said = Object.entries(settings).map(([field, value]) => `${field}: ${value}`)
     return (said.length === 0 ? ["the defaults"] : said).map(line => [service, meshService, scope, line])
@@ -206,14 +208,14 @@ function callLines(calls: readonly Seen[], now: number): readonly string[] {
   const more = calls.length - rows.length
   return [
     ...linesOf(["CALLER", "REQUEST", "TRANSPORT", "VERDICT", "BY", "CALLS", "LAST"], rows),
-    ...(more > 0 ? [`and ${more} more shapes of calls`] : []),
+    ...(more > 0 ? [`and ${more} more kinds of calls`] : []),
   ]
 }
 
 function destinationLines(destinations: readonly Seen[], { pods }: Fields, now: number): readonly string[] {
   const takes = listOf(pods).some(pod => textOf(fieldsOf(fieldsOf(pod).proxy).calls) !== undefined)
   if (destinations.length === 0) {
-    return [takes ? "nothing since its proxies started" : "not known: no connected proxy of its Pods takes its calls"]
+    return [takes ? "none since its proxies started" : "not known: none of its connected proxies captures its calls"]
   }
   const shownOnes = destinations.slice(0, MOST).map(({ spec }) => spec)
   const rows = shownOnes.map(({ destination, place, to, transport, count, lastStatus, failures, lastSeen }) => [

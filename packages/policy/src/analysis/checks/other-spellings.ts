@@ -26,7 +26,7 @@ export const OTHER_SPELLINGS: ReadonlyMap<string, (written: string, mesh: MeshCo
 )
 
 const MOST = "most applications"
-const SAFEST = "what must stay closed in every spelling is safest left out of an ALLOW policy"
+const SAFEST = "to deny every spelling, use ALLOW policies that leave it out"
 /** gRPC's `/package.Service/Method`, which its servers know by one spelling alone. */
 const GRPC = /^\/(?:\w+\.)*[A-Z]\w*\/[A-Z]\w*$/
 /** RFC 3986 section 6.2.2.1: the case of its digits makes no difference. */

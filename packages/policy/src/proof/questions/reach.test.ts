@@ -58,7 +58,7 @@ describe("a path that is asked for as a client sends it", () => {
 
 describe("who can", () => {
   it("be any caller, without conditions", () => {
-    expect(said([], get("/a"))).toEqual(["any request from anybody"])
+    expect(said([], get("/a"))).toEqual(["any request from any caller"])
   })
 
   it("be the callers of each rule, without those that other rules exclude", () => {
@@ -67,7 +67,7 @@ describe("who can", () => {
   })
 
   it("be only who proves an identity, under STRICT", () => {
-    expect(said([strict], get("/a"))).toEqual(["any request from anybody, over mutual TLS"])
+    expect(said([strict], get("/a"))).toEqual(["any request from any caller, over mutual TLS"])
   })
 })
 

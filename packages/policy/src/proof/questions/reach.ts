@@ -239,7 +239,7 @@ class Ways {
       const rule = allowed?.rule
       return {
         rule: allowed?.ref,
-        callers: rule === undefined ? "anybody" : callersOf(rule),
+        callers: rule === undefined ? "any caller" : callersOf(rule),
         requests:
           rule === undefined ? (tcp ? "TCP connections" : "any request") : requestsOf(rule, tcp ? "tcp" : "http"),
         limits: [...kindsOf(own, frames, rule), ...exceptionsOf(problem), ...unlessDenied([...asking.values()])],
