@@ -335,6 +335,8 @@ it("leads from a denied call to an applied fix in three clicks: row, Allow thisâ
     expect(await panel.getByRole("progressbar").getAttribute("value")).toBe("1")
     expect(await clicks()).toBe(3)
     expect((await fetch(mesh.exposed("httpbin.foo", "/anything/fix"), { method: "PUT" })).status).toBe(200)
+    // Explained again, with the policy that was applied.
+    await panel.locator(".explanation .badge", { hasText: "allowed" }).waitFor()
   } finally {
     await apply(readers)
   }
@@ -367,13 +369,14 @@ it("leads from a denied call to an applied fix by keyboard alone, announces it, 
   }
 })
 
-it("tries a change in shadow mode from the overview in three clicks: Explain, Allow thisâ€¦, shadow mode", async () => {
-  await apply({
+it("tries a change in shadow mode from the overview in three clicks, and lists no call that is allowed by now", async () => {
+  const allowing = (...methods: readonly string[]) => ({
     apiVersion: GROUP,
     kind: "AuthorizationPolicy",
     metadata: { name: "readers", namespace: "app" },
-    spec: { selector: { matchLabels: { app: "web" } }, rules: [{ to: [{ operation: { methods: ["GET"] } }] }] },
+    spec: { selector: { matchLabels: { app: "web" } }, rules: [{ to: [{ operation: { methods } }] }] },
   })
+  await apply(allowing("GET"))
   try {
     await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "app", "authorizationpolicy/readers")
     expect((await fetch(mesh.exposed("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
@@ -405,6 +408,11 @@ it("tries a change in shadow mode from the overview in three clicks: Explain, Al
     )
     expect(stored).toBe("Shadow")
     expect((await fetch(mesh.exposed("web.app", "/shadow/me"), { method: "PATCH" })).status).toBe(403)
+    // Needs no attention any more once the policies allow it.
+    await page.keyboard.press("Escape")
+    await item.waitFor()
+    await apply(allowing("GET", "PATCH"))
+    await item.waitFor({ state: "detached" })
   } finally {
     await kubectl("delete", "authorizationpolicy", "-n", "app", "readers", "readers-shadow", "--ignore-not-found")
   }
@@ -414,9 +422,9 @@ it("counts denied calls as what needs attention, and filters every page by names
   await fetch(mesh.exposed("httpbin.foo", "/anything/attention"), { method: "DELETE" })
   const page = await asOwner("/")
   const attention = page.getByRole("region", { name: "Needs attention" })
-  await attention.getByText("is denied by foo/httpbin-1").first().waitFor()
+  await attention.getByText("is denied by foo/httpbin").first().waitFor()
   await page.getByLabel("Namespace").selectOption("app")
-  await attention.getByText("is denied by foo/httpbin-1").first().waitFor({ state: "detached" })
+  await attention.getByText("is denied by foo/httpbin").first().waitFor({ state: "detached" })
   await page.getByRole("link", { name: "Workloads", exact: true }).click()
   await page.getByRole("link", { name: "app/web-v1-1" }).waitFor()
   expect(page.url()).toContain("ns=app")

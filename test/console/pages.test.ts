@@ -7,7 +7,7 @@ import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { announcement, unheard } from "./support/accessibility-tree.js"
 import { findings } from "./support/axe.js"
-import { answerManyServices, answerShop, NAMESPACES, SHOP_CALLS } from "./support/many-services.js"
+import { answerDestination, answerManyServices, answerShop, NAMESPACES, SHOP_CALLS } from "./support/many-services.js"
 import { address, apply, asOwner, asOwnerAlone, complaints, kubectl, mesh, newContext } from "./support/visit.js"
 
 const PAGES = [
@@ -330,6 +330,16 @@ it("draws the calls of a shop along their way, and services and edges open side 
   const edge = page.getByRole("region", { name: "Edge", exact: true })
   await edge.getByText("no ALLOW rule matched").waitFor()
   await edge.getByRole("button", { name: "Allow this…" }).waitFor()
+})
+
+it("lists calls that only their caller saw below the map, once the map is drawn", async () => {
+  const page = await asOwner("/nowhere")
+  await page.setViewportSize({ width: 390, height: 800 })
+  await answerShop(page)
+  await answerDestination(page)
+  const { moved } = await measure(page, "/map")
+  await page.getByRole("region", { name: "Calls that only the caller saw" }).getByText("has no address").waitFor()
+  expect(moved).toBeLessThan(GOOD)
 })
 
 /** While the map is dragged, on this machine without a graphics card. */

@@ -158,7 +158,7 @@ it("shows what a change newly allowed and denied as proved, and what is not deci
     "newly allowed GET /a on app/web-v1-1",
     "newly denied PUT /b on app/web-v1-1",
   ])
-  expect(await toldOf("none")).toEqual(["proved", "Every request is decided as before."])
+  expect(await toldOf("none")).toEqual(["proved", "Decides every request to the workloads of that time as before."])
   expect(await toldOf("late")).toEqual(["not decided the time was up"])
 })
 

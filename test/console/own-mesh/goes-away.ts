@@ -80,7 +80,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
 
     it("runs the sample shop when it is back, and is quiet once that is switched off", async () => {
       const page = await asOwner("/?ns=shop", mesh)
-      await page.getByText("shop/cart is denied by shop/payment-1").first().waitFor()
+      await page.getByText("shop/cart is denied by shop/payment").first().waitFor()
       await page.locator(".react-flow__edge.plaintext").first().waitFor({ state: "attached" })
       await page.locator(".react-flow__edge.denied").first().waitFor({ state: "attached" })
 

@@ -72,7 +72,7 @@ export function pictures(mesh: Merlonctl): void {
 
     it.each([
       ["overview", "Figures"],
-      ["overview", "Proxies"],
+      ["overview", "Requests per minute"],
       ["overview", "Needs attention"],
       ["traffic", "Decision"],
       ["access", "Callers by workload"],

@@ -41,6 +41,17 @@ export async function answerShop(page: Page): Promise<void> {
   await page.route(/\/calls\?/, route => route.fulfill({ json: { items, metadata: {} } }))
 }
 
+/** A call that only the proxy of the caller saw. */
+export async function answerDestination(page: Page): Promise<void> {
+  const spec = {
+    ...{ workload: "shop/cart-1", destination: "api.example:443", place: "outside", transport: "passthrough" },
+    ...{ count: 3, failures: 1, lastReason: "`api.example` has no address", lastStatus: 0 },
+    ...{ firstSeen: "2026-01-01T00:00:00Z", lastSeen: "2026-01-01T00:01:00Z" },
+  }
+  const items = [{ metadata: { name: "cart-1", namespace: "shop" }, spec }]
+  await page.route(/\/destinations\?/, route => route.fulfill({ json: { items, metadata: {} } }))
+}
+
 /** A chain of calls through each namespace, and one from each namespace to the next. */
 export async function answerManyServices(page: Page): Promise<void> {
   const each = SERVICES / NAMESPACES

@@ -82,6 +82,9 @@ export interface AnswersOptions {
   readonly enabled?: boolean
 }
 
+/** Asked by the overview. */
+export const LAST_CHANGE = "changes?limit=1"
+
 /** `resource` with its query, as `calls?since=1d`; `N` is what the list says of itself. */
 export function useAnswers<T, N = unknown>(
   resource: string,

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A denied call from the overview or the map: why, and the change that allows it.
 
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react"
+import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
 import type { Explanation, ObservedCall } from "../../api/answers.js"
 import { useAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { ExplanationView } from "../../ui/explanation.js"
-import { Loaded, Skeleton } from "../../ui/loaded.js"
-import { callerOf, principalOf } from "../../ui/names.js"
+import { Loaded } from "../../ui/loaded.js"
+import { callerOf } from "../../ui/names.js"
 import { SidePanel } from "../../ui/side-panel.js"
-import { trafficOf } from "./denied-call.js"
-
-const AllowChange = lazy(() => import("./allow-change.js"))
+import { AllowThis } from "./allow-this.js"
+import { questionOf, trafficOf } from "./denied-call.js"
 
 interface DeniedPanelProps {
   readonly call: ObservedCall
@@ -22,24 +21,14 @@ interface DeniedPanelProps {
 }
 
 /** The explanation of a recorded call, with the policies as they are now. */
-export function useExplanation({ workload, caller, address, method, path }: ObservedCall) {
+export function useExplanation(call: ObservedCall) {
   const mayAsk = useMayAsk("explanations")
-  const question = useMemo(
-    () => ({
-      workload,
-      request: {
-        ...(caller === undefined ? (address === undefined ? {} : { ip: address }) : { from: principalOf(caller) }),
-        ...{ method, path: path ?? "/" },
-      },
-    }),
-    [workload, caller, address, method, path],
-  )
+  const question = useMemo(() => questionOf(call), [call])
   return { mayAsk, explained: useAsked<Explanation>("explanations", mayAsk ? question : undefined) }
 }
 
-export function DeniedPanel({ call, allowing: allowsAtOnce = false, close }: DeniedPanelProps): ReactNode {
+export function DeniedPanel({ call, allowing = false, close }: DeniedPanelProps): ReactNode {
   const { workload, method, path } = call
-  const [allowing, setAllowing] = useState(allowsAtOnce)
   const { mayAsk, explained } = useExplanation(call)
   return (
     <SidePanel label="Denied call" title={`${callerOf(call)} to ${workload}`} close={close}>
@@ -60,16 +49,7 @@ export function DeniedPanel({ call, allowing: allowsAtOnce = false, close }: Den
           {explanation => (
             <>
               <ExplanationView of={explanation} />
-              {(explanation.change ?? []).length > 0 &&
-                (allowing ? (
-                  <Suspense fallback={<Skeleton />}>
-                    <AllowChange change={explanation.change ?? []} />
-                  </Suspense>
-                ) : (
-                  <button type="button" className="primary" onClick={() => setAllowing(true)}>
-                    Allow this…
-                  </button>
-                ))}
+              <AllowThis change={explanation.change ?? []} atOnce={allowing} />
               {explanation.verdict === "deny" && (explanation.change ?? []).length === 0 && (
                 <p className="hint">No single change of a rule allows it. Add an ALLOW policy for this workload.</p>
               )}

@@ -127,7 +127,9 @@ function Effect({ of: { allowed, denied, undecided } }: { readonly of: HistoryEn
           <Badge tone="quiet">not decided</Badge> <Worded text={undecided} />
         </li>
       )}
-      {undecided === undefined && isNothing && <li className="hint">Every request is decided as before.</li>}
+      {undecided === undefined && isNothing && (
+        <li className="hint">Decides every request to the workloads of that time as before.</li>
+      )}
     </ul>
   )
 }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // One decision: what was observed, and why, evaluated again with the current policies.
 
-import { lazy, type ReactNode, Suspense, useMemo, useState } from "react"
+import { type ReactNode, useMemo } from "react"
 import { Link } from "wouter"
 import type { Answer, Decision, Explanation } from "../../api/answers.js"
 import { useAsked } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { ExplanationView } from "../../ui/explanation.js"
-import { Loaded, Skeleton } from "../../ui/loaded.js"
+import { Loaded } from "../../ui/loaded.js"
 import { Verdict } from "../../ui/mark.js"
 import { ruleParts, stageWords } from "../../ui/names.js"
 import { SidePanel } from "../../ui/side-panel.js"
 import { Clock } from "../../ui/time.js"
-
-// It brings YAML.
-const AllowChange = lazy(() => import("../allow/allow-change.js"))
+import { AllowThis } from "../allow/allow-this.js"
 
 interface DecisionDetailProps {
   readonly decision: Answer<Decision>
@@ -23,7 +21,6 @@ interface DecisionDetailProps {
 
 export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProps): ReactNode {
   const mayAsk = useMayAsk("explanations")
-  const [allowing, setAllowing] = useState(false)
   const question = useMemo(
     () => ({
       workload: spec.workload,
@@ -80,17 +77,7 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
           {explanation => (
             <>
               <ExplanationView of={explanation} />
-              {allowing ? (
-                <Suspense fallback={<Skeleton />}>
-                  <AllowChange change={explanation.change ?? []} />
-                </Suspense>
-              ) : (
-                (explanation.change ?? []).length > 0 && (
-                  <button type="button" className="primary" onClick={() => setAllowing(true)}>
-                    Allow this…
-                  </button>
-                )
-              )}
+              <AllowThis change={explanation.change ?? []} />
             </>
           )}
         </Loaded>

@@ -8,6 +8,7 @@ import { useVirtualizer } from "@tanstack/react-virtual"
 import { Fragment, type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
 import { Mark, Verdict } from "../../ui/mark.js"
+import { useMedia } from "../../ui/media.js"
 import { callerName, stageWords } from "../../ui/names.js"
 import { Ago, count } from "../../ui/time.js"
 import { add } from "./decision-filter.js"
@@ -21,18 +22,23 @@ interface DecisionTableProps {
 }
 
 const ROW_PX = 34
+/** On phones a row has two lines. */
+const NARROW = { window: "(max-width: 639.98px)", rowPx: 56 }
 const PAGE_ROWS = 15
 const HEADS = ["Time", "Verdict", "Caller", "Workload", "Method", "Path", "Decided by"]
 
 export function DecisionTable({ decisions, pane, chosen, choose, change }: DecisionTableProps): ReactNode {
   /** Absent while following the newest. */
   const [focused, setFocused] = useState<Answer<Decision>>()
+  const rowPx = useMedia(NARROW.window) ? NARROW.rowPx : ROW_PX
   const rows = useVirtualizer({
     count: decisions.length,
     getScrollElement: () => pane.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     overscan: 12,
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: known sizes are of the former height
+  useLayoutEffect(() => rows.measure(), [rows, rowPx])
   const at = placeOf(focused, decisions)
   const before = useRef({ row: focused ?? decisions[0], at })
   useLayoutEffect(() => {
@@ -40,9 +46,9 @@ export function DecisionTable({ decisions, pane, chosen, choose, change }: Decis
     const { current } = pane
     // Who stands at the top and looks at no row follows the newest.
     const holds = focused === undefined ? (current?.scrollTop ?? 0) > 0 : row === focused
-    if (current !== null && holds) current.scrollTop += (placeOf(row, decisions) - was) * ROW_PX
+    if (current !== null && holds) current.scrollTop += (placeOf(row, decisions) - was) * rowPx
     before.current = { row: focused ?? decisions[0], at }
-  }, [pane, decisions, focused, at])
+  }, [pane, decisions, focused, at, rowPx])
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(decisions.length - 1, to))
     setFocused(decisions[next])

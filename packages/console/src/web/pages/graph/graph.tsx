@@ -62,19 +62,22 @@ export function Graph(): ReactNode {
       </div>
       <Loaded query={calls}>
         {({ items }) => (
-          <Observed
-            edges={edgesOf(
-              items.map(({ spec }) => spec),
-              services,
-            )}
-            services={services}
-            at={calls.dataUpdatedAt}
-            place={place}
-            key={since}
-          />
+          // Around everything below the drawing, which would move when it comes.
+          <Suspense fallback={<Skeleton />}>
+            <Observed
+              edges={edgesOf(
+                items.map(({ spec }) => spec),
+                services,
+              )}
+              services={services}
+              at={calls.dataUpdatedAt}
+              place={place}
+              key={since}
+            />
+            <OtherCalls since={since} place={place} services={services} />
+          </Suspense>
         )}
       </Loaded>
-      {calls.data !== undefined && <OtherCalls since={since} place={place} services={services} />}
     </>
   )
 }
@@ -138,8 +141,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
         {found.length === 0 ? (
           <Empty title="No service matches" />
         ) : (
-          // With the table, which would move when the drawing comes.
-          <Suspense fallback={<Skeleton />}>
+          <>
             <Drawing
               key={`${place} ${wanted} ${[...closed].join()}`}
               edges={drawn}
@@ -152,7 +154,7 @@ function Observed({ edges, services, at, place }: ObservedProps): ReactNode {
               toggle={toggle}
             />
             <EdgeTable edges={found} rate={rate} open={one => setOpened({ from: one.from, to: one.to })} />
-          </Suspense>
+          </>
         )}
       </Card>
       {edge !== undefined && <EdgePanel key={edgeKey(edge)} edge={edge} close={() => setOpened(undefined)} />}

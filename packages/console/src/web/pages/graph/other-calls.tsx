@@ -10,6 +10,7 @@ import { type Column, DataTable } from "../../ui/data-table.js"
 import { Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { Ago, count } from "../../ui/time.js"
+import { Worded } from "../../ui/worded.js"
 import { unseenByOthers } from "./edges.js"
 import type { Services } from "./services.js"
 
@@ -26,13 +27,13 @@ const COLUMNS: readonly Column<Destination>[] = [
   { name: "Where", by: ({ place }) => PLACES[place], cell: ({ place }) => PLACES[place] },
   { name: "Calls", kind: "number", by: row => row.count, cell: row => count(row.count) },
   {
-    ...{ name: "Failed", kind: "number", by: ({ failures }) => failures },
+    ...{ name: "Failed", by: ({ failures }) => failures },
     cell: ({ failures, lastReason }) =>
       failures === 0 ? (
         "0"
       ) : (
         <>
-          <Mark tone="bad">{count(failures)}</Mark> {lastReason}
+          <Mark tone="bad">{count(failures)}</Mark> <Worded text={lastReason} />
         </>
       ),
   },

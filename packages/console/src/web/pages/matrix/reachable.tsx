@@ -12,9 +12,7 @@ import { Loaded } from "../../ui/loaded.js"
 import { More } from "../../ui/more.js"
 import { WaysTable } from "../workloads/callers.js"
 
-const MOST = 40
-/** Up to this many are open. */
-const FEW = 10
+const MOST = 100
 
 interface ReachableProps {
   /** Identities of running workloads. */
@@ -63,19 +61,10 @@ function Asked({ accounts }: ReachableProps): ReactNode {
 }
 
 function Reached({ by }: { readonly by: Ways }): ReactNode {
-  const workloads = [...new Set(by.ways.map(({ workload }) => workload))]
-  if (workloads.length === 0) return <WaysTable of={by} />
   return (
     <>
-      {workloads.slice(0, MOST).map(workload => (
-        <details key={workload} open={workloads.length < FEW}>
-          <summary>
-            <strong>{workload}</strong>
-          </summary>
-          <WaysTable of={{ ...by, ways: by.ways.filter(way => way.workload === workload) }} />
-        </details>
-      ))}
-      <More shown={MOST} of={workloads.length} hint="`merlonctl what-can` lists all of them" />
+      <WaysTable of={{ ...by, ways: by.ways.slice(0, MOST) }} to />
+      <More shown={MOST} of={by.ways.length} hint="`merlonctl what-can` lists all of them" />
     </>
   )
 }

@@ -4,16 +4,29 @@
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { HistoryEntry, HistoryNote } from "../../api/answers.js"
-import { useAnswers } from "../../api/queries.js"
+import { LAST_CHANGE, useAnswers } from "../../api/queries.js"
 import { useMayReadChanges } from "../../api/rights.js"
 import { Ago } from "../../ui/time.js"
 
-export function LastChange({ namespace }: { readonly namespace: string | undefined }): ReactNode {
-  const enabled = useMayReadChanges(namespace) === true
-  const { data } = useAnswers<HistoryEntry, HistoryNote>("changes?limit=1", { namespace, seldom: true, enabled })
-  const newest = data?.items[0]?.spec
-  // Entries of a history that is turned off are not the last changes.
-  if (newest === undefined || data?.history?.enabled === false) return null
+export interface Change {
+  readonly entry: HistoryEntry | undefined
+  readonly isPending: boolean
+}
+
+export function useLastChange(namespace: string | undefined): Change {
+  const mayRead = useMayReadChanges(namespace)
+  const { data, isPending } = useAnswers<HistoryEntry, HistoryNote>(LAST_CHANGE, {
+    ...{ namespace, seldom: true, enabled: mayRead === true },
+  })
+  return {
+    // Entries of a history that is turned off are not the last changes.
+    entry: data?.history?.enabled === false ? undefined : data?.items[0]?.spec,
+    isPending: mayRead !== false && isPending,
+  }
+}
+
+export function LastChange({ of: newest }: { readonly of: HistoryEntry | undefined }): ReactNode {
+  if (newest === undefined) return null
   const before = Date.parse(newest.time) - 1
   const period = Number.isFinite(before) ? `?since=${new Date(before).toISOString()}` : ""
   return (

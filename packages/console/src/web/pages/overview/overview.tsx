@@ -12,7 +12,8 @@ import { count } from "../../ui/time.js"
 import { MapCard } from "../graph/map-card.js"
 import { Services } from "../graph/services.js"
 import { Figures } from "./figures.js"
-import { LastChange } from "./last-change.js"
+import { LastChange, useLastChange } from "./last-change.js"
+import { useOpenDenials } from "./open-denials.js"
 import { deniedProblems, plaintextProblems, podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
 import { Problems } from "./problems-list.js"
 import { Proxies } from "./proxies.js"
@@ -40,14 +41,17 @@ export function Overview(): ReactNode {
     .map(({ spec }) => spec)
     // A workload that is gone denies nothing any more.
     .filter(({ workload }) => isIn(namespace, workload) && !isGone(workload, pods.data, services))
+  const lastChange = useLastChange(namespace)
+  const openDenials = useOpenDenials(ownDenied, lastChange)
   const problems = sorted([
     ...policyProblems(policies),
     ...podProblems(ownPods),
     ...proxyProblems(ownProxies ?? []),
-    ...deniedProblems(ownDenied),
+    ...deniedProblems(openDenials.calls, services),
     ...plaintextProblems(ownReadiness ?? []),
   ])
-  const loading = pods.isPending || denied.isPending || kinds.some(({ query }) => query.isPending)
+  const loading =
+    pods.isPending || denied.isPending || openDenials.isPending || kinds.some(({ query }) => query.isPending)
   const failure = pods.error ?? kinds.find(({ query }) => query.error !== null)?.query.error ?? undefined
   const lagging = ownProxies?.filter(({ spec }) => spec.behind > 0).length ?? 0
   return (
@@ -63,7 +67,7 @@ export function Overview(): ReactNode {
               (lagging === 0
                 ? "Every proxy enforces the latest policies."
                 : `${count(lagging)} of ${count(ownProxies.length)} proxies lag behind the latest policies.`)}
-            <LastChange namespace={namespace} />
+            <LastChange of={lastChange.entry} />
           </>
         }
       />
@@ -79,11 +83,11 @@ export function Overview(): ReactNode {
         <div>
           <Problems problems={problems} loading={loading} known={failure === undefined} />
           {/* What is above it has no known height before. */}
-          {!loading && <Proxies query={proxies} namespace={namespace} />}
+          {!loading && <Traffic query={traffic} />}
         </div>
         <div>
           <MapCard namespace={namespace} />
-          <Traffic query={traffic} />
+          <Proxies query={proxies} namespace={namespace} />
         </div>
       </div>
     </>

@@ -56,13 +56,18 @@ const denied = (fields: Partial<ObservedCall>): ObservedCall => ({
   ...{ firstSeen: "2026-01-01", lastSeen: "2026-01-01", count: 1, ...fields },
 })
 
-it("counts denied calls as a problem, by caller, callee and cause", () => {
-  const problems = deniedProblems([
-    denied({ count: 4 }),
-    denied({ path: "/refund", count: 5, lastSeen: "2026-01-02" }),
-    denied({ caller: "spiffe://td/ns/shop/sa/web", count: 2 }),
-    denied({ verdict: "allow", count: 100 }),
-  ])
+const SERVICES = { ofWorkload: (workload: string) => workload.replace(/-\d$/, "") }
+
+it("counts denied calls as a problem, by caller, called service and cause", () => {
+  const problems = deniedProblems(
+    [
+      denied({ workload: "shop/payment-1", count: 4 }),
+      denied({ workload: "shop/payment-2", path: "/refund", count: 5, lastSeen: "2026-01-02" }),
+      denied({ caller: "spiffe://td/ns/shop/sa/web", count: 2 }),
+      denied({ verdict: "allow", count: 100 }),
+    ],
+    SERVICES,
+  )
   expect(problems.map(({ title, badge }) => [title, badge])).toEqual([
     ["shop/cart is denied by shop/payment", "9 requests"],
     ["shop/web is denied by shop/payment", "2 requests"],
@@ -76,7 +81,7 @@ it("sorts what denies most first, a broken invariant before it, and plaintext la
   const problems = sorted([
     ...plaintextProblems([waiting as unknown as Answer<Readiness>]), // the fields that are read
     ...policyProblems([policy(condition("Accepted", "False", "NoWorkloads"))]),
-    ...deniedProblems([denied({ count: 3 }), denied({ caller: "spiffe://td/ns/shop/sa/web", count: 8 })]),
+    ...deniedProblems([denied({ count: 3 }), denied({ caller: "spiffe://td/ns/shop/sa/web", count: 8 })], SERVICES),
     ...policyProblems([{ ...policy(condition("Holds", "False", "Broken")), kind: "PolicyInvariant" }]),
   ])
   expect(problems.map(({ badge }) => badge)).toEqual(["Broken", "8 requests", "3 requests", "NoWorkloads", "1 caller"])

@@ -5,6 +5,7 @@ import type { Answer, ObservedCall, ProxyReport, Readiness } from "../../api/ans
 import { type Condition, keyOf, type Pod, type Policy } from "../../api/objects.js"
 import { callerOf, causeOf } from "../../ui/names.js"
 import { trafficOf } from "../allow/denied-call.js"
+import type { Services } from "../graph/services.js"
 
 export interface Problem {
   /** Unique among all. */
@@ -129,11 +130,14 @@ export function proxyProblems(proxies: readonly Answer<ProxyReport>[], now = Dat
 }
 
 /** Denied calls by caller, callee and cause. */
-export function deniedProblems(calls: readonly ObservedCall[]): readonly Problem[] {
+export function deniedProblems(
+  calls: readonly ObservedCall[],
+  services: Pick<Services, "ofWorkload">,
+): readonly Problem[] {
   const groups = new Map<string, ObservedCall[]>()
   for (const call of calls) {
     if (call.verdict === "allow") continue
-    const key = `${callerOf(call)} ${call.workload} ${causeOf(call)}`
+    const key = `${callerOf(call)} ${services.ofWorkload(call.workload)} ${causeOf(call)}`
     const known = groups.get(key)
     if (known === undefined) groups.set(key, [call])
     else known.push(call)
@@ -148,7 +152,7 @@ export function deniedProblems(calls: readonly ObservedCall[]): readonly Problem
         id: `Denied/${key}`,
         severity: "bad",
         impact: requests,
-        title: `${callerOf(last)} is denied by ${last.workload}`,
+        title: `${callerOf(last)} is denied by ${services.ofWorkload(last.workload)}`,
         badge: `${requests} ${requests === 1 ? "request" : "requests"}`,
         message: `${capitalized(causeOf(last))}: ${shapes.slice(0, 3).join(", ")}${shapes.length > 3 ? ` and ${shapes.length - 3} more` : ""}`,
         advice: "",

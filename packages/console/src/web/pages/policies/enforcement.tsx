@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bar that fills as proxies enforce what was applied.
 
-import type { ReactNode } from "react"
+import { useQueryClient } from "@tanstack/react-query"
+import { type ReactNode, useEffect } from "react"
 import { conditionOf, type Policy } from "../../api/objects.js"
+import { LAST_CHANGE } from "../../api/queries.js"
 
 export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode {
   const enforced = conditionOf(policy, "Enforced")
   const generation = policy.metadata.generation ?? 0
   const [, done = "", all = ""] = /(\d+) of (\d+) prox/.exec(enforced?.message ?? "") ?? []
   const current = enforced?.observedGeneration === generation
+  const queries = useQueryClient()
+  const isEnforced = current && done === all
+  // What was explained and proved before, and when a policy was changed last.
+  useEffect(() => {
+    if (!isEnforced) return
+    void queries.invalidateQueries({ queryKey: ["asked"] })
+    void queries.invalidateQueries({ queryKey: ["answers", LAST_CHANGE] })
+  }, [queries, isEnforced])
   if (current && all === "") return null
   return (
     <p className="enforcement">

@@ -16,7 +16,23 @@ test("the beginning for one caller names an identity of this mesh", () => {
   const [text] = TEMPLATES.filter(({ id }) => id === "allow-one").map(template =>
     template.text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example"),
   )
-  expect(text).toContain("principals: [corp.example/ns/default/sa/caller]")
+  expect(text).toContain("principals:\n              - corp.example/ns/default/sa/caller")
+})
+
+test("a template has the ports of a workload and the identity of another one, nearest first", () => {
+  const pod = (namespace: string, name: string, ...ports: readonly number[]) => ({
+    metadata: { name, namespace, labels: { app: name } },
+    spec: {
+      serviceAccountName: name,
+      containers: [{ name, ports: ports.map(containerPort => ({ containerPort })) }],
+    },
+  })
+  const text = 'ports: ["8080"] principals: [d/ns/default/sa/caller]'
+  const all = [pod("app", "web", 80), pod("shop", "cart", 9090, 53, 9090), pod("shop", "payment")]
+  expect(fitted(text, all, "shop")).toBe('ports: ["9090", "53"] principals: [d/ns/shop/sa/payment]')
+  expect(fitted(text, all, "app")).toBe('ports: ["80"] principals: [d/ns/shop/sa/cart]')
+  expect(fitted(text, all, "empty")).toBe(text)
+  expect(fitted(text, [pod("app", "web")], "app")).toBe(text)
 })
 
 test.each([

@@ -12,6 +12,9 @@ export interface Template {
 }
 
 const LABEL = "app: web"
+const CALLER = "ns/default/sa/caller"
+/** Without them a DENY rule about HTTP denies everything on ports for TCP. */
+const PORTS = 'ports: ["8080"]'
 const SELECTOR = `  selector:
     matchLabels:
       ${LABEL}
@@ -40,7 +43,8 @@ export const TEMPLATES: readonly Template[] = [
       "ALLOW",
       `    - from:
         - source:
-            principals: [TRUST-DOMAIN/ns/default/sa/caller]
+            principals:
+              - TRUST-DOMAIN/${CALLER}
       to:
         - operation:
             methods: [GET, HEAD]
@@ -55,6 +59,7 @@ export const TEMPLATES: readonly Template[] = [
       `    - to:
         - operation:
             paths: [/admin*]
+            ${PORTS}
 `,
     ),
   },
@@ -82,6 +87,9 @@ export const TEMPLATES: readonly Template[] = [
       `    - from:
         - source:
             notRequestPrincipals: ["*"]
+      to:
+        - operation:
+            ${PORTS}
 `,
     ),
   },
@@ -103,13 +111,27 @@ export const TEMPLATES: readonly Template[] = [
   },
 ]
 
-/** A template's text with the namespace, else one that has workloads, and with a label of a workload there. */
+/**
+ * A template's text with the namespace, else one that has workloads, and with what exists there: the label and the ports of
+ * a workload, and the identity of another one as the caller.
+ */
 export function fitted(text: string, pods: readonly Pod[], namespace: string | undefined): string {
   const where = namespace ?? pods.flatMap(pod => pod.metadata.namespace ?? []).sort()[0]
   if (where === undefined) return text
-  const labels = pods
-    .filter(pod => pod.metadata.namespace === where)
-    .flatMap(pod => Object.entries(pod.metadata.labels ?? {}).map(([key, value]) => `${key}: ${value}`))
-  const label = labels.includes(LABEL) ? LABEL : (labels.find(one => /^app: [\w.-]+$/.test(one)) ?? LABEL)
-  return text.replace("namespace: default", () => `namespace: ${where}`).replace(LABEL, () => label)
+  const near = pods.filter(pod => pod.metadata.namespace === where && /^[\w.-]+$/.test(pod.metadata.labels?.app ?? ""))
+  const workload = near.find(pod => labelOf(pod) === LABEL) ?? near[0]
+  const others = workload === undefined ? [] : pods.filter(pod => accountOf(pod) !== accountOf(workload))
+  const caller = others.find(pod => pod.metadata.namespace === where) ?? others[0]
+  const ports =
+    workload?.spec?.containers?.flatMap(({ ports = [] }) => ports.map(one => `"${one.containerPort}"`)) ?? []
+  return text
+    .replace("namespace: default", () => `namespace: ${where}`)
+    .replace(LABEL, () => (workload === undefined ? LABEL : labelOf(workload)))
+    .replace(PORTS, () => (ports.length === 0 ? PORTS : `ports: [${[...new Set(ports)].join(", ")}]`))
+    .replace(CALLER, () => (caller === undefined ? CALLER : accountOf(caller)))
 }
+
+const labelOf = ({ metadata }: Pod): string => `app: ${metadata.labels?.app}`
+
+const accountOf = ({ metadata, spec }: Pod): string =>
+  `ns/${metadata.namespace}/sa/${spec?.serviceAccountName ?? "default"}`

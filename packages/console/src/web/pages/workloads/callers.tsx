@@ -14,15 +14,26 @@ export function Callers({ workload }: { readonly workload: string }): ReactNode 
   return <Loaded query={asked}>{answer => <WaysTable of={answer} />}</Loaded>
 }
 
-export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Ways }): ReactNode {
+interface WaysTableProps {
+  readonly of: Ways
+  /** With the workloads that they lead to. */
+  readonly to?: boolean
+}
+
+export function WaysTable({ of: { ways, result, undecided }, to = false }: WaysTableProps): ReactNode {
   return (
     <>
       {ways.length > 0 && (
         <table className="even">
-          <Columns names={["Callers", "Requests", "Only if", "Allowed by"]} />
+          <Columns names={[...(to ? ["Workload"] : []), "Callers", "Requests", "Only if", "Allowed by"]} />
           <tbody>
-            {ways.map(({ callers, requests, limits, policy, rule }) => (
-              <tr key={`${callers} ${requests} ${policy} ${rule}`}>
+            {ways.map(({ workload, callers, requests, limits, policy, rule }) => (
+              <tr key={`${workload} ${callers} ${requests} ${policy} ${rule}`}>
+                {to && (
+                  <th scope="row">
+                    <Link href={`/workloads/${workload}`}>{workload}</Link>
+                  </th>
+                )}
                 <td>{callers}</td>
                 <td>{requests}</td>
                 <td>{limits.join("; ")}</td>

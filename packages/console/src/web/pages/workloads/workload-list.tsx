@@ -77,8 +77,12 @@ function accountOf(pod: Pod): string | undefined {
   return pod.spec?.serviceAccountName
 }
 
+/** Of what declares or injects a Pod; it says nothing of the workload. */
+const OF_INJECTION = /^sidecar\.[^/]+\/inject$|^pod-template-hash$/
+
 export function labelsOf({ metadata: { labels = {} } }: Pod): string {
   return Object.entries(labels)
+    .filter(([key]) => !OF_INJECTION.test(key))
     .map(([key, value]) => `${key}=${value}`)
     .join(", ")
 }
