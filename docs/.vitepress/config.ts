@@ -16,29 +16,40 @@ export default defineConfig({
   outDir: "../dist/site",
   cacheDir: "../.cache/vitepress",
   srcExclude: ["dist/**", ".cache/**", ".merlon/**", ".github/**", "packages/cluster/test/**", "packages/*/bundle*/**"],
-  rewrites: { "README.md": "index.md" },
+  rewrites: { "docs/index.md": "index.md" },
   cleanUrls: true,
   ignoreDeadLinks: [FILES],
-  // Words between double braces are shell and Go templates here, never Vue's.
   markdown: {
     languageAlias: { "policy-test": "yaml", workflow: "yaml", envoy: "yaml" },
-    config: md => void md.set({ html: false }),
+    config: md => {
+      md.set({ html: false })
+      // Double braces are of shell and Go templates here, never Vue's. Code is left alone anyway.
+      const { text } = md.renderer.rules
+      md.renderer.rules.text = (...given) => (text?.(...given) ?? "").replaceAll("{{", "&#123;&#123;")
+    },
   },
-  vue: { template: { compilerOptions: { delimiters: ["\u{e000}", "\u{e001}"] } } },
+  // Of the landing page only: other pages show templates in code.
+  transformHtml: (code, id) => {
+    if (id.endsWith("/index.html") && code.includes("{{")) throw new Error("the site shows templates instead of text")
+  },
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
+    nav: [
+      page("Get started", "/README"),
+      page("Tasks", "/docs/own-workload"),
+      page("Reference", "/docs/semantics"),
+      page("Operations", "/docs/operations/troubleshooting"),
+    ],
     sidebar: [
       {
-        text: "Begin",
+        text: "Get started",
         items: [
-          page("Get started in five minutes", "/"),
-          page("Concepts", "/docs/concepts"),
+          page("Five minutes", "/README"),
           page("Install", "/docs/install"),
           page("On Kubernetes", "/docs/kubernetes"),
           page("Prove your Istio policies", "/docs/istio-policies"),
           page("Coming from Istio", "/docs/coming-from-istio"),
-          page("FAQ", "/docs/faq"),
         ],
       },
       {
@@ -46,17 +57,43 @@ export default defineConfig({
         items: [
           page("Run your own program", "/docs/own-workload"),
           page("Add a second machine", "/docs/second-machine"),
-          page("Policies at a gateway", "/docs/authorizer"),
-          page("Configure your gateway", "/docs/gateways"),
-          page("Switch to STRICT", "/docs/switch-to-strict"),
+          page("Use the console", "/docs/console"),
           page("Compare policies before you apply them", "/docs/answers"),
-          page("History of policies", "/docs/history"),
           page("Test policies", "/docs/policy-tests"),
-          page("Check policies where you work", "/docs/pipelines"),
+          page("See who changed policies", "/docs/history"),
+          page("Switch to STRICT", "/docs/switch-to-strict"),
+          page("Call through the mesh", "/docs/xclient"),
+          page("Enforce policies at a gateway", "/docs/authorizer"),
+          page("Configure your gateway", "/docs/gateways"),
+          page("Check policies in pipelines", "/docs/pipelines"),
           page("Verify an answer", "/docs/evidence"),
           page("Let an AI assistant ask", "/docs/mcp"),
-          page("Use the console", "/docs/console"),
           page("Use the policy library", "/docs/policy-library"),
+        ],
+      },
+      {
+        text: "Concepts",
+        items: [
+          page("Concepts", "/docs/concepts"),
+          page("Architecture", "/ARCHITECTURE"),
+          page("Threat model", "/THREAT_MODEL"),
+          page("FAQ", "/docs/faq"),
+        ],
+      },
+      {
+        text: "Reference",
+        items: [
+          page("Semantics", "/docs/semantics"),
+          page("AuthorizationPolicy", "/docs/reference/authorizationpolicy"),
+          page("RequestAuthentication", "/docs/reference/requestauthentication"),
+          page("PeerAuthentication", "/docs/reference/peerauthentication"),
+          page("MeshService", "/docs/reference/meshservice"),
+          page("PolicyInvariant", "/docs/reference/policyinvariant"),
+          page("Answers API", "/docs/reference/answers-api"),
+          page("Errors", "/docs/reference/errors"),
+          page("xserver", "/docs/xserver"),
+          page("Control plane", "/docs/control-plane"),
+          page("Embedded cluster", "/docs/cluster"),
         ],
       },
       {
@@ -73,30 +110,11 @@ export default defineConfig({
         ],
       },
       {
-        text: "Reference",
+        text: "Contributing",
         items: [
-          page("Semantics", "/docs/semantics"),
-          page("AuthorizationPolicy", "/docs/reference/authorizationpolicy"),
-          page("RequestAuthentication", "/docs/reference/requestauthentication"),
-          page("PeerAuthentication", "/docs/reference/peerauthentication"),
-          page("MeshService", "/docs/reference/meshservice"),
-          page("PolicyInvariant", "/docs/reference/policyinvariant"),
-          page("Answers API", "/docs/reference/answers-api"),
-          page("Errors", "/docs/reference/errors"),
-          page("xserver", "/docs/xserver"),
-          page("xclient", "/docs/xclient"),
-          page("Control plane", "/docs/control-plane"),
-          page("Embedded cluster", "/docs/cluster"),
-        ],
-      },
-      {
-        text: "Inside",
-        items: [
-          page("Architecture", "/ARCHITECTURE"),
-          page("Threat model", "/THREAT_MODEL"),
-          page("How it is tested", "/docs/how-it-is-tested"),
           page("Contributing", "/CONTRIBUTING"),
           page("Your first change", "/docs/first-change"),
+          page("How it is tested", "/docs/how-it-is-tested"),
           page("Changelog", "/CHANGELOG"),
         ],
       },

@@ -52,6 +52,6 @@ it("the site's list of pages names all pages for users, and only pages that are 
   const listed = [...readFileSync("docs/.vitepress/config.ts", "utf8").matchAll(/page\("[^"]*", "\/([^"]+)"\)/g)]
   const pages = listed.map(([, path]) => `${path}.md`)
   expect(pages.filter(page => !PAGES.includes(page))).toEqual([])
-  const forUsers = PAGES.filter(page => page.startsWith("docs/") && !page.startsWith("docs/adr/"))
+  const forUsers = PAGES.filter(page => /^docs\/(?!adr\/|index\.md$)/.test(page))
   expect(forUsers.filter(page => !pages.includes(page))).toEqual([])
 })

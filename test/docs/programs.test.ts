@@ -60,7 +60,7 @@ async function printedBy(programs: readonly string[]): Promise<readonly string[]
 }
 
 /** Commands that are the set-up itself: the developer who runs this test has just typed them, or is about to. */
-const SET_UP = new Set(["npm ci && npm test\n", "npm ci && npm start\n"])
+const SET_UP = new Set(["npm ci && npm test\n", "npm ci && npm start\n", "npx merlonctl dashboard\n"])
 
 /** After this a page is stopped, and the failure names the command that did not end. */
 const PAGE_LIMIT_MS = 480_000
