@@ -56,7 +56,7 @@ export async function merlondProgram(asked: string): Promise<Command> {
   const program = new Command("merlond")
     .description("Run the parts of the mesh: control plane, proxies and embedded cluster")
     .version(VERSION, "-V, --version", "Show the version")
-    .showHelpAfterError("(see `merlond COMMAND --help`)")
+    .showHelpAfterError("(see `merlond --help`)")
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     program.addCommand(name === asked || asked === "*" ? await load() : new Command(name).description(summary))
   }

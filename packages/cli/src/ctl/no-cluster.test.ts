@@ -59,6 +59,20 @@ it("names `merlonctl up` if the local mesh is stopped", async () => {
   expect(err).toContain("no answer from the API server")
 })
 
+it("says that a client certificate is no PEM, not that the server is away", async () => {
+  const path = join(folder, "no-pem")
+  const user = { "client-certificate-data": "QUJD", "client-key-data": "QUJD" }
+  const config = {
+    ...{ "current-context": "c", contexts: [{ name: "c", context: { cluster: "c", user: "u" } }] },
+    clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:9" } }],
+    users: [{ name: "u", user }],
+  }
+  writeFileSync(path, JSON.stringify(config))
+  const { code, err } = await typed(["get", "pods", "--kubeconfig", path])
+  expect(code).toBe(3)
+  expect(err).toMatch(/^error\[api-no-credentials\]: a certificate or key for `https:\/\/127.0.0.1:9` cannot be used: .*PEM/)
+})
+
 describe("a decision id", () => {
   it.each([["0123456789abcdef012"], ["0123456789abcdef01234"], ["0123456789ABCDEF"]])(
     "`%s` of the wrong length is explained",

@@ -34,7 +34,7 @@ export async function programFor(asked: string, name = "merlonctl"): Promise<Com
   const program = new Command(name)
     .description("Manage mesh security policies: apply, test, compare and explain them")
     .version(VERSION, "-V, --version", "Show the version")
-    .showHelpAfterError(`(see \`${name} COMMAND --help\`)`)
+    .showHelpAfterError(`(see \`${name} --help\`)`)
     .addHelpText("after", NOTES)
   for (const [word, { summary, load }] of Object.entries(COMMANDS)) {
     program.addCommand(

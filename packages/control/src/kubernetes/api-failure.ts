@@ -35,6 +35,11 @@ export function unreachable(server: string, error: unknown): ApiError {
   if (failure instanceof ConnectionError) return ApiError.unanswered("api-no-credentials", failure.message)
   const said = (failure as { code?: unknown }).code // Node's errors have one, a DOMException's is a number
   const code = typeof said === "string" ? said : failure.name
+  // OpenSSL read no certificate or key, or they do not match, before anything was sent.
+  if (code.startsWith("ERR_OSSL_")) {
+    const why = short(failure.message)
+    return ApiError.unanswered("api-no-credentials", `a certificate or key for \`${server}\` cannot be used: ${why}`)
+  }
   const timeout = /TIMEOUT|Timeout/.test(code)
   const why = timeout ? "it took too long" : short(failure.message || code)
   return ApiError.unanswered(

@@ -50,8 +50,8 @@ export function explainCommand(): Command {
       new Command("explain")
         .description("Explain why a request is allowed or denied")
         .argument(
-          "<workload>",
-          "workload, as NAMESPACE/NAME or NAME with -n; or a decision id from the header x-merlon-decision of a denied response",
+          "<id|workload>",
+          "decision id from the header x-merlon-decision of a denied response; or a workload, as NAMESPACE/NAME or NAME with -n",
         )
         .option(
           "-f, --filename <path>",
