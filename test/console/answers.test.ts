@@ -95,7 +95,7 @@ it("misses no call that is denied while the page begins to follow", async () => 
   await page.getByRole("row").filter({ hasText: "/anything/in-between" }).first().waitFor()
 })
 
-it("shows what a change would change, proved, while it is written", async () => {
+it("shows the proved effect of a change while it is written", async () => {
   const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+a")
@@ -119,7 +119,7 @@ it("shows what a change would change, proved, while it is written", async () => 
   expect(blue, "narrowing is blue").toBeGreaterThan(less)
 })
 
-it("denies a change that breaks what must stay true, with the request that shows it", async () => {
+it("rejects a change that breaks an invariant, with an example request", async () => {
   const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
   await page.keyboard.press("ControlOrMeta+a")
@@ -130,7 +130,7 @@ it("denies a change that breaks what must stay true, with the request that shows
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
 })
 
-it("judges a request that nobody sent, from a curl line, and keeps it as a test that `merlonctl test` runs", async () => {
+it("evaluates a request from a curl command, and saves it as a policy test that `merlonctl test` runs", async () => {
   const page = await asOwner(`/playground?workload=foo/httpbin-1&from=${CONSUMER}`)
   await page.getByLabel("curl command").fill("curl -X PUT http://httpbin.foo:8000/anything/1")
   await page.getByLabel("curl command").blur()
@@ -149,7 +149,7 @@ it("judges a request that nobody sent, from a curl line, and keeps it as a test 
   expect({ code, stderr, stdout }).toMatchObject({ code: 0 })
 })
 
-it("tells who still calls in plaintext in the chosen window, and leads to STRICT with a warning of it", async () => {
+it("lists plaintext callers of the chosen window, and warns of them on the way to STRICT", async () => {
   await fetch(mesh.exposed("httpbin.foo", "/get"))
   const page = await asOwner("/mtls")
   const section = page.getByRole("region", { name: "foo" })
@@ -169,7 +169,7 @@ it("tells who still calls in plaintext in the chosen window, and leads to STRICT
   await page.getByText("namespace: foo").waitFor()
 })
 
-it("draws who calls whom, and says the same in a table", async () => {
+it("draws who calls whom, and lists it in a table", async () => {
   await fetch(mesh.exposed("httpbin.foo", "/get"))
   await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
   const page = await asOwner("/map/foo/httpbin-1")
@@ -179,7 +179,7 @@ it("draws who calls whom, and says the same in a table", async () => {
   await page.locator(".react-flow__node.service").filter({ hasText: "consumer" }).waitFor()
 })
 
-it("lists the policies in force for a workload in the order a request meets them, also those that name a Service", async () => {
+it("lists the policies of a workload in evaluation order, including those that target a Service", async () => {
   const spec = {
     targetRefs: [{ kind: "Service", name: "httpbin" }],
     action: "DENY",
@@ -237,7 +237,7 @@ it("opens a suggested policy and its proofs in the editor", async () => {
   await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("enforcement: Shadow").waitFor()
 })
 
-it("counts the calls of the last hour, and looks for what is wrong with valid policies", async () => {
+it("counts the calls of the last hour, and lists findings about valid policies", async () => {
   await fetch(mesh.exposed("httpbin.foo", "/get"))
   await fetch(mesh.exposed("httpbin.foo", "/anything/x"), { method: "DELETE" })
   const page = await asOwner("/")
@@ -418,7 +418,7 @@ it("tries a change in shadow mode from the overview in three clicks, and lists n
   }
 })
 
-it("counts denied calls as what needs attention, and filters every page by namespace", async () => {
+it("lists denied calls under Needs attention, and filters every page by namespace", async () => {
   await fetch(mesh.exposed("httpbin.foo", "/anything/attention"), { method: "DELETE" })
   const page = await asOwner("/")
   const attention = page.getByRole("region", { name: "Needs attention" })
@@ -458,7 +458,7 @@ it("finds workloads, policies, pages and decisions by Ctrl K, and answers questi
   await page.getByRole("heading", { level: 1, name: "Certificates" }).waitFor()
 })
 
-it("begins templates with what exists, and offers the nearest labels instead of Apply where a policy selects nothing", async () => {
+it("fills templates with labels that exist, and offers the nearest labels if a policy selects nothing", async () => {
   const page = await asOwner("/policies/new?template=deny-path&namespace=foo")
   const text = page.getByRole("textbox", { name: "Policy as YAML" })
   await text.getByText("namespace: foo").waitFor()
@@ -480,6 +480,6 @@ it("begins templates with what exists, and offers the nearest labels instead of 
   await page.locator("button:enabled", { hasText: /^Apply$/ }).waitFor()
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

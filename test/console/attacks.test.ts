@@ -22,7 +22,7 @@ afterAll(() => void evil.close())
 
 const evilAddress = (path: string): string => `http://127.0.0.1:${(evil.address() as AddressInfo).port}${path}`
 
-it("is shown in nobody's frame", async () => {
+it("cannot be framed", async () => {
   const page = await (await newContext()).newPage()
   await page.goto(evilAddress("/frame"))
   const [, frame] = page.frames()
@@ -30,7 +30,7 @@ it("is shown in nobody's frame", async () => {
   expect(await frame?.locator("#root").count()).toBe(0)
 })
 
-it("takes nothing from another origin's page, though the browser sends our cookie", async () => {
+it("rejects requests from a page of another origin that carry the session cookie", async () => {
   const page = await asOwner()
   await page.goto(evilAddress("/"))
   const target = JSON.stringify(address("").replace(/\/$/, ""))
@@ -87,7 +87,7 @@ describe("what a foreign page makes a browser send, cookie and all, is rejected:
   })
 })
 
-it("answers under no other name that leads to its address", async () => {
+it("rejects other host names that resolve to its address", async () => {
   const status = await new Promise(resolve => {
     sendRequest(address(), { headers: { host: "evil.example" } }, answer => {
       answer.resume()
@@ -97,7 +97,7 @@ it("answers under no other name that leads to its address", async () => {
   expect(status).toBe(403)
 })
 
-it("asks no other host for anything, and lets no script in that is not its own", async () => {
+it("requests nothing from other hosts, and runs no script but its own", async () => {
   const page = await asOwner()
   const hosts = new Set<string>()
   page.on("request", request => hosts.add(new URL(request.url()).host))
@@ -236,7 +236,7 @@ describe("text that would be markup", () => {
     expect(await page.evaluate<boolean>(`"hacked" in window`)).toBe(false)
   })
 
-  it("is there to be read", async () => {
+  it("is readable", async () => {
     await page.goto(address("/#/policies/AuthorizationPolicy/hostile/markup"))
     await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
     for (const place of ["PolicyInvariant/hostile/statement", "RequestAuthentication/hostile/issuer"]) {

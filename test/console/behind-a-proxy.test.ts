@@ -34,7 +34,7 @@ afterAll(() => {
   proxy.close()
 })
 
-it("signs in, follows decisions, writes and signs out below another path, and asks for nothing beside it", async () => {
+it("signs in, follows decisions, writes and signs out below another path, and requests nothing outside of it", async () => {
   const home = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${BELOW}/`
   const page = await (await newContext()).newPage()
   await page.goto(home)
@@ -61,6 +61,6 @@ it("signs in, follows decisions, writes and signs out below another path, and as
   expect(asked.filter(url => !url.startsWith(`${BELOW}/`))).toEqual([])
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints).toEqual([])
 })

@@ -25,7 +25,7 @@ async function nextMillisecond(): Promise<void> {
 /** Longer than anything waits that asks again and again. */
 const LONG = 120_000
 
-it("follows decisions no more while nobody looks, and then tells what was decided meanwhile, each once and in order", async () => {
+it("stops following decisions while hidden, and then lists the missed ones once each and in order", async () => {
   const page = await asOwner("/traffic?path=/hidden/*")
   await page.getByText("· live").waitFor()
   await fetch(mesh.exposed("web.app", "/hidden/before"))
@@ -68,7 +68,7 @@ it("follows decisions no more while nobody looks, and then tells what was decide
   await page.getByText("/hidden/after").waitFor()
 })
 
-it("asks nothing again and again while nobody looks, and at once when somebody does", async () => {
+it("polls nothing while hidden, and refreshes at once when shown", async () => {
   const page = await asOwnerAlone()
   await page.clock.install()
   await page.reload()
@@ -94,6 +94,6 @@ it("asks nothing again and again while nobody looks, and at once when somebody d
   await expect.poll(() => asked.some(url => url.includes("/proxies"))).toBe(true)
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints).toEqual([])
 })

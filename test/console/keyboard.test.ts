@@ -25,7 +25,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { level: 1, name: heading }).waitFor()
   }
 
-  it("a decision is found, opened, closed, and what is like it is left out", async () => {
+  it("finds, opens and closes a decision, and filters similar ones out", async () => {
     await open("Traffic", "Traffic")
     await tabTo(page, "Filter traffic")
     await page.keyboard.type("/by-keyboard")
@@ -46,7 +46,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("button", { name: "path is not /by-keyboard" }).waitFor()
   })
 
-  it("a workload is searched for and opened, and leads to its neighbours", async () => {
+  it("searches for a workload, opens it, and follows links to its neighbours", async () => {
     await open("Workloads", "Workloads")
     await tabTo(page, "Search by name")
     await page.keyboard.type("app/web-v1")
@@ -58,7 +58,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { level: 1, name: "Map of app/web" }).waitFor()
   })
 
-  it("a policy is begun, written and left, and its error is read", async () => {
+  it("starts a policy, edits it, leaves the editor, and reaches its error", async () => {
     await open("Policies", "Policies")
     await tabTo(page, "Require mTLS")
     await page.keyboard.press("Enter")
@@ -74,7 +74,7 @@ describe("by keyboard alone", () => {
     await tabTo(page, "Apply")
   })
 
-  it("what an identity may call is asked, and the field keeps the focus", async () => {
+  it("asks what an identity can reach, and keeps the focus in the field", async () => {
     await open("Access", "Access")
     await tabTo(page, "Identity")
     await page.keyboard.press("ControlOrMeta+a")
@@ -88,7 +88,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("region", { name: "Rules" }).waitFor()
   })
 
-  it("the way to mutual TLS is taken", async () => {
+  it("switches a namespace to STRICT", async () => {
     await open("mTLS", "mTLS")
     await page.getByRole("link", { name: "Require mTLS in app" }).waitFor()
     await tabTo(page, "Require mTLS in app")
@@ -96,7 +96,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { level: 1, name: "New policy: require mTLS" }).waitFor()
   })
 
-  it("the graph is read as a table, of another time, and followed", async () => {
+  it("reads the map as a table, changes the time range, and follows a link", async () => {
     await open("Map", "Map")
     await tabTo(page, "Time range")
     await page.keyboard.type("7d")
@@ -107,7 +107,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("heading", { level: 1, name: "Map of app/web" }).waitFor()
   })
 
-  it("a request is tried from a curl line and kept as a test, and nothing that was written is lost", async () => {
+  it("evaluates a curl command, saves it as a test, and keeps all input", async () => {
     await open("Playground", "Playground")
     await tabTo(page, "Workload (namespace/name)")
     await page.keyboard.type("app/web-v1-1")
@@ -127,7 +127,7 @@ describe("by keyboard alone", () => {
     await tabTo(page, "Download")
   })
 
-  it("signing out is reached", async () => {
+  it("reaches the sign-out button", async () => {
     await page.goto(address("/#/nowhere"))
     // The page before it is there until then, and what has the focus goes with it.
     await page.getByRole("heading", { name: "Page not found" }).waitFor()
@@ -137,6 +137,6 @@ describe("by keyboard alone", () => {
   })
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

@@ -86,7 +86,7 @@ async function signedIn(): Promise<Page> {
   return page
 }
 
-it("signs in at the issuer with that person's rights, and leaves neither code nor token behind", async () => {
+it("signs in at the issuer with the user's rights, and leaves neither code nor token behind", async () => {
   issuer.claims = {}
   const page = await atHome()
   await page.getByRole("link", { name: `Sign in at ${new URL(issuer.url).host}` }).waitFor()
@@ -107,7 +107,7 @@ it("signs in at the issuer with that person's rights, and leaves neither code no
   expect(await offers.getByRole("link").count()).toBe(0)
 })
 
-it("lets a group of the issuer's write, which that person alone may not", async () => {
+it("grants the rights of a group of the issuer", async () => {
   issuer.claims = { sub: "joan", groups: ["writers"] }
   const page = await signedIn()
   await page.goto(`${home}#/policies/new?template=strict&namespace=shop`)
@@ -116,7 +116,7 @@ it("lets a group of the issuer's write, which that person alone may not", async 
   expect((await api.kubectl("get peerauthentication -n shop -o name")).out).toContain("my-policy")
 })
 
-it("shows nothing to whom the cluster has given no right", async () => {
+it("shows nothing to a user without rights", async () => {
   issuer.claims = { sub: "nobody" }
   const page = await signedIn()
   await page.getByRole("link", { name: "Policies", exact: true }).click()
@@ -127,7 +127,7 @@ it("shows nothing to whom the cluster has given no right", async () => {
     .waitFor()
 })
 
-it("lets nobody in with a token that the cluster does not take", async () => {
+it("rejects a token that the cluster rejects", async () => {
   issuer.claims = { iat: 0, nbf: Math.floor(Date.now() / 1_000) + 3_000 }
   const page = await atHome()
   await page.getByRole("link", { name: "Sign in at" }).click()
@@ -135,7 +135,7 @@ it("lets nobody in with a token that the cluster does not take", async () => {
   expect(await page.getByRole("navigation").count()).toBe(0)
 })
 
-it("says why the issuer let nobody in", async () => {
+it("shows why the issuer rejected the sign-in", async () => {
   issuer.rejects = "access_denied"
   const page = await atHome()
   await page.getByRole("link", { name: "Sign in at" }).click()
@@ -144,7 +144,7 @@ it("says why the issuer let nobody in", async () => {
   issuer.rejects = undefined
 })
 
-it("names identities by the mesh's own trust domain wherever it names them", async () => {
+it("names identities by the trust domain of the mesh", async () => {
   issuer.claims = { sub: "joan", groups: ["writers"] }
   const identity = `${TRUST_DOMAIN}/ns/shop/sa/default`
   const page = await signedIn()
@@ -162,6 +162,6 @@ it("names identities by the mesh's own trust domain wherever it names them", asy
   await expect.poll(() => page.getByLabel("Caller (empty").getAttribute("placeholder")).toContain(`${TRUST_DOMAIN}/`)
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints).toEqual([])
 })

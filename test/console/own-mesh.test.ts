@@ -44,6 +44,6 @@ goesAway(
 )
 large(mesh, () => api)
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

@@ -129,7 +129,7 @@ describe("what opens on a page, for everybody:", () => {
     page = await asOwner()
   })
 
-  it("a stored policy, with its conditions and the question whether to delete it", async () => {
+  it("a stored policy with its conditions and the confirmation of a deletion", async () => {
     await visit(
       page,
       "/policies/AuthorizationPolicy/reading/for-everybody",
@@ -141,7 +141,7 @@ describe("what opens on a page, for everybody:", () => {
     expect(await findings(page)).toEqual([])
   })
 
-  it("the editor, with errors at their lines and what may be written there", async () => {
+  it("the editor with errors at their lines and with completion", async () => {
     await visit(page, "/policies/new?template=strict&namespace=reading", "New policy")
     await page.getByRole("textbox", { name: "Policy as YAML" }).click()
     await page.keyboard.press("ControlOrMeta+a")
@@ -155,7 +155,7 @@ describe("what opens on a page, for everybody:", () => {
     expect(await findings(page)).toEqual([])
   })
 
-  it("a decision and why it was decided so, with filters", async () => {
+  it("a decision with its explanation and filters", async () => {
     await fetch(mesh.exposed("web.app", "/reading"))
     await visit(page, "/traffic?path=/reading&not-verdict=nothing", "Traffic")
     await page.getByRole("row").filter({ hasText: "/reading" }).first().click()
@@ -164,7 +164,7 @@ describe("what opens on a page, for everybody:", () => {
     expect(await findings(page)).toEqual([])
   })
 
-  it("an answer that was tried, as a policy test, and what is wrong with a curl line", async () => {
+  it("an evaluated request as a policy test, and the error of a curl command", async () => {
     await visit(page, "/playground?workload=app/web-v1-1&path=/", "Playground")
     await page.getByText("Save as a policy test").click()
     await page.getByLabel("curl command").fill("curl")
@@ -173,7 +173,7 @@ describe("what opens on a page, for everybody:", () => {
     expect(await findings(page)).toEqual([])
   })
 
-  it("who may call whom, with the rules of a cell", async () => {
+  it("the access matrix with the rules of a cell", async () => {
     await fetch(mesh.exposed("web.app", "/reading"))
     await visit(page, "/access", "Access")
     await page.locator(".matrix button").first().click()
@@ -181,7 +181,7 @@ describe("what opens on a page, for everybody:", () => {
     expect(await findings(page)).toEqual([])
   })
 
-  it("signing in, and that it failed", async () => {
+  it("a failed sign-in", async () => {
     const stranger = await (await newContext()).newPage()
     await stranger.goto(address())
     await stranger.getByLabel("Cluster token").fill("no token")
@@ -191,7 +191,7 @@ describe("what opens on a page, for everybody:", () => {
   })
 })
 
-it("leads to every page by keyboard alone, and begins each at its beginning", async () => {
+it("reaches every page by keyboard alone, each from its top", async () => {
   const page = await asOwner()
   await page.getByRole("heading", { level: 1 }).waitFor()
   await page.keyboard.press("Tab")
@@ -210,7 +210,7 @@ it("leads to every page by keyboard alone, and begins each at its beginning", as
   }
 })
 
-it("says that the control plane does not answer, and when it does again", async () => {
+it("shows a banner while the control plane does not answer", async () => {
   const page = await asOwnerAlone("/policies")
   await page.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
   await page.context().setOffline(true)
@@ -223,7 +223,7 @@ it("says that the control plane does not answer, and when it does again", async 
   await page.getByText("The control plane has not answered since").waitFor({ state: "detached" })
 })
 
-it("shows a skeleton while an answer is on its way, and what went wrong where it fails", async () => {
+it("shows a skeleton while a query is pending, and an error if it fails", async () => {
   const page = await asOwner("/nowhere")
   let fail = (): void => undefined
   const isFailing = new Promise<void>(resolve => {
@@ -269,7 +269,7 @@ it("opens the sidebar as a drawer on a phone, and closes it on Escape and after 
   await expect.poll(isShown).toBe(false)
 })
 
-it("draws darker lines for high contrast, in which axe finds nothing, and moves nothing for reduced motion", async () => {
+it("draws darker lines in high contrast, without axe findings, and animates nothing with reduced motion", async () => {
   const page = await asOwner("/policies")
   await page.emulateMedia({ colorScheme: "light" })
   await page.locator(".card").first().waitFor()
@@ -293,7 +293,7 @@ it("draws darker lines for high contrast, in which axe finds nothing, and moves 
   expect(await page.evaluate(moving)).toEqual([])
 })
 
-it("draws the calls of a shop along their way, and services and edges open side panels", async () => {
+it("draws the calls of a shop from left to right, and opens side panels for services and edges", async () => {
   const page = await asOwner("/nowhere")
   await answerShop(page)
   await page.goto(address("/#/map"))
@@ -405,7 +405,7 @@ it("keeps a map of 300 services in 20 namespaces readable: collapsed, opened one
   expect(await findings(page)).toEqual([])
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   // Chromium itself tries to keep the look of text that is replaced, and is kept from it.
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

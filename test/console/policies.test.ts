@@ -38,7 +38,7 @@ beforeAll(async () => {
   await kubectl("create", "namespace", "writers")
 })
 
-it("shows an error at its line, with what would be right, and lets nobody apply it", async () => {
+it("shows an error at its line with a fix, and disables Apply", async () => {
   const page = await asOwner("/policies/new?template=allow-one&namespace=writers")
   await write(
     page,
@@ -61,7 +61,7 @@ it("shows an error at its line, with what would be right, and lets nobody apply 
   await page.getByRole("list", { name: "Errors" }).getByText("line 1").first().waitFor()
 })
 
-it("applies what is right, shows how proxies come to enforce it, and keeps it in the history", async () => {
+it("applies a valid policy, shows its enforcement, and lists it in the history", async () => {
   const page = await asOwner("/policies/new?template=allow-one&namespace=app")
   await write(
     page,
@@ -127,7 +127,7 @@ it("applies what is right, shows how proxies come to enforce it, and keeps it in
   await history.getByText("Compare from here").first().waitFor()
 })
 
-it("shows what a change newly allowed and denied as proved, and what is not decided as such", async () => {
+it("marks effects of a change as proved or not decided", async () => {
   const page = await asOwner()
   const time = new Date().toISOString()
   const changed = (sequence: number, name: string, difference: object) => ({
@@ -162,7 +162,7 @@ it("shows what a change newly allowed and denied as proved, and what is not deci
   expect(await toldOf("late")).toEqual(["not decided the time was up"])
 })
 
-it("says how to turn the history on where none is kept", async () => {
+it("says how to turn on the history", async () => {
   const page = await asOwner()
   await page.route(/\/changes\?/, route =>
     route.fulfill({ json: { items: [], metadata: {}, history: { enabled: false } } }),
@@ -182,7 +182,7 @@ it("completes fields from the schema of the kind", async () => {
   await page.getByRole("option", { name: /mtls/ }).waitFor()
 })
 
-it("does not overwrite what another user has changed meanwhile", async () => {
+it("does not overwrite a concurrent change of another user", async () => {
   await apply(strict("writers", "shared"))
   const page = await asOwner("/policies/PeerAuthentication/writers/shared")
   await page.getByText("No changes: this is the stored version.").waitFor()
@@ -194,7 +194,7 @@ it("does not overwrite what another user has changed meanwhile", async () => {
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
 })
 
-it("keeps what is typed before the cluster has said who may write", async () => {
+it("keeps input typed before the user's rights are known", async () => {
   await apply(strict("writers", "early"))
   const page = await asOwner()
   let answered = (): void => undefined
@@ -216,7 +216,7 @@ it("keeps what is typed before the cluster has said who may write", async () => 
   await editor.getByText("# mine").waitFor()
 })
 
-it("keeps what is typed while a change is on its way", async () => {
+it("keeps input typed while a change is applied", async () => {
   await apply(strict("writers", "busy"))
   const page = await asOwner("/policies/PeerAuthentication/writers/busy")
   await page.getByText("No changes: this is the stored version.").waitFor()
@@ -246,7 +246,7 @@ it("keeps what is typed while a change is on its way", async () => {
   expect(await page.getByText("This policy changed on the server while you edited it.").count()).toBe(0)
 })
 
-it("notices a label that another user put on it", async () => {
+it("notices a label that another user added", async () => {
   await apply(strict("writers", "labelled"))
   const page = await asOwner("/policies/PeerAuthentication/writers/labelled")
   await page.getByRole("textbox", { name: "Policy as YAML" }).click()
@@ -258,7 +258,7 @@ it("notices a label that another user put on it", async () => {
   expect(await page.getByText("# mine").count()).toBe(0)
 })
 
-it("offers new policies to a user who may write in one namespace, in that namespace", async () => {
+it("offers new policies in the only namespace that a user can write to", async () => {
   const token = await tokenOf("of-one", "view")
   await kubectl(
     "create",
@@ -303,14 +303,14 @@ it("shows a viewer everything, and disabled buttons with the role that helps", a
   expect(await findings(page)).toEqual([])
 })
 
-it("says to whom nothing is shown what is missing", async () => {
+it("names the missing role to a user without rights", async () => {
   const page = await withToken(await tokenOf("nobody"))
   await page.getByRole("link", { name: "Policies" }).click()
   await page.getByRole("alert").filter({ hasText: "is forbidden" }).first().waitFor()
   await page.getByText("Your account lacks this right").first().waitFor()
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   // Chromium itself tries to keep the look of text that is replaced, and is kept from it.
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
 })

@@ -18,7 +18,7 @@ import {
 
 const STORED = "JSON.stringify({ ...localStorage, ...sessionStorage })"
 
-it("opens signed in by the link of `merlonctl dashboard`, which works once and leaves no trace in the address", async () => {
+it("signs in by the link of `merlonctl dashboard`, once, and removes the code from the address", async () => {
   const { code, stdout } = await mesh.run("dashboard", "--no-open")
   expect(code).toBe(0)
   const link = stdout.trim()
@@ -34,7 +34,7 @@ it("opens signed in by the link of `merlonctl dashboard`, which works once and l
   expect(await thief.getByRole("navigation").count()).toBe(0)
 })
 
-it("opens with a token of the cluster, as its user, and shows no token anywhere", async () => {
+it("signs in with a cluster token as its user, and shows no token", async () => {
   const token = await tokenOf("by-token", "view")
   const page = await withToken(token)
   await page.getByText("system:serviceaccount:default:by-token").waitFor()
@@ -43,7 +43,7 @@ it("opens with a token of the cluster, as its user, and shows no token anywhere"
   expect(page.url()).not.toContain(token)
 })
 
-it("rejects what is no token with words", async () => {
+it("rejects an invalid token with a message", async () => {
   for (const [token, words] of [
     ["two words", "this is no token"],
     ["abc.def.ghi", "the API does not accept this token"],
@@ -53,7 +53,7 @@ it("rejects what is no token with words", async () => {
   }
 })
 
-it("signs out for good: the cookie and the page's half of the session are worth nothing afterwards", async () => {
+it("invalidates the cookie and the page's part of the session at sign-out", async () => {
   const page = await asOwnerAlone()
   const cookies = await page.context().cookies()
   const half = await page.evaluate<string>(`localStorage.getItem("merlon-page") ?? ""`)
@@ -68,7 +68,7 @@ it("signs out for good: the cookie and the page's half of the session are worth 
   expect(answer.status).toBe(401)
 })
 
-it("gives a stolen address of a page to no one: opening it requires a sign-in", async () => {
+it("requires a sign-in to open a copied address", async () => {
   const page = await asOwner("/policies")
   const stranger = await (await newContext()).newPage()
   await stranger.goto(page.url())
@@ -85,12 +85,12 @@ it("signs in at once when a link is pasted into a tab that is signed out", async
   expect(page.url()).toBe(address("/#/"))
 })
 
-it("keeps a link whose code was guessed out", async () => {
+it("rejects a link with a guessed code", async () => {
   const page = await (await newContext()).newPage()
   await page.goto(signInLink().slice(0, -3))
   await page.getByRole("alert").waitFor()
 })
 
-it("makes no page complain", () => {
+it("logs no error on any page", () => {
   expect(complaints).toEqual([])
 })

@@ -16,7 +16,7 @@ const PROBE_MS = 20
 /** `flags` are those it was started with: it comes back where it was. */
 export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => readonly string[]): void {
   describe("a control plane that goes away", () => {
-    it("is said to be away by every page, which goes on by itself when it is back", async () => {
+    it("is reported as away on every page, which continues once it is back", async () => {
       // Served beside it, so that only what is behind goes away.
       const besidePort = await freePort()
       const beside = mesh.start(["dashboard", "--no-open", "--port", String(besidePort)])
@@ -78,7 +78,7 @@ export function goesAway(mesh: Merlonctl, api: () => ClusterApi, flags: () => re
       }
     })
 
-    it("runs the sample shop when it is back, and is quiet once that is switched off", async () => {
+    it("shows the sample shop, and nothing once it is switched off", async () => {
       const page = await asOwner("/?ns=shop", mesh)
       await page.getByText("shop/cart is denied by shop/payment").first().waitFor()
       await page.locator(".react-flow__edge.plaintext").first().waitFor({ state: "attached" })

@@ -43,7 +43,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
   describe("a thousand workloads", () => {
     beforeAll(() => fill(api()))
 
-    it("are found by name, one among all, by keyboard", async () => {
+    it("finds one of them by name, by keyboard", async () => {
       const page = await asOwner("/workloads", mesh)
       await page.getByText(/^1,0\d\d of 1,0\d\d, first 300 shown$/).waitFor()
       expect(await rowsIn(page)).toBeLessThan(MOST_ROWS)
@@ -59,7 +59,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       await page.getByText("tier=crowd").waitFor()
     })
 
-    it("do not fill any page, and each leads on by click or by keyboard", async () => {
+    it("fill no page, and open by click or by keyboard", async () => {
       const page = await asOwner("/workloads", mesh)
       for (const [index, [link, heading]] of (
         [
@@ -80,7 +80,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       }
     })
 
-    it("are asked about one by one: who waits comes first, the others are searched for", async () => {
+    it("are listed with plaintext callers first, and searched", async () => {
       await fetch(mesh.exposed("httpbin.foo", "/get"))
       const page = await asOwner("/mtls", mesh)
       await page.getByText("receives plaintext").first().waitFor()
@@ -95,7 +95,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
     const load = new Load(path => mesh.exposed("httpbin.foo", path), 100)
     afterAll(() => load.stop())
 
-    it("are shown as they come, while rows are few, and the row in hand stays in hand", async () => {
+    it("appear live, and the focused row keeps the focus", async () => {
       load.start()
       const page = await asOwner("/traffic?path=/anything/load/*", mesh)
       await page.getByText("· live").waitFor()
@@ -129,7 +129,7 @@ export function large(mesh: Merlonctl, api: () => ClusterApi): void {
       await page.getByRole("heading", { level: 1, name: /attention/ }).waitFor()
     })
 
-    it("fill a table of ten thousand and no more, of which the end is reached", async () => {
+    it("fill a table of at most ten thousand rows, to its end", async () => {
       const page = await asOwner("/", mesh)
       // As much as ten proxies remember: what one has told, once more under other names.
       await page.route(/\/decisions\?limit=/, async route => {

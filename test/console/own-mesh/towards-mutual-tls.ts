@@ -28,7 +28,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
       })
     }
 
-    it("says ready only where the window that was chosen has been observed", async () => {
+    it("says ready only after the whole chosen window was observed", async () => {
       const page = await asOwner("/mtls", mesh)
       const section = page.getByRole("region", { name: "app" })
       await section.getByText("observed only for").first().waitFor()
@@ -48,7 +48,7 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
     // Who comes next calls in plaintext again.
     afterAll(() => api().delete("PeerAuthentication", "my-policy", "foo"))
 
-    it("insists from the page that tells who would be blocked, with a warning, and an edge becomes mutual TLS", async () => {
+    it("switches to STRICT with a warning of blocked callers, and the edge becomes mTLS", async () => {
       await callInPlaintext()
       const page = await asOwner("/map/foo/httpbin-1?since=15m", mesh)
       const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
