@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { type Browser, chromium } from "playwright-core"
 import { CHROMIUM, FLAGS } from "../test/console/support/chromium.js"
 import { Merlonctl } from "../test/e2e/local/support/merlonctl.js"
-import { ownPortsAndWaysIn } from "../test/e2e/local/support/own-ports.js"
+import { ownAndIngressPorts } from "../test/e2e/local/support/own-ports.js"
 import { differences } from "./screenshots/compare.js"
 import { startMesh, startShop, visitor } from "./screenshots/mesh.js"
 import { SHOP_VIEWS, shopPictureOf, THEMES } from "./screenshots/shop-views.js"
@@ -25,7 +25,7 @@ async function onMesh(
   const folder = mkdtempSync(join(tmpdir(), "screenshots-"))
   const mesh = new Merlonctl(join(folder, "mesh"))
   try {
-    await start(mesh, await ownPortsAndWaysIn())
+    await start(mesh, await ownAndIngressPorts())
     await look(mesh)
   } finally {
     await mesh.run("down")

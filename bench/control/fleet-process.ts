@@ -15,9 +15,9 @@ interface Awaited {
 }
 
 /** All proxies connect at once, but no more than this many handshakes run at a time, so that none times out. */
-const AT_THE_DOOR = 16
-/** While there is no control plane, those at the door knock this often. */
-const KNOCK_MS = 500
+const MAX_CONNECTING = 16
+/** How often those that connect try again while there is no control plane. */
+const RETRY_MS = 500
 
 /** A proxy with what it keeps across connections: versions by name, its session, and its certificate. */
 interface Kept {
@@ -31,7 +31,7 @@ const own = makeSigningRequest()
 const outside: Kept[] = []
 const clients = new Set<MeshClient>()
 let control = { address: "", trustBundle: "" }
-let atTheDoor = 0
+let connecting = 0
 let unserved = 0
 let awaited: Awaited | undefined
 let resources = 0
@@ -48,10 +48,10 @@ function reached(): void {
 }
 
 function letIn(): void {
-  while (atTheDoor < AT_THE_DOOR) {
+  while (connecting < MAX_CONNECTING) {
     const next = outside.shift()
     if (next === undefined) return
-    atTheDoor++
+    connecting++
     connect(next)
   }
 }
@@ -84,12 +84,12 @@ function connect(kept: Kept): void {
       },
     ],
     session,
-    limits: { retryMs: KNOCK_MS, longestRetryMs: KNOCK_MS },
+    limits: { retryMs: RETRY_MS, longestRetryMs: RETRY_MS },
   })
   clients.add(client)
   client.onConnection(connected => {
     if (connected) {
-      atTheDoor--
+      connecting--
       unserved--
       if (unserved === 0) onServed?.()
     } else {
@@ -109,7 +109,7 @@ async function enrol(client: MeshClient, kept: Kept): Promise<void> {
     try {
       kept.chain = (await client.signCertificate(own.request)).certificateChain
     } catch {
-      await new Promise(resolve => setTimeout(resolve, KNOCK_MS))
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
     }
   }
 }

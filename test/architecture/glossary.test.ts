@@ -42,6 +42,12 @@ const WORDS_OF_CODE: readonly (readonly [RegExp, string])[] = [
   [/\bpolicies of (now|today)\b/i, "current policies"],
   [/\bwhoever\b/i, "name who it is"],
   [/\ball the same\b/i, "anyway"],
+  [/\bchores?\b|\bCHORES\b/, "abuse budget"],
+  [/waysIn|WaysIn/, "ingress ports"],
+  [
+    /[Tt]urnstile|[Ss]hel(f|ved?)(?![a-z])|[a-z]Leash|[Dd]epartures|[Ss]tand-?[Ii]n(?![a-z])|afterLiving|[Tt]raveller|\bWish|[a-z]Wish/,
+    "see the glossary",
+  ],
 ]
 
 /** What has these words for other reasons: names in protocols, options and former versions. */
@@ -52,6 +58,7 @@ const EXCEPTIONS: readonly RegExp[] = [
   /authority_refused_changes_total/g, // a former name
   /upstream refused|failure: refused|\["refused", \[\]\]|[( =]"refused"|^ +refused: /gm, // of a failed upstream call
   /the fault of|http\[\]\.fault|\{fault: /g,
+  /waysIn: ingressPorts|ingressPorts: waysIn|fields, waysIn,/g, // the stored name
 ]
 
 /** Files about refused connections and datagrams, the formal model, and names of Envoy. */

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { startMesh } from "../../scripts/screenshots/mesh.js"
 import { ClusterApi } from "../e2e/control/support/cluster-api.js"
 import { Merlonctl } from "../e2e/local/support/merlonctl.js"
-import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+import { ownAndIngressPorts } from "../e2e/local/support/own-ports.js"
 import { goesAway } from "./own-mesh/goes-away.js"
 import { large } from "./own-mesh/large.js"
 import { pictures } from "./own-mesh/pictures.js"
@@ -24,7 +24,7 @@ let flags: readonly string[] = []
 let api: ClusterApi
 
 beforeAll(async () => {
-  flags = await ownPortsAndWaysIn()
+  flags = await ownAndIngressPorts()
   await startMesh(mesh, flags)
   api = new ClusterApi(`${mesh.data}/kubeconfig`, folder)
 })

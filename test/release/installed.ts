@@ -5,7 +5,7 @@ import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+import { ownAndIngressPorts } from "../e2e/local/support/own-ports.js"
 
 const run = promisify(execFile)
 
@@ -30,7 +30,7 @@ export async function tryMesh(bin: string, home: string, path = process.env.PATH
     return args[0] === "apply" ? stdout + stderr : stdout
   }
   const versions = [await ctl("--version"), (await run(join(bin, "merlond"), ["--version"], { cwd: home, env })).stdout]
-  const ports = await ownPortsAndWaysIn()
+  const ports = await ownAndIngressPorts()
   const port = ports.find(flag => flag.startsWith("httpbin.foo="))?.split("=")[1]
   await ctl("up", "--detach", ...ports)
   try {

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { Merlonctl } from "../e2e/local/support/merlonctl.js"
-import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+import { ownAndIngressPorts } from "../e2e/local/support/own-ports.js"
 
 const folder = mkdtempSync(join(tmpdir(), "upgrade-"))
 const mesh = new Merlonctl(join(folder, "data"))
@@ -19,7 +19,7 @@ beforeAll(async () => {
   mkdirSync(mesh.data, { mode: 0o700 })
   execFileSync("tar", ["-xzf", "test/resilience/fixtures/data-of-0.1.0.tgz", "-C", mesh.data])
   root = readFileSync(join(mesh.data, "workloads", "foo.httpbin-1", "root.pem"), "utf8")
-  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))
+  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownAndIngressPorts()))
   expect(code, stderr).toBe(0)
 })
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { type BrowserServer, chromium } from "playwright-core"
 import type { TestProject } from "vitest/node"
 import { Merlonctl } from "../../e2e/local/support/merlonctl.js"
-import { ownPortsAndWaysIn } from "../../e2e/local/support/own-ports.js"
+import { ownAndIngressPorts } from "../../e2e/local/support/own-ports.js"
 import { CHROMIUM, FLAGS } from "./chromium.js"
 import { startWhenAsked } from "./what-runs.js"
 
@@ -44,7 +44,7 @@ async function startBrowser(): Promise<{ readonly started: BrowserServer; readon
 }
 
 async function startMesh(mesh: Merlonctl): Promise<{ readonly started: Merlonctl; readonly where: string }> {
-  const { code, stderr } = await mesh.run(...["up", "--detach"], ...(await ownPortsAndWaysIn()))
+  const { code, stderr } = await mesh.run(...["up", "--detach"], ...(await ownAndIngressPorts()))
   if (code !== 0) throw new Error(`the mesh for the console's tests did not start: ${stderr}`)
   return { started: mesh, where: mesh.data }
 }

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { journeys } from "../../journeys/journeys.js"
 import { Merlonctl } from "./support/merlonctl.js"
-import { ownPortsAndWaysIn } from "./support/own-ports.js"
+import { ownAndIngressPorts } from "./support/own-ports.js"
 
 const POLL = { timeout: 90_000, interval: 500 }
 const ANSWERS = "/apis/answers.merlon.dev/v1alpha1"
@@ -44,7 +44,7 @@ const calls = (): readonly Call[] => raw("/namespaces/foo/calls").items.map(({ s
 const call = (path: string): Promise<Response> => fetch(mesh.exposed("httpbin.foo", path))
 
 beforeAll(async () => {
-  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))
+  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownAndIngressPorts()))
   expect({ code, stderr }).toMatchObject({ code: 0 })
 })
 

@@ -14,7 +14,7 @@ import { connect as connectTls } from "node:tls"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { Merlonctl } from "./support/merlonctl.js"
-import { ownPortsAndWaysIn } from "./support/own-ports.js"
+import { ownAndIngressPorts } from "./support/own-ports.js"
 
 interface Address {
   readonly host: string
@@ -69,7 +69,7 @@ const LISTENERS: Readonly<Record<string, Listener>> = {
   console: { speaks: "http", find: () => local(mesh.record.ports.console), ...LIMITED },
   "exposed Service": {
     speaks: "http",
-    find: () => local(mesh.record.waysIn[0]?.port),
+    find: () => local(mesh.record.ingressPorts[0]?.port),
     oneAddress: 768,
     manyAddresses: 1_024,
   },
@@ -77,7 +77,7 @@ const LISTENERS: Readonly<Record<string, Listener>> = {
 }
 
 beforeAll(async () => {
-  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))
+  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownAndIngressPorts()))
   expect(code, stderr).toBe(0)
   xclient = mesh.start(["exec", "consumer", "-n", "app", "--", "xclient", "--listen", `127.0.0.1:${outbound}`])
   await vi.waitFor(async () => expect(await answers(local(outbound), "http", VICTIM)).toBe(true), POLL)
@@ -94,7 +94,7 @@ it("has a row for every listener of the mesh", () => {
   const named = new Set(Object.values(LISTENERS).map(({ find }) => find().port))
   for (const { place: own } of mesh.record.workloads)
     for (const port of [own.xserver, own.admin, own.health, own.outbound ?? 0, own.application]) named.add(port)
-  for (const { port } of mesh.record.waysIn) named.add(port)
+  for (const { port } of mesh.record.ingressPorts) named.add(port)
   const open = [...mesh.record.processes, mesh.record.supervisor].flatMap(({ pid }) => listeningPorts(pid))
   expect(open.length).toBeGreaterThan(10)
   expect(open.filter(({ port }) => !named.has(port))).toEqual([])

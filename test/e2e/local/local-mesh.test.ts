@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/record/mesh-record.js"
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
-import { ownPortsAndWaysIn } from "./support/own-ports.js"
+import { ownAndIngressPorts } from "./support/own-ports.js"
 
 const POLL = { timeout: 90_000, interval: 500 }
 
@@ -59,7 +59,7 @@ async function leadElsewhereWithoutRoots(): Promise<void> {
 }
 
 beforeAll(async () => {
-  first = await up(mesh, ...(await ownPortsAndWaysIn()))
+  first = await up(mesh, ...(await ownAndIngressPorts()))
 })
 
 afterAll(async () => {
@@ -68,12 +68,12 @@ afterAll(async () => {
 })
 
 it("says what runs where and what to try", () => {
-  const { workloads, waysIn } = mesh.record
+  const { workloads, ingressPorts } = mesh.record
   for (const { name, place, serves } of workloads) {
     expect(first.stdout).toMatch(new RegExp(`${name} +${serves ? `${place.address}:15080` : "-"} `))
   }
   expect(first.stdout).toContain(`export KUBECONFIG='${mesh.data}/kubeconfig'`)
-  expect(first.stdout).toContain(`curl http://127.0.0.1:${waysIn[0]?.port}/headers`)
+  expect(first.stdout).toContain(`curl http://127.0.0.1:${ingressPorts[0]?.port}/headers`)
 })
 
 it("is well, and tells so", async () => {

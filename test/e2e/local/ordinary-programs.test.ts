@@ -9,7 +9,7 @@ import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { type Ended, Merlonctl } from "./support/merlonctl.js"
-import { ownPortsAndWaysIn } from "./support/own-ports.js"
+import { ownAndIngressPorts } from "./support/own-ports.js"
 
 const POLICIES = `
 apiVersion: security.merlon.dev/v1alpha3
@@ -80,7 +80,7 @@ const as = (workload: string, ...program: readonly string[]): Promise<Ended> =>
 const identity = (name: string): string => `URI=spiffe://cluster.local/ns/${name}`
 
 beforeAll(async () => {
-  const up = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))
+  const up = await mesh.run("up", "--detach", ...(await ownAndIngressPorts()))
   expect(up.code, up.stderr).toBe(0)
   const applied = await mesh.run("apply", "--wait", "-f", written("policies.yaml", POLICIES))
   expect(applied.code, applied.stderr).toBe(0)

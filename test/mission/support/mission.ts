@@ -89,8 +89,8 @@ export class Mission {
     const folder = mkdtempSync(join(tmpdir(), "merlon-mission-"))
     const ways = { httpbin: await freePort(), web: await freePort() }
     const names = ["--data", join(folder, "mesh"), "--mesh", setup.mesh, "--domain", setup.domain]
-    const waysIn = ["--expose", `httpbin.foo=${ways.httpbin}`, "--expose", `web.app=${ways.web}`]
-    const up = [PROGRAM, "up", "--detach", ...names, ...(await ownPorts()), ...waysIn]
+    const ingressPorts = ["--expose", `httpbin.foo=${ways.httpbin}`, "--expose", `web.app=${ways.web}`]
+    const up = [PROGRAM, "up", "--detach", ...names, ...(await ownPorts()), ...ingressPorts]
     const { code, err } = await run(process.execPath, up, environment(folder))
     if (code === 0) return new Mission(setup, folder, ways)
     rmSync(folder, { recursive: true, force: true })

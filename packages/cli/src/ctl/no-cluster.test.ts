@@ -70,7 +70,9 @@ it("says that a client certificate is no PEM, not that the server is away", asyn
   writeFileSync(path, JSON.stringify(config))
   const { code, err } = await typed(["get", "pods", "--kubeconfig", path])
   expect(code).toBe(3)
-  expect(err).toMatch(/^error\[api-no-credentials\]: a certificate or key for `https:\/\/127.0.0.1:9` cannot be used: .*PEM/)
+  expect(err).toMatch(
+    /^error\[api-no-credentials\]: a certificate or key for `https:\/\/127.0.0.1:9` cannot be used: .*PEM/,
+  )
 })
 
 describe("a decision id", () => {

@@ -96,7 +96,7 @@ export class LocalMesh {
     const { layout, processes, runs } = this.#attempt
     if (layout === undefined) throw new CommandError("no-mesh", "the mesh has not begun to start")
     const { mesh, domain } = this.#options
-    const { ports, workloads, waysIn, fallbackPorts } = layout
+    const { ports, workloads, ingressPorts, fallbackPorts } = layout
     return newRecord({
       phase: this.#phase,
       mesh,
@@ -104,7 +104,7 @@ export class LocalMesh {
       supervisor: this.#lock.holder,
       ports,
       workloads,
-      waysIn,
+      ingressPorts,
       fallbackPorts,
       processes,
       runs,

@@ -45,7 +45,7 @@ export class MeshAttempt {
   readonly #options: LocalMeshOptions
   readonly #changed: () => void
   readonly #processes: ProcessSet
-  readonly #waysIn = new Map<string, IngressPort>()
+  readonly #ingressPorts = new Map<string, IngressPort>()
   readonly #readiness = new Readiness(() => this.#targets())
   #runs: RunKeeper | undefined
   readonly #cleared = new AbortController()
@@ -61,9 +61,13 @@ export class MeshAttempt {
   /** Undefined until it is decided; what people run of their own comes to it later. */
   get layout(): Layout | undefined {
     if (this.#layout === undefined || this.#runs === undefined) return this.#layout
-    const { workloads, waysIn } = this.#layout
-    const own = this.#runs.waysIn.filter(({ service }) => this.#waysIn.has(service))
-    return { ...this.#layout, workloads: [...workloads, ...this.#runs.workloads], waysIn: [...waysIn, ...own] }
+    const { workloads, ingressPorts } = this.#layout
+    const own = this.#runs.ingressPorts.filter(({ service }) => this.#ingressPorts.has(service))
+    return {
+      ...this.#layout,
+      workloads: [...workloads, ...this.#runs.workloads],
+      ingressPorts: [...ingressPorts, ...own],
+    }
   }
 
   get runs(): readonly RunRecord[] {
@@ -87,7 +91,7 @@ export class MeshAttempt {
     this.#cleared.abort()
     this.#runs?.stop()
     this.#readiness.stop()
-    await Promise.all([...this.#waysIn.values()].map(way => way.close()))
+    await Promise.all([...this.#ingressPorts.values()].map(ingress => ingress.close()))
     return this.#processes.stop()
   }
 
@@ -224,15 +228,15 @@ export class MeshAttempt {
     )
   }
 
-  async #openIngressPorts({ waysIn }: Layout): Promise<void> {
-    for (const way of waysIn) await this.#openIngressPort(way)
+  async #openIngressPorts({ ingressPorts }: Layout): Promise<void> {
+    for (const ingress of ingressPorts) await this.#openIngressPort(ingress)
   }
 
   async #openIngressPort({ service, port }: IngressPortRecord): Promise<void> {
     this.#cleared.signal.throwIfAborted()
-    const way = new IngressPort(() => this.#readiness.ready(this.#behind(service)))
-    await way.listen(LOOPBACK, port)
-    this.#waysIn.set(service, way)
+    const ingress = new IngressPort(() => this.#readiness.ready(this.#behind(service)))
+    await ingress.listen(LOOPBACK, port)
+    this.#ingressPorts.set(service, ingress)
   }
 
   /** The samples' instances and those of people's own behind a Service. */
@@ -248,7 +252,7 @@ export class MeshAttempt {
   }
 
   #targets(): readonly WatchedTarget[] {
-    return [...this.#waysIn.keys()].flatMap(service => this.#behind(service))
+    return [...this.#ingressPorts.keys()].flatMap(service => this.#behind(service))
   }
 
   async #startRuns(): Promise<void> {
@@ -262,7 +266,7 @@ export class MeshAttempt {
       ready: member => this.#memberReady(member),
       takesCalls: member => this.#memberTakesCalls(member),
       changed: () => {
-        void this.#matchWaysIn()
+        void this.#matchIngressPorts()
         this.#changed()
       },
     })
@@ -270,24 +274,24 @@ export class MeshAttempt {
   }
 
   /** Those of people's own open and close as they come and go. */
-  async #matchWaysIn(): Promise<void> {
-    const samples = new Set(this.#layout?.waysIn.map(({ service }) => service))
-    const wanted = new Map(this.#runs?.waysIn.map(way => [way.service, way]))
-    for (const [service, way] of [...this.#waysIn]) {
+  async #matchIngressPorts(): Promise<void> {
+    const samples = new Set(this.#layout?.ingressPorts.map(({ service }) => service))
+    const wanted = new Map(this.#runs?.ingressPorts.map(ingress => [ingress.service, ingress]))
+    for (const [service, ingress] of [...this.#ingressPorts]) {
       if (samples.has(service) || wanted.has(service)) continue
-      this.#waysIn.delete(service)
-      await way.close()
+      this.#ingressPorts.delete(service)
+      await ingress.close()
     }
-    for (const [service, way] of wanted) {
-      if (this.#waysIn.has(service) || this.#opening.has(service)) continue
+    for (const [service, ingress] of wanted) {
+      if (this.#ingressPorts.has(service) || this.#opening.has(service)) continue
       this.#opening.add(service)
       try {
-        await this.#openIngressPort(way)
+        await this.#openIngressPort(ingress)
         this.#changed()
       } catch (error) {
         this.#options.progress({
           kind: "trouble",
-          text: `cannot expose ${service} at port ${way.port}: ${describeError(error)}`,
+          text: `cannot expose ${service} at port ${ingress.port}: ${describeError(error)}`,
         })
       } finally {
         this.#opening.delete(service)

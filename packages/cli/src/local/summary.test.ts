@@ -18,7 +18,7 @@ const record = newRecord({
       place: { address: "127.2.0.1", xserver: 15_080, admin: 15_000, health: 15_021, application: 8_080 },
     },
   ],
-  waysIn: [{ service: "httpbin.foo", port: 8_001 }],
+  ingressPorts: [{ service: "httpbin.foo", port: 8_001 }],
   processes: [],
 })
 const place = { data: "/home/a/.merlon", cwd: "/home/a", merlonctl: "npx merlonctl", samples: "/home/a/samples" }
@@ -44,7 +44,7 @@ describe("the summary", () => {
   })
 
   it("proposes nothing of the samples where there are none", () => {
-    const text = summaryText({ ...record, workloads: [], waysIn: [] }, place)
+    const text = summaryText({ ...record, workloads: [], ingressPorts: [] }, place)
     expect(text).not.toMatch(/curl|exec consumer|NAMESPACE/)
   })
 })

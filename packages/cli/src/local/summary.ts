@@ -35,7 +35,9 @@ export function summaryText(record: MeshRecord, place: SummaryPlace): string {
     ...(ports.console === undefined
       ? []
       : [`The console is at http://127.0.0.1:${ports.console}/; \`${place.merlonctl} dashboard\` opens it signed in.`]),
-    ...record.waysIn.map(({ service, port }) => `Callers from outside reach ${service} at http://127.0.0.1:${port}.`),
+    ...record.ingressPorts.map(
+      ({ service, port }) => `Callers from outside reach ${service} at http://127.0.0.1:${port}.`,
+    ),
     `State and logs are in ${shown(place.data, place.cwd)}.`,
   ]
   return [
@@ -62,7 +64,7 @@ function environment({ mesh, domain }: MeshRecord, { data, cwd }: SummaryPlace):
 }
 
 function attempts(record: MeshRecord, { cwd, merlonctl, samples }: SummaryPlace): readonly string[] {
-  const httpbin = record.waysIn.find(({ service }) => service === "httpbin.foo")
+  const httpbin = record.ingressPorts.find(({ service }) => service === "httpbin.foo")
   if (httpbin === undefined || samples === undefined) {
     return [`${merlonctl} get namespaces`, `${merlonctl} status`, `${merlonctl} get policies -A`]
   }

@@ -21,7 +21,7 @@ export interface ConnectionOptions {
   /** What both sides keep of the heads that we write, at most; as much as is usual where undefined. */
   readonly writtenTable?: number
   /** Frames that bring nothing: so many at once, and per second from then on. */
-  readonly chores: { readonly burst: number; readonly perSecond: number }
+  readonly abuseBudget: { readonly burst: number; readonly perSecond: number }
 }
 
 /** Whose connection it is: what a new stream means, and when a connection has lived long enough. */

@@ -48,7 +48,7 @@ export class Connection implements StreamHost, FrameHost {
     this.encoder = new HpackEncoder(options.writtenTable)
     this.streamWindow = options.streamWindow
     this.peerSettings = defaultSettings(options.assumedStreams)
-    this.#abuseBudget = new TokenBucket(options.chores.burst, options.chores.perSecond, performance.now())
+    this.#abuseBudget = new TokenBucket(options.abuseBudget.burst, options.abuseBudget.perSecond, performance.now())
     this.#connectionWindow = options.connectionWindow
     this.#receiveWindow = options.connectionWindow
   }

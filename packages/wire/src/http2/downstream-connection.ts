@@ -20,7 +20,7 @@ import type { Stream } from "./stream.js"
 /** What one stream, and what all together, may send us beyond what has been forwarded. */
 const STREAM_WINDOW = 256 * 1024
 const CONNECTION_WINDOW = 1024 * 1024
-const CHORES = { burst: 1_000, perSecond: 100 }
+const ABUSE_BUDGET = { burst: 1_000, perSecond: 100 }
 /** Pseudo-headers are not header lines. */
 const PSEUDO = 5
 /** For the last frames of a connection that ends. */
@@ -60,7 +60,7 @@ export class Http2Downstream<E extends Exchange>
         streamWindow: STREAM_WINDOW,
         connectionWindow: CONNECTION_WINDOW,
         assumedStreams: 0,
-        chores: CHORES,
+        abuseBudget: ABUSE_BUDGET,
       },
       this,
     )

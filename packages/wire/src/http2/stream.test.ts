@@ -47,7 +47,12 @@ interface Receiving {
 function receiving(expected: number | undefined): Receiving {
   const socket = new RecordingSocket()
   sockets.push(socket)
-  const limits = { headerBytes: 1_000, headerLines: 10, assumedStreams: 100, chores: { burst: 1_000, perSecond: 0 } }
+  const limits = {
+    headerBytes: 1_000,
+    headerLines: 10,
+    assumedStreams: 100,
+    abuseBudget: { burst: 1_000, perSecond: 0 },
+  }
   const windows = { streamWindow: WINDOW, connectionWindow: 2 ** 31 - 1 }
   const connection = new Connection({ socket, server: false, ...limits, ...windows }, user)
   const stream = connection.open(1)

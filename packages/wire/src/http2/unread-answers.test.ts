@@ -33,9 +33,12 @@ class Answering implements ConnectionUser {
   answers = 0
 
   constructor(socket: Socket, server: boolean) {
-    const chores = { burst: 10_000, perSecond: 0 }
+    const abuseBudget = { burst: 10_000, perSecond: 0 }
     const windows = { streamWindow: 65_535, connectionWindow: 65_535, assumedStreams: 100 }
-    this.connection = new Connection({ socket, server, headerBytes: 1_000, headerLines: 10, ...windows, chores }, this)
+    this.connection = new Connection(
+      { socket, server, headerBytes: 1_000, headerLines: 10, ...windows, abuseBudget },
+      this,
+    )
     socket.on("drain", () => this.connection.drained())
   }
 

@@ -20,7 +20,7 @@ const ASSUMED_STREAMS = 100
 const MAX_STREAMS = 1_000
 const PING = "merlon\0\0"
 /** Servers are no enemies, but may answer much that is no longer wanted. */
-const CHORES = { burst: 100_000, perSecond: 10_000 }
+const ABUSE_BUDGET = { burst: 100_000, perSecond: 10_000 }
 
 /** What a connection tells its pool. */
 export interface ConnectionOwner {
@@ -59,7 +59,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
         streamWindow: STREAM_WINDOW,
         connectionWindow: MAX_WINDOW,
         assumedStreams: ASSUMED_STREAMS,
-        chores: CHORES,
+        abuseBudget: ABUSE_BUDGET,
       },
       this,
     )

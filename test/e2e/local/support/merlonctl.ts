@@ -55,7 +55,7 @@ export class Merlonctl {
   }
 
   exposed(service: string, path: string): string {
-    const way = this.record.waysIn.find(candidate => candidate.service === service)
+    const way = this.record.ingressPorts.find(candidate => candidate.service === service)
     return `http://127.0.0.1:${way?.port}${path}`
   }
 }

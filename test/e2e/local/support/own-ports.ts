@@ -20,7 +20,7 @@ export async function ownPorts(): Promise<readonly string[]> {
 }
 
 /** For a mesh with its samples, which are called from outside. */
-export async function ownPortsAndWaysIn(): Promise<readonly string[]> {
+export async function ownAndIngressPorts(): Promise<readonly string[]> {
   const ways = await Promise.all(SAMPLES.map(async service => ["--expose", `${service}=${await freePort()}`]))
   return [...(await ownPorts()), ...ways.flat()]
 }

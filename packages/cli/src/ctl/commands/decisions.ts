@@ -8,7 +8,7 @@ import { withSession } from "../connect.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textsOf } from "../foreign.js"
 import { eventOf } from "../get/watch-event.js"
-import { observedList, observedPath, seenOf, silentNote, tellScope } from "../observed/answers-api.js"
+import { observationOf, observedList, observedPath, silentNote, tellScope } from "../observed/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../observed/decision-text.js"
 import { decisionLine } from "../observed/json.js"
 import { Columns } from "../output/columns.js"
@@ -100,8 +100,8 @@ async function follow(
       const { type, object } = eventOf(line)
       if (type === "ERROR") throw statusError(0, object)
       if (type === "ADDED") {
-        const seen = seenOf(object)
-        print(output === "json" ? decisionLine(seen) : columns.format([...head, decisionRow(seen)]))
+        const observation = observationOf(object)
+        print(output === "json" ? decisionLine(observation) : columns.format([...head, decisionRow(observation)]))
         head = []
       } else if (type === "BOOKMARK") {
         const said = textsOf(fieldsOf(fieldsOf(object).metadata).annotations)

@@ -217,7 +217,9 @@ export function exitCodeOf({ changes, undecided, invariants }: DiffReport, failO
 async function fromFiles(flags: Flags): Promise<Sets> {
   const { from, to, workloads } = flags
   if (from === undefined || to === undefined || workloads === undefined) {
-    throw usageError("pass `--from`, `--to` and `--workloads` to compare files, or `-f FILE` to compare a change with the cluster")
+    throw usageError(
+      "pass `--from`, `--to` and `--workloads` to compare files, or `-f FILE` to compare a change with the cluster",
+    )
   }
   if ([from, to, workloads].filter(path => path === "-").length > 1) throw usageError("standard input can be read once")
   const log = new InputLog()

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { gapsIn, observedList, type Seen, tellScope } from "../observed/answers-api.js"
+import { gapsIn, type Observation, observedList, tellScope } from "../observed/answers-api.js"
 import { readinessJson } from "../observed/json.js"
 import { readinessText } from "../observed/tables.js"
 import { print } from "../terminal.js"
@@ -65,8 +65,8 @@ async function run(
 }
 
 /** Fail closed: a state that this version does not know is not safe. */
-function exitCodeFor(items: readonly Seen[], skipped: readonly string[]): number {
-  const isSafe = ({ spec }: Seen): boolean => spec.state === "ready" || spec.state === "strict"
+function exitCodeFor(items: readonly Observation[], skipped: readonly string[]): number {
+  const isSafe = ({ spec }: Observation): boolean => spec.state === "ready" || spec.state === "strict"
   if (items.some(({ spec }) => spec.state === "waiting")) return EXIT.found
   return skipped.length > 0 || !items.every(isSafe) ? EXIT.undecided : EXIT.ok
 }

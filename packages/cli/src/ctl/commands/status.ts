@@ -31,14 +31,14 @@ async function run(flags: StatusFlags): Promise<void> {
 }
 
 export function formatStatus(status: MeshStatus, now: number): string {
-  const { phase, supervisor, mesh, domain, controlPlane, waysIn, data } = status
+  const { phase, supervisor, mesh, domain, controlPlane, ingressPorts, data } = status
   const named = mesh === "merlon" && domain === "merlon.dev" ? mesh : `${mesh} (${domain})`
   const state = controlPlane.ready ? "ready" : `not ready: ${visible(controlPlane.reason ?? "")}`
   const crashed = phase === "crashed" ? "; its supervisor is gone: `merlonctl up` starts it again" : ""
   return [
     `mesh            ${named}, ${phase}${crashed}`,
     `control plane   ${state}, API ${controlPlane.api}`,
-    ...waysIn.map(({ service, port }) => `${service.padEnd(15)} http://127.0.0.1:${port}`),
+    ...ingressPorts.map(({ service, port }) => `${service.padEnd(15)} http://127.0.0.1:${port}`),
     `data            ${data} (pid ${supervisor})`,
     "",
     table([

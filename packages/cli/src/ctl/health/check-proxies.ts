@@ -9,7 +9,7 @@ import { type AnyObject, coreResource } from "../catalog/resource.js"
 import { fieldsOf } from "../foreign.js"
 import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
-import { observedList, type Seen } from "../observed/answers-api.js"
+import { type Observation, observedList } from "../observed/answers-api.js"
 import { isUpToDate, stateOf } from "../observed/tables.js"
 import type { Session } from "../session.js"
 import type { Checked } from "./checked.js"
@@ -52,7 +52,7 @@ export async function checkPods(session: Session): Promise<readonly Checked[]> {
   }))
 }
 
-function lateLine({ namespace, name, spec }: Seen): Checked {
+function lateLine({ namespace, name, spec }: Observation): Checked {
   const next = `\`merlonctl proxy status -n ${namespace}\` shows whether it catches up`
   return { what: "proxies", verdict: "wrong", told: `${namespace}/${name}: ${stateOf(spec)}`, next }
 }

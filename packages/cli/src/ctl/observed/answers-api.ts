@@ -9,12 +9,12 @@ import type { Session } from "../session.js"
 import { tell, visible } from "../terminal.js"
 
 export interface ObservedList {
-  readonly items: readonly Seen[]
+  readonly items: readonly Observation[]
   /** Everything of the list but its items. */
   readonly notes: Fields
 }
 
-export interface Seen {
+export interface Observation {
   readonly namespace: string
   readonly name: string
   readonly spec: Fields
@@ -51,7 +51,7 @@ export async function observedList(session: Session, asking: Asking): Promise<Ob
   const { items, ...notes } = fieldsOf(await asked(session, asking))
   const silent = textsIn(notes.partial)
   if (silent.length > 0) tell(silentNote(silent))
-  return { items: listOf(items).map(seenOf), notes }
+  return { items: listOf(items).map(observationOf), notes }
 }
 
 /** What keeps a list from being about everything that was asked: replicas that did not answer, items beyond the limit, or none at all. */
@@ -78,11 +78,11 @@ export function silentNote(silent: readonly string[]): string {
   return `note: the ${replica} ${silent.map(visible).join(", ")} of the control plane ${has} not answered; what is known there alone is missing`
 }
 
-export async function observedOne(session: Session, asking: Asking): Promise<Seen> {
-  const seen = seenOf(await asked(session, asking))
-  const silent = textsIn(seen.spec.partial)
+export async function observedOne(session: Session, asking: Asking): Promise<Observation> {
+  const observation = observationOf(await asked(session, asking))
+  const silent = textsIn(observation.spec.partial)
   if (silent.length > 0) tell(silentNote(silent))
-  return seen
+  return observation
 }
 
 async function asked(session: Session, asking: Asking): Promise<unknown> {
@@ -121,7 +121,7 @@ async function nowhere({ api, names, origin }: Session): Promise<CommandError> {
   )
 }
 
-export function seenOf(value: unknown): Seen {
+export function observationOf(value: unknown): Observation {
   const { metadata, spec } = fieldsOf(value)
   const { namespace, name } = fieldsOf(metadata)
   return { namespace: textOf(namespace) ?? "", name: textOf(name) ?? "", spec: fieldsOf(spec) }

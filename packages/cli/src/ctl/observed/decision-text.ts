@@ -4,11 +4,11 @@
 
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { paint, visible } from "../terminal.js"
-import { type Seen, shortCaller } from "./answers-api.js"
+import { type Observation, shortCaller } from "./answers-api.js"
 
 export const DECISION_HEAD = ["TIME", "VERDICT", "WORKLOAD", "CALLER", "REQUEST", "STATUS", "WHY"]
 
-export function decisionRow({ spec }: Seen): readonly string[] {
+export function decisionRow({ spec }: Observation): readonly string[] {
   const { time, verdict, workload, protocol, status, rule, reason, shadow, id } = spec
   const why = textOf(reason) ?? textOf(rule) ?? (textOf(shadow) === undefined ? "-" : `shadow: ${textOf(shadow)}`)
   const known = textOf(id)
@@ -32,7 +32,7 @@ function requestOf({ protocol, method, path }: Fields): string {
 const statusOf = (status: unknown): string => (typeof status === "number" && status > 0 ? String(status) : "closed")
 
 /** Everything that the proxy still knew of it. */
-export function decisionText({ spec }: Seen): string {
+export function decisionText({ spec }: Observation): string {
   const { verdict, status, time, workload, port, reason, explanation } = spec
   const head = verdict === "allow" ? paint.green("allowed") : paint.red(`denied: ${statusOf(status)}`)
   const lines = [

@@ -18,21 +18,29 @@ import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
-import { type Asking, isNowhere, observedList, observedOne, observedPath, type Seen, seenOf } from "./answers-api.js"
+import {
+  type Asking,
+  isNowhere,
+  type Observation,
+  observationOf,
+  observedList,
+  observedOne,
+  observedPath,
+} from "./answers-api.js"
 import { type HostTraffic, hostTraffic } from "./host-traffic.js"
 
 /** What is known, or why it is not. */
 export type Known<T> = { readonly known: T } | { readonly missing: string }
 
 export interface WorkloadDescription {
-  readonly workload: Seen
+  readonly workload: Observation
   /** Of the policies in force, those that may be asked about. */
-  readonly rules: Known<readonly Seen[]>
+  readonly rules: Known<readonly Observation[]>
   /** `result`, `ways` and `undecided`, as `who-can` tells them. */
   readonly callers: Known<Fields>
-  readonly calls: Known<readonly Seen[]>
+  readonly calls: Known<readonly Observation[]>
   /** What the workload calls, as its own proxies counted it. */
-  readonly destinations: Known<readonly Seen[]>
+  readonly destinations: Known<readonly Observation[]>
   /** How callers treat its Services. */
   readonly traffic: Known<readonly HostTraffic[]>
 }
@@ -69,21 +77,21 @@ function isForbiddenOrLimited(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 403 || error.code === 429)
 }
 
-async function itemsOf(session: Session, asking: Asking): Promise<readonly Seen[]> {
+async function itemsOf(session: Session, asking: Asking): Promise<readonly Observation[]> {
   return (await observedList(session, asking)).items
 }
 
 /** Without advice about a control plane that is not there: the workload was found, so it is. */
-async function destinationsOf(session: Session, asking: Asking): Promise<readonly Seen[]> {
+async function destinationsOf(session: Session, asking: Asking): Promise<readonly Observation[]> {
   const { items } = fieldsOf(await session.api.request({ method: "GET", path: observedPath(session, asking) }))
-  return listOf(items).map(seenOf)
+  return listOf(items).map(observationOf)
 }
 
 /** From the namespaces whose policies are in force; not every user may read those of the root namespace. */
-async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<readonly Seen[]> {
+async function rulesOf(session: Session, { namespace, spec }: Observation): Promise<readonly Observation[]> {
   const policies = listOf(spec.policies).map(policy => textOf(fieldsOf(policy).policy) ?? "")
   const places = new Set(policies.map(policy => policy.slice(0, policy.indexOf("/"))))
-  const found: Seen[] = []
+  const found: Observation[] = []
   for (const place of places) {
     const query = new URLSearchParams({ limit: "5000" })
     try {
@@ -96,7 +104,7 @@ async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<rea
 }
 
 /** A root namespace that may not be read is left out: MeshServices there govern only hosts that have none of their own. */
-async function trafficOf(session: Session, { namespace, spec }: Seen): Promise<readonly HostTraffic[]> {
+async function trafficOf(session: Session, { namespace, spec }: Observation): Promise<readonly HostTraffic[]> {
   const { rootNamespace } = session.names
   const documents: MeshService[] = []
   for (const place of new Set([namespace, rootNamespace])) {
@@ -121,7 +129,7 @@ async function meshServicesIn(session: Session, namespace: string): Promise<read
 }
 
 /** By the control plane, which knows how the mesh is set up; here, where it has no time, or we no right to its. */
-async function callersOf(session: Session, workload: Seen, flags: QuestionFlags): Promise<Fields> {
+async function callersOf(session: Session, workload: Observation, flags: QuestionFlags): Promise<Fields> {
   const { namespace, name } = workload
   try {
     const path = observedPath(session, { resource: "callers", namespace })
@@ -146,7 +154,7 @@ async function callersOf(session: Session, workload: Seen, flags: QuestionFlags)
 
 const IDENTITY = /^spiffe:\/\/([^/]+)\/ns\/[^/]+\/sa\/(.+)$/
 
-function proofWorkloadOf({ namespace, name, spec }: Seen): ProofWorkload {
+function proofWorkloadOf({ namespace, name, spec }: Observation): ProofWorkload {
   const account = IDENTITY.exec(textOf(spec.identity) ?? "")?.[2]
   const ports = listOf(spec.ports).map(port => Number(fieldsOf(port).port))
   return {

@@ -14,7 +14,7 @@ import { textOf } from "../foreign.js"
 import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import { print, visible } from "../terminal.js"
-import { observedOne, type Seen } from "./answers-api.js"
+import { type Observation, observedOne } from "./answers-api.js"
 import { decisionText } from "./decision-text.js"
 import { decisionJson } from "./json.js"
 
@@ -35,7 +35,7 @@ const TRIED = "The smallest change that would allow it (evaluated without the to
 /** With the current policies. Undefined if the user may not read them, or if they deny the request for another reason by now. */
 async function changeFor(
   session: Session,
-  { spec }: Seen,
+  { spec }: Observation,
   flags: MeshSettings,
 ): Promise<readonly PolicyEdit[] | undefined> {
   if (spec.verdict === "allow" || (spec.stage !== "allow" && spec.stage !== "deny")) return undefined
@@ -58,7 +58,7 @@ async function changeFor(
   }
 }
 
-async function found(session: Session, id: string): Promise<Seen> {
+async function found(session: Session, id: string): Promise<Observation> {
   try {
     return await decision(session, id)
   } catch (error) {
@@ -68,7 +68,7 @@ async function found(session: Session, id: string): Promise<Seen> {
 }
 
 /** Queries all namespaces; a user without that permission queries their own. */
-async function decision(session: Session, name: string): Promise<Seen> {
+async function decision(session: Session, name: string): Promise<Observation> {
   const asking = { resource: "decisions", name } as const
   if (session.askedNamespace !== undefined)
     return observedOne(session, { ...asking, namespace: session.askedNamespace })

@@ -3,31 +3,31 @@
 
 import type { PolicyEdit } from "@merlon/policy/trial"
 import type { Fields } from "../foreign.js"
-import type { Seen } from "./answers-api.js"
+import type { Observation } from "./answers-api.js"
 
-export function rulesJson(items: readonly Seen[]): string {
+export function rulesJson(items: readonly Observation[]): string {
   return pretty(items.map(({ spec }) => spec))
 }
 
 /** `skipped`: what the answer is not about although it was asked for. */
-export function proxiesJson(items: readonly Seen[], skipped: readonly string[]): string {
+export function proxiesJson(items: readonly Observation[], skipped: readonly string[]): string {
   return pretty({ proxies: items.map(named("proxy")), read: { proxies: items.length, skipped } })
 }
 
-export function readinessJson(items: readonly Seen[], skipped: readonly string[]): string {
+export function readinessJson(items: readonly Observation[], skipped: readonly string[]): string {
   return pretty({ workloads: items.map(named("workload")), read: { workloads: items.length, skipped } })
 }
 
 /** One decision per line, because programs that follow read line by line. */
-export function decisionLine({ spec }: Seen): string {
+export function decisionLine({ spec }: Observation): string {
   return JSON.stringify(spec)
 }
 
-export function decisionJson({ spec }: Seen, change?: readonly PolicyEdit[]): string {
+export function decisionJson({ spec }: Observation, change?: readonly PolicyEdit[]): string {
   return pretty(change === undefined ? spec : { ...spec, change })
 }
 
-function named(word: string): (seen: Seen) => Fields {
+function named(word: string): (seen: Observation) => Fields {
   return ({ namespace, name, spec }) => ({ [word]: `${namespace}/${name}`, ...spec })
 }
 

@@ -3,13 +3,13 @@
 
 import { expect, it } from "vitest"
 import type { Fields } from "../foreign.js"
-import type { Seen } from "./answers-api.js"
+import type { Observation } from "./answers-api.js"
 import { DECISION_HEAD, decisionRow, decisionText } from "./decision-text.js"
 import { decisionJson, decisionLine, proxiesJson, readinessJson, rulesJson } from "./json.js"
 import { proxiesText, readinessText, rulesText, table } from "./tables.js"
 
 const NOW = Date.parse("2026-11-16T12:00:00Z")
-const seen = (name: string, spec: Fields): Seen => ({ namespace: "foo", name, spec })
+const seen = (name: string, spec: Fields): Observation => ({ namespace: "foo", name, spec })
 const [first, last] = ["2026-11-14T12:00:00Z", "2026-11-16T11:55:00Z"]
 
 const RULE = {

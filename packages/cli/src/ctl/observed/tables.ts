@@ -5,7 +5,7 @@ import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import { Columns } from "../output/columns.js"
 import { visible } from "../terminal.js"
 import { age } from "../workload/age.js"
-import type { ObservedList, Seen } from "./answers-api.js"
+import type { Observation, ObservedList } from "./answers-api.js"
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return new Columns().format([head, ...rows.map(row => row.map(visible))]).trimEnd()
@@ -61,7 +61,7 @@ export const shown = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" ? String(value) : "-"
 
 /** Whether every proxy enforces what it is to. */
-export function isUpToDate({ spec }: Seen): boolean {
+export function isUpToDate({ spec }: Observation): boolean {
   return spec.behind === 0 && spec.rejection === undefined
 }
 

@@ -4,14 +4,14 @@
 import type { MeshService } from "@merlon/policy/resources"
 import { expect, it } from "vitest"
 import type { Fields } from "../foreign.js"
-import type { Seen } from "./answers-api.js"
+import type { Observation } from "./answers-api.js"
 import type { WorkloadDescription } from "./describe-workload.js"
 import { hostTraffic } from "./host-traffic.js"
 import { workloadJson, workloadText } from "./workload-text.js"
 
 const NOW = Date.parse("2026-11-16T12:00:00Z")
 const [first, last] = ["2026-11-14T12:00:00Z", "2026-11-16T11:55:00Z"]
-const seen = (name: string, spec: Fields): Seen => ({ namespace: "foo", name, spec })
+const seen = (name: string, spec: Fields): Observation => ({ namespace: "foo", name, spec })
 
 const proxy = {
   ...{ connectedAt: first, revision: 7, resources: 4, behind: 0, lagMs: 0, version: "1.2.3" },

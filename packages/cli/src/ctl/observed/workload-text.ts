@@ -6,7 +6,7 @@ import { ruleText } from "@merlon/policy/ledger"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
 import { visible } from "../terminal.js"
 import { age } from "../workload/age.js"
-import { type Seen, shortCaller } from "./answers-api.js"
+import { type Observation, shortCaller } from "./answers-api.js"
 import type { Known, WorkloadDescription } from "./describe-workload.js"
 import type { HostTraffic } from "./host-traffic.js"
 import { ago, leftOf, shown, stateOf, table } from "./tables.js"
@@ -30,7 +30,7 @@ export function workloadJson(description: WorkloadDescription): object {
 }
 
 /** In the order of the rules. */
-function usesOf({ kind, policy }: Fields, rules: readonly Seen[]): readonly Fields[] {
+function usesOf({ kind, policy }: Fields, rules: readonly Observation[]): readonly Fields[] {
   const own = rules.map(({ spec }) => spec).filter(spec => spec.kind === kind && spec.policy === policy)
   return own.toSorted((a, b) => Number(a.rule) - Number(b.rule))
 }
@@ -129,7 +129,7 @@ function portLines({ ports }: Fields): readonly string[] {
 
 const STAGES = ["transport", "token", "custom", "audit", "deny", "allow"]
 
-function policyLines({ policies }: Fields, rules: Known<readonly Seen[]>, now: number): readonly string[] {
+function policyLines({ policies }: Fields, rules: Known<readonly Observation[]>, now: number): readonly string[] {
   const all = listOf(policies).map(fieldsOf)
   const rows = STAGES.flatMap(stage => {
     const own = all.filter(policy => policy.stage === stage)
@@ -140,7 +140,7 @@ function policyLines({ policies }: Fields, rules: Known<readonly Seen[]>, now: n
   return linesOf(["STAGE", "POLICY", "RULE", "USED", "LAST"], rows)
 }
 
-function policyRows(policy: Fields, rules: Known<readonly Seen[]>, now: number): readonly (readonly string[])[] {
+function policyRows(policy: Fields, rules: Known<readonly Observation[]>, now: number): readonly (readonly string[])[] {
   const name = `${shown(policy.policy)}${policy.enforcement === "Shadow" ? " (Shadow)" : ""}`
   const head = [shown(policy.stage), name]
   const uses = "known" in rules ? usesOf(policy, rules.known) : []
@@ -189,7 +189,7 @@ function stageWords(stage: unknown): string {
   return stage === "default" ? "no ALLOW policy applies" : shown(stage)
 }
 
-function callLines(calls: readonly Seen[], now: number): readonly string[] {
+function callLines(calls: readonly Observation[], now: number): readonly string[] {
   if (calls.length === 0) return ["no traffic reported yet"]
   const rows = calls.slice(0, MOST).map(({ spec }) => {
     const { protocol, method, path, port, tls, verdict, stage, rule, count, lastSeen } = spec
@@ -212,7 +212,7 @@ function callLines(calls: readonly Seen[], now: number): readonly string[] {
   ]
 }
 
-function destinationLines(destinations: readonly Seen[], { pods }: Fields, now: number): readonly string[] {
+function destinationLines(destinations: readonly Observation[], { pods }: Fields, now: number): readonly string[] {
   const takes = listOf(pods).some(pod => textOf(fieldsOf(fieldsOf(pod).proxy).calls) !== undefined)
   if (destinations.length === 0) {
     return [takes ? "none since its proxies started" : "not known: none of its connected proxies captures its calls"]

@@ -30,10 +30,10 @@ async function freePort(): Promise<number> {
 }
 
 async function wayTo(...ports: readonly number[]): Promise<number> {
-  const way = new IngressPort(() => ports.map(port => ({ address: "127.0.0.1", port })))
+  const ingress = new IngressPort(() => ports.map(port => ({ address: "127.0.0.1", port })))
   const port = await freePort()
-  await way.listen("127.0.0.1", port)
-  closing.push(() => way.close())
+  await ingress.listen("127.0.0.1", port)
+  closing.push(() => ingress.close())
   return port
 }
 
@@ -93,12 +93,12 @@ describe("an ingress port", () => {
 
   it("is closed with all its connections", async () => {
     const target = await server(socket => socket.write("hello"))
-    const way = new IngressPort(() => [{ address: "127.0.0.1", port: target }])
+    const ingress = new IngressPort(() => [{ address: "127.0.0.1", port: target }])
     const port = await freePort()
-    await way.listen("127.0.0.1", port)
+    await ingress.listen("127.0.0.1", port)
     const caller = connect({ port, host: "127.0.0.1" }).on("error", () => undefined)
     await once(caller, "data")
-    await Promise.all([way.close(), once(caller, "close")])
+    await Promise.all([ingress.close(), once(caller, "close")])
     expect(await lookAtPort("127.0.0.1", port)).toBe("free")
   })
 })

@@ -15,16 +15,16 @@ const lookAt =
 const BUSY = lookAt({ 7443: "taken", 15012: "taken", 8000: "taken", 80: "not permitted" })
 const ORDINARY = lookAt({ 80: "not permitted" })
 
-function recordOf({ ports, workloads, waysIn, fallbackPorts }: Layout): MeshRecord {
+function recordOf({ ports, workloads, ingressPorts, fallbackPorts }: Layout): MeshRecord {
   const supervisor = { pid: 1, started: "1" }
   const names = { phase: "stopped", mesh: "merlon", domain: "merlon.dev" } as const
-  return newRecord({ ...names, supervisor, ports, workloads, waysIn, fallbackPorts, processes: [] })
+  return newRecord({ ...names, supervisor, ports, workloads, ingressPorts, fallbackPorts, processes: [] })
 }
 
 it("falls back to other ports and says which", async () => {
-  const { ports, waysIn, notes } = await chooseLayout(REQUEST, undefined, BUSY)
+  const { ports, ingressPorts, notes } = await chooseLayout(REQUEST, undefined, BUSY)
   expect(ports).toEqual({ ...USUAL, api: 7_444, mesh: 15_013 })
-  expect(waysIn.map(({ port }) => port)).toEqual([8_001, 8_080])
+  expect(ingressPorts.map(({ port }) => port)).toEqual([8_001, 8_080])
   expect(notes).toEqual([
     "port 7443 is taken: the API is at 7444",
     "port 15012 is taken: the proxies' stream is at 15013",
@@ -37,7 +37,7 @@ it("gives fallback ports up once the usual ones are free", async () => {
   const before = recordOf(await chooseLayout(REQUEST, undefined, BUSY))
   const after = await chooseLayout(REQUEST, before, ORDINARY)
   expect(after.ports).toEqual(USUAL)
-  expect(after.waysIn.map(({ port }) => port)).toEqual([8_000, 8_080])
+  expect(after.ingressPorts.map(({ port }) => port)).toEqual([8_000, 8_080])
   expect(after.fallbackPorts).toEqual([8_080])
 })
 

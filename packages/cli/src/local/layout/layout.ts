@@ -29,7 +29,7 @@ export interface Layout {
   readonly ports: ControlPlanePorts
   readonly instances: readonly SampleInstance[]
   readonly workloads: readonly WorkloadRecord[]
-  readonly waysIn: readonly IngressPortRecord[]
+  readonly ingressPorts: readonly IngressPortRecord[]
   /** Ports that replace usual ones that are taken. */
   readonly fallbackPorts: readonly number[]
   /** What people should know, as some port is not the one they expect. */
@@ -67,7 +67,7 @@ export async function chooseLayout(
     health: await choose({ what: "health", asked: healthPort, remembered: had?.health, usual: 15_014 }),
     console: await choose({ what: "the console", asked: consolePort, remembered: had?.console, usual: 7_080 }),
   }
-  if (!request.samples) return { ports, instances: [], workloads: [], waysIn: [], fallbackPorts, notes }
+  if (!request.samples) return { ports, instances: [], workloads: [], ingressPorts: [], fallbackPorts, notes }
   const remembered = (before?.workloads ?? []).map(({ place }) => place)
   const instances = sampleInstances(request)
   const { places, note } = await choosePlaces({ count: instances.length, block: request.block, remembered }, look)
@@ -78,17 +78,17 @@ export async function chooseLayout(
       ? []
       : [{ namespace, name, serviceAccount, serves: application.kind === "server", place }]
   })
-  const waysIn: IngressPortRecord[] = []
+  const ingressPorts: IngressPortRecord[] = []
   for (const { namespace, name, port: usual, otherwise } of SERVICES) {
     const service = `${name}.${namespace}`
     const port = await choose({
       what: service,
       asked: request.expose.get(service),
-      remembered: before?.waysIn.find(way => way.service === service)?.port,
+      remembered: before?.ingressPorts.find(ingress => ingress.service === service)?.port,
       usual,
       otherwise,
     })
-    waysIn.push({ service, port })
+    ingressPorts.push({ service, port })
   }
-  return { ports, instances, workloads, waysIn, fallbackPorts, notes }
+  return { ports, instances, workloads, ingressPorts, fallbackPorts, notes }
 }

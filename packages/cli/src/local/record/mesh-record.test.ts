@@ -13,7 +13,7 @@ const record = newRecord({
   supervisor: { pid: 1, started: "x" },
   ports: { api: 1, mesh: 2, webhook: 3, health: 4 },
   workloads: [],
-  waysIn: [],
+  ingressPorts: [],
   processes: [],
 })
 

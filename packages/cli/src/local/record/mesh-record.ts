@@ -75,7 +75,7 @@ export interface MeshRecord {
   readonly supervisor: ProcessIdentity
   readonly ports: ControlPlanePorts
   readonly workloads: readonly WorkloadRecord[]
-  readonly waysIn: readonly IngressPortRecord[]
+  readonly ingressPorts: readonly IngressPortRecord[]
   /** Ports that replace usual ones that were taken. Absent in records of versions that kept such ports for good. */
   readonly fallbackPorts?: readonly number[]
   readonly processes: readonly ProcessRecord[]
@@ -91,10 +91,11 @@ export function newRecord(fields: Omit<MeshRecord, "version">): MeshRecord {
 export function readRecord(data: string): MeshRecord | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(data, NAME), "utf8"))
-    const { version, folder, ...fields } = fieldsOf(value)
+    // Stored under the name that earlier releases read.
+    const { version, folder, waysIn: ingressPorts, ...fields } = fieldsOf(value)
     if (version !== VERSION) return undefined
     // Written by this file alone, and whole or not at all; the version says that the shape is this one.
-    const record = { version, ...fields } as MeshRecord
+    const record = { version, ingressPorts, ...fields } as MeshRecord
     // In a copy of a mesh's folder nothing runs: the processes it names are the other mesh's, and must live.
     const isCopy = folder !== undefined && folder !== folderIdentity(data)
     return isCopy ? { ...record, phase: "stopped", processes: [] } : record
@@ -105,7 +106,8 @@ export function readRecord(data: string): MeshRecord | undefined {
 
 export function writeRecord(data: string, record: MeshRecord): void {
   mkdirSync(data, { recursive: true, mode: 0o700 })
-  const written = { ...record, folder: folderIdentity(data) }
+  const { ingressPorts: waysIn, ...fields } = record
+  const written = { ...fields, waysIn, folder: folderIdentity(data) }
   writePrivateFile(data, NAME, `${JSON.stringify(written, undefined, 2)}\n`)
 }
 

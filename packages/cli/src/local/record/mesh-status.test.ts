@@ -10,7 +10,7 @@ const status: MeshStatus = {
   mesh: "merlon",
   domain: "merlon.dev",
   controlPlane: { ready: true, reason: undefined, api: "https://127.0.0.1:7443" },
-  waysIn: [{ service: "httpbin.foo", port: 8_000 }],
+  ingressPorts: [{ service: "httpbin.foo", port: 8_000 }],
   processes: [{ name: "control-plane", pid: 8, running: true, since: "2026-11-15T08:00:00Z", restarts: 0 }],
   workloads: [
     {

@@ -35,13 +35,13 @@ export interface MeshStatus {
   readonly mesh: string
   readonly domain: string
   readonly controlPlane: { readonly ready: boolean; readonly reason: string | undefined; readonly api: string }
-  readonly waysIn: readonly IngressPortRecord[]
+  readonly ingressPorts: readonly IngressPortRecord[]
   readonly processes: readonly ProcessStatus[]
   readonly workloads: readonly WorkloadStatus[]
 }
 
 export async function meshStatus(data: string, record: MeshRecord): Promise<MeshStatus> {
-  const { phase, supervisor, mesh, domain, ports, waysIn, processes, workloads } = record
+  const { phase, supervisor, mesh, domain, ports, ingressPorts, processes, workloads } = record
   const alive = lockHolder(data) !== undefined
   const answer = await httpGet("127.0.0.1", ports.health, "/readyz")
   const reason = answer === undefined ? "it does not answer" : answer.body.trim()
@@ -53,7 +53,7 @@ export async function meshStatus(data: string, record: MeshRecord): Promise<Mesh
     mesh,
     domain,
     controlPlane: { ready, reason: ready ? undefined : reason, api: `https://127.0.0.1:${ports.api}` },
-    waysIn,
+    ingressPorts,
     processes: processes.map(process => ({
       name: process.name,
       pid: process.pid,

@@ -99,7 +99,7 @@ export class RunKeeper {
     return [...this.#running].map(([key, { digest, phase, why }]) => ({ key, digest, phase, why }))
   }
 
-  get waysIn(): readonly IngressPortRecord[] {
+  get ingressPorts(): readonly IngressPortRecord[] {
     return [...this.#running.values()].flatMap(({ spec }) =>
       spec.wayIn === undefined ? [] : [{ service: `${serviceOf(spec)}.${spec.namespace}`, port: spec.wayIn }],
     )

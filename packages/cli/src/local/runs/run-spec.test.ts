@@ -70,7 +70,13 @@ it("says that a request was replaced by another", async () => {
     data,
     newRecord({
       ...{ phase: "ready", mesh: "merlon", domain: "merlon.dev", supervisor: lock.holder },
-      ...{ ports: { api: 1, mesh: 2, webhook: 3, health: 4 }, workloads: [], waysIn: [], processes: [], runs: [] },
+      ...{
+        ports: { api: 1, mesh: 2, webhook: 3, health: 4 },
+        workloads: [],
+        ingressPorts: [],
+        processes: [],
+        runs: [],
+      },
     }),
   )
   await changeRuns(data, runs => withRun(runs, spec("shop")))

@@ -38,7 +38,7 @@ const STREAM_WINDOW = 4 * DEFAULT_WINDOW
 const CONNECTION_WINDOW = 2 * STREAM_WINDOW
 /** Before it has said how many. */
 const ASSUMED_STREAMS = 16
-const CHORES = { burst: 1_000, perSecond: 100 }
+const ABUSE_BUDGET = { burst: 1_000, perSecond: 100 }
 /** For the last frames of a connection that ends. */
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
@@ -68,7 +68,7 @@ export class GrpcConnection implements Http2ConnectionUser {
         assumedStreams: ASSUMED_STREAMS,
         // A handful of heads in days: a table would lie there for as long.
         writtenTable: 0,
-        chores: CHORES,
+        abuseBudget: ABUSE_BUDGET,
       },
       this,
     )

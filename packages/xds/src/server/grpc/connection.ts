@@ -37,7 +37,7 @@ const HEADER_BYTES = 64 * 1024
 const HEADER_LINES = 128
 /** What all streams together may send before any of it is read. */
 const CONNECTION_WINDOW = 4 * DEFAULT_WINDOW
-const CHORES = { burst: 1_000, perSecond: 100 }
+const ABUSE_BUDGET = { burst: 1_000, perSecond: 100 }
 /** Streams thrown away at once, and per second from then on (CVE-2023-44487). */
 const RESETS = { burst: 200, perSecond: 20 }
 /** For the last frames of a connection that ends. */
@@ -68,7 +68,7 @@ export class GrpcConnection implements Http2ConnectionUser {
         assumedStreams: 0,
         // A handful of heads in days: a table would lie there for as long.
         writtenTable: 0,
-        chores: CHORES,
+        abuseBudget: ABUSE_BUDGET,
       },
       this,
     )
