@@ -30,6 +30,7 @@ import type {
   PolicyDocument,
   PolicyInvariant,
 } from "../../packages/policy/src/resources/document.js"
+import type { JwtRule } from "../../packages/policy/src/resources/request-authentication/definition.js"
 import { suggestPolicies } from "../../packages/policy/src/suggest/suggest.js"
 import { documentsIn, Invalid, readPolicy } from "../../packages/proof-check/src/index.js"
 import { certificateOf, checked, type Sides } from "./certified.js"
@@ -63,6 +64,18 @@ function isValid(certificate: string, sides: Sides): boolean {
   }
 }
 
+const REQUEST = {
+  ...{ path: "/a", method: "GET", scheme: "http", port: "80" },
+  ...{ "source ip": "10.0.0.9", "destination ip": "10.0.0.1" },
+}
+
+/** A certificate that nothing has proved. */
+function forged(answer: object, ...sides: Sides): string {
+  const settings = JSON.parse(compared([[anyIssuer], [anyIssuer]]) ?? "")
+  const answers = [{ workloads: settings.answers[0].workloads, ...answer }]
+  return `${canonical({ ...settings, answers, policies: digests(sides) })}\n`
+}
+
 const comparisons: fc.Arbitrary<Sides> = fc.oneof(
   pairs.map(sides => sides.map(side => [anyIssuer, ...side])),
   tokenPairs,
@@ -92,6 +105,18 @@ describe("a certificate is valid", () => {
     })
     assertUntilSeen(property, { numRuns: 25 * inject("effort") }, seen, "equal", "different")
   })
+
+  it.each<[string, JwtRule]>([["an empty list of audiences", { jwksUri: "https://a.example/keys", audiences: [] }]])(
+    "of an invariant that a token breaks, with %s",
+    (_, rule) => {
+      const invariant = statementOf("never", { from: [{ source: { requestPrincipals: ["*"] } }] })
+      const set = [authentication([rule]), invariant]
+      const certificate = certificateOf([set], mesh, verdicts => {
+        checkInvariants([invariant], set, [workload], mesh, { ...OPTIONS, verdicts })
+      })
+      expect(checked(certificate ?? "", [set])).toEqual([expect.stringContaining("is broken")])
+    },
+  )
 
   it("of every invariant that holds or is broken", { timeout }, () => {
     const settings = meshConfig()
@@ -334,19 +359,16 @@ describe("a certificate is not valid", () => {
     ["a port that is no number", { values: { port: "80e0" } }],
     ["a path that is never seen", { values: { path: "/a/../b" } }],
     ["a line that cannot be sent", { values: { "header x-a": ["\r\n"] } }],
+    ["a header that a token is read from", { values: { "header authorization": ["Bearer a"] } }],
+    ["a host that rules see without its dot", { values: { host: "b.example." } }],
   ])("that shows a request with %s", (_, { values = {}, ...change }) => {
-    const invariant = statementOf("never", { to: [{ operation: { paths: ["/a", "/a/*"] } }] })
+    const paths = ["/a", "/a/*"]
+    const invariant = statementOf("never", { to: [{ operation: { paths, notHosts: ["b.example"] } }] })
     const set = [anyIssuer, invariant]
-    const request = {
-      ...{ path: "/a", method: "GET", scheme: "http", port: "80" },
-      ...{ "source ip": "10.0.0.9", "destination ip": "10.0.0.1" },
-    }
-    const settings = JSON.parse(compared([[anyIssuer], [anyIssuer]]) ?? "")
     const written = (more: object, others: object): string => {
-      const shown = JSON.parse(JSON.stringify({ http: true, values: { ...request, ...others }, ...more }))
+      const shown = JSON.parse(JSON.stringify({ http: true, values: { ...REQUEST, ...others }, ...more }))
       const answer = { broken: { outcome: "allow", request: shown }, holds: "never", invariant: "foo/i", rule: "s" }
-      const answers = [{ ...answer, kind: "invariant", proofs: {}, workloads: settings.answers[0].workloads }]
-      return `${canonical({ ...settings, answers, policies: digests([set]) })}\n`
+      return forged({ ...answer, kind: "invariant", proofs: {} }, set)
     }
     expect([isValid(written({}, {}), [set]), isValid(written(change, values), [set])]).toEqual([true, false])
   })
@@ -377,6 +399,111 @@ describe("a certificate is not valid", () => {
     expect(checked(holds(authorizer, gateway) ?? "", [set])).toEqual([expect.stringContaining("holds")])
   })
 
+  it("about a suggested policy that does not apply to the workload", () => {
+    const written = (shapes: readonly Rule[], metadata: object, spec: object): string => {
+      const policy = { ...authorization("ALLOW", [{}]), metadata: { name: "s", namespace: "foo", ...metadata } }
+      const answer = { kind: "shapes", policy: { ...policy, spec: { ...policy.spec, ...spec } }, proofs: {}, shapes }
+      return forged(answer, [anyIssuer])
+    }
+    const dry = { annotations: { [mesh.names.dryRunAnnotation]: "true" } }
+    const shapes: readonly Rule[] = [{ to: [{ operation: { paths: ["/a"] } }] }]
+    const others = { selector: { matchLabels: { app: "other" } } }
+    expect(isValid(written([{}], dry, {}), [[anyIssuer]])).toBe(true)
+    expect(isValid(written(shapes, dry, {}), [[anyIssuer]])).toBe(false)
+    expect(isValid(written(shapes, {}, others), [[anyIssuer]])).toBe(false)
+    expect(isValid(written(shapes, {}, { enforcement: "Shadow" }), [[anyIssuer]])).toBe(false)
+  })
+
+  it.each<[string, { readonly name?: string; readonly namespace?: string }]>([
+    ["a line of output", { name: "web: nothing changes\nfoo/other" }],
+    ["two workloads", { name: "web, foo/other" }],
+    ["a namespace and a name", { namespace: "foo/other" }],
+  ])("whose workload has a name that reads like %s", (_, change) => {
+    const set = [anyIssuer]
+    const written = (workloads: object) =>
+      forged({ changes: [], kind: "compare", proofs: {}, workloads: [workloads] }, set, set)
+    const [plain] = JSON.parse(compared([set, set]) ?? "").answers[0].workloads
+    expect([isValid(written(plain), [set, set]), isValid(written({ ...plain, ...change }), [set, set])]).toEqual([
+      true,
+      false,
+    ])
+  })
+
+  it.each<[string, object]>([
+    ["is of another mesh", { apiVersion: "security.istio.io/v1" }],
+    ["has no apiVersion", { apiVersion: undefined }],
+    ["has an action that is not known", { spec: { action: "Deny", rules: [{}] } }],
+    ["has an enforcement that is not known", { spec: { enforcement: "shadow" } }],
+    ["has a selector and targets", { spec: { selector: {}, targetRefs: [{ kind: "Service", name: "web" }] } }],
+    ["has a name that is none", { metadata: { name: "A b", namespace: "foo" } }],
+    [
+      "requires a token with another word",
+      { ...anyIssuer, spec: { jwtRules: [{ issuer: "i", presence: "required" }] } },
+    ],
+    [
+      "requires an expiry in quotes",
+      { ...anyIssuer, spec: { jwtRules: [{ issuer: "i", requireExpiration: "true" }] } },
+    ],
+    [
+      "spells a key set in two ways",
+      { ...anyIssuer, spec: { jwtRules: [{ jwksUri: "https://a.example", jwks_uri: "https://b.example" }] } },
+    ],
+    [
+      "has a key that verifies nothing",
+      {
+        ...anyIssuer,
+        spec: { jwtRules: [{ jwks: JSON.stringify({ keys: [{ kty: "RSA", n: "AQAB", e: "AQAB" }] }) }] },
+      },
+    ],
+  ])("about a policy that %s", (_, change) => {
+    const isKnown = (more: object): boolean => {
+      // What Merlon rejects can be written anyway.
+      const set = [{ ...authorization("ALLOW", []), ...more } as PolicyDocument]
+      try {
+        return checked(forged({ changes: [], kind: "compare", proofs: {} }, set, set), [set, set]).length > 0
+      } catch (error) {
+        if (error instanceof Invalid) return false
+        throw error
+      }
+    }
+    expect([isKnown({}), isKnown(change)]).toEqual([true, false])
+  })
+
+  it("that shows a token in a header that another rule reads as a whole", () => {
+    const rule = (issuer: string, prefix?: string) => {
+      const location = { name: "x-token", ...(prefix !== undefined && { prefix }) }
+      return { issuer, jwksUri: "https://a.example/keys", fromHeaders: [location] }
+    }
+    const set = [
+      authentication([rule("a", "T "), rule("b")]),
+      statementOf("never", { from: [{ source: { requestPrincipals: ["a/*"] } }] }),
+    ]
+    const token = {
+      expiry: "set",
+      subject: { issuer: "a", subject: "s" },
+      "token key": 'fetched ["a","https://a.example/keys"]',
+    }
+    const values = { ...REQUEST, ...token }
+    const request = { http: true, token: '["header","x-token","T "]', values }
+    const answer = {
+      broken: { outcome: "allow", request },
+      holds: "never",
+      invariant: "foo/i",
+      kind: "invariant",
+      rule: "s",
+    }
+    expect(() => checked(forged({ ...answer, proofs: {} }, set), [set])).toThrow("different ways")
+    const other = [authentication([rule("a", "T ")]), ...set.slice(1)]
+    expect(checked(forged({ ...answer, proofs: {} }, other), [other])).toEqual([expect.stringContaining("is broken")])
+  })
+
+  it("of a mesh whose root namespace is none", () => {
+    const set = [anyIssuer]
+    const forgery = JSON.parse(forged({ changes: [], kind: "compare", proofs: {} }, set, set))
+    const of = (rootNamespace: string) => `${canonical({ ...forgery, mesh: { ...forgery.mesh, rootNamespace } })}\n`
+    expect([isValid(of("merlon-system"), [set, set]), isValid(of("policies"), [set, set])]).toEqual([true, false])
+  })
+
   it("of token rules that require other tokens, which two tokens can meet at once", () => {
     const side = (header: string, path: string): readonly PolicyDocument[] => [
       authentication([{ jwksUri: "https://a.example/keys", fromHeaders: [{ name: header }], presence: "REQUIRED" }]),
@@ -394,6 +521,13 @@ describe("a certificate is not valid", () => {
     const check = (steps: number) => checked(certificate ?? "", sides, steps)
     expect(check(1_000_000)).toHaveLength(1)
     expect(() => check(10)).toThrow("too many steps")
+  })
+
+  it("that takes few steps for much work", () => {
+    const asked = { from: [{ source: { namespaces: ["a*".repeat(2_000)] } }] }
+    const request = { http: true, values: { ...REQUEST, peer: `cluster.local/ns/${"a".repeat(20_000)}/sa/a` } }
+    const written = forged({ kind: "reach", asked, proofs: {}, ways: [{ request, rule: null }] }, [anyIssuer])
+    expect(() => checked(written, [[anyIssuer]], 1_000_000)).toThrow("too many steps")
   })
 
   it.each([

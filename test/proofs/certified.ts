@@ -29,5 +29,5 @@ export function checked(certificate: string, sides: Sides, maxSteps?: number): r
     certificate,
     sides.map(side => side.flatMap(read)),
     maxSteps,
-  )
+  ).proved
 }

@@ -20,12 +20,14 @@ import {
 } from "./problems.js"
 import {
   canonical,
+  dnsName,
   type Fields,
   fields,
   Invalid,
   integer,
   list,
   MAX_STEPS,
+  oneOf,
   pairs,
   startSpending,
   text,
@@ -39,11 +41,15 @@ export const FORMAT = "merlon.dev/certificate/2"
 
 type Sets = readonly (readonly Policy[])[]
 
-/**
- * What it proves, a line for each answer. `sets`: the policies of each side, which are all that there are. Throws `Invalid`
- * where it is not valid.
- */
-export function checkCertificate(written: string, sets: Sets, maxSteps = MAX_STEPS): readonly string[] {
+export interface Checked {
+  /** What the certificate proves, a line for each answer. */
+  readonly proved: readonly string[]
+  /** What it says of mesh and workloads, which nothing here can confirm. */
+  readonly assumed: readonly string[]
+}
+
+/** `sets`: the policies of each side, which are all that there are. Throws `Invalid` where the certificate is not valid. */
+export function checkCertificate(written: string, sets: Sets, maxSteps = MAX_STEPS): Checked {
   startSpending(maxSteps)
   try {
     return checkAnswers(written, sets)
@@ -53,7 +59,7 @@ export function checkCertificate(written: string, sets: Sets, maxSteps = MAX_STE
   }
 }
 
-function checkAnswers(written: string, sets: Sets): readonly string[] {
+function checkAnswers(written: string, sets: Sets): Checked {
   const certificate: unknown = JSON.parse(written)
   if (`${canonical(certificate)}\n` !== written) throw new Invalid("the certificate is not canonical JSON")
   const { answers, format, mesh, policies } = fields(certificate, "certificate", [
@@ -66,15 +72,22 @@ function checkAnswers(written: string, sets: Sets): readonly string[] {
   const lists = list(policies, "policies")
   if (lists.length !== sets.length) throw new Invalid(`the certificate is about ${lists.length} sets of policies`)
   for (const [at, set] of sets.entries()) checkDigests(new Map(pairs(lists[at], "policies")), set)
+  const settings = meshOf(mesh)
+  for (const set of sets) checkVersions(set, settings)
   const all = list(answers, "answers")
   if (all.length === 0) throw new Invalid("there is no answer")
-  return all.map((answer, at) => {
+  const assumed = new Set([`mesh: ${canonical(mesh)}`])
+  const proved = all.map((answer, at) => {
     try {
-      return new Answer(answer, sets, meshOf(mesh)).check()
+      const read = new Answer(answer, sets, settings)
+      const said = read.check()
+      for (const one of read.workloads) assumed.add(`workload: ${canonical(one)}`)
+      return said
     } catch (error) {
       throw error instanceof Invalid ? new Invalid(`answer ${at}: ${error.message}`) : error
     }
   })
+  return { proved, assumed: [...assumed] }
 }
 
 function checkDigests(said: ReadonlyMap<string, string>, set: readonly Policy[]): void {
@@ -85,6 +98,17 @@ function checkDigests(said: ReadonlyMap<string, string>, set: readonly Policy[])
     if (said.get(name) !== names.get(name))
       throw new Invalid(`${name} is ${names.has(name) ? "not the one that was proved" : "not there"}`)
   }
+}
+
+/** Another mesh has kinds of the same names. */
+function checkVersions(set: readonly Policy[], { dryRun }: Mesh): void {
+  const group = `security.${dryRun.split("/")[0]}`
+  for (const { apiVersion, kind, name } of set)
+    oneOf(
+      apiVersion,
+      ["v1alpha3", "v1beta1", "v1"].map(version => `${group}/${version}`),
+      `${kind} ${name}`,
+    )
 }
 
 function meshOf(value: unknown): Mesh {
@@ -100,6 +124,7 @@ function meshOf(value: unknown): Mesh {
   if (!["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"].includes(mesh.paths))
     throw new Invalid("mesh.paths is not known")
   // Another annotation would make a policy with it one in shadow mode.
+  if (!mesh.rootNamespace.endsWith("-system")) throw new Invalid("mesh.rootNamespace is no root namespace")
   if (!/^[a-z0-9.-]+\/dry-run$/.test(mesh.dryRun)) throw new Invalid("mesh.dryRun is no name of that annotation")
   return mesh
 }
@@ -107,8 +132,8 @@ function meshOf(value: unknown): Mesh {
 function workloadOf(value: unknown): Workload {
   const read = fields(value, "workload", ["labels", "name", "namespace", "ports", "services"])
   return {
-    name: text(read.name, "name"),
-    namespace: text(read.namespace, "namespace"),
+    name: dnsName(read.name, "workload"),
+    namespace: dnsName(read.namespace, "workload"),
     labels: new Map(pairs(read.labels, "labels")),
     services: texts(read.services, "services"),
     ports: list(read.ports, "ports").map(port => String(integer(port, "a port", 1, 65_535))),
@@ -134,6 +159,8 @@ const KINDS: { readonly [kind: string]: readonly string[] } = {
 class Answer {
   readonly #answer: Fields
   readonly #proofs: Map<string, unknown>
+  /** As they are written. */
+  readonly workloads: readonly unknown[]
   readonly #workloads: readonly Workload[]
   readonly #workload: Workload
   #sides: readonly Side[] = []
@@ -147,7 +174,8 @@ class Answer {
     if (!Object.hasOwn(KINDS, kind)) throw new Invalid("it is of a kind that is not known")
     this.#answer = fields(answer, "answer", ["kind", "proofs", "workloads", ...(KINDS[kind] ?? [])])
     this.#proofs = new Map(Object.entries(fields(this.#answer.proofs, "proofs")))
-    this.#workloads = list(this.#answer.workloads, "workloads").map(workloadOf)
+    this.workloads = list(this.#answer.workloads, "workloads")
+    this.#workloads = this.workloads.map(workloadOf)
     const [first] = this.#workloads
     if (first === undefined) throw new Invalid("it is about no workload")
     this.#workload = first
@@ -200,8 +228,11 @@ class Answer {
   #suggested(change: Fields = {}): Policy {
     const policy = readPolicy(this.#answer.policy, "default")
     if (policy === undefined || actionOf(policy) !== "ALLOW") throw new Invalid("it suggests no ALLOW policy")
+    checkVersions([policy], this.mesh)
+    if (this.#workloads.some(one => scopeOf(policy, one, this.mesh) === undefined))
+      throw new Invalid("the suggested policy is not about every workload")
     const spec = { ...policy.spec, enforcement: "Enforce", ...change }
-    return { ...policy, spec, digest: `suggested ${canonical(spec)}` }
+    return { ...policy, annotations: {}, spec, digest: `suggested ${canonical(spec)}` }
   }
 
   #name(): string {
@@ -307,7 +338,7 @@ class Answer {
       const good = holds === "always" && hasToken(frame) ? [stages[0]?.good ?? []] : []
       return region && { needs: [[region], ...good], bans: [] }
     }
-    const said = `${holds} \`${String(name)}\` of ${invariant.namespace}/${invariant.name}`
+    const said = `${holds} ${canonical(name)} of ${invariant.namespace}/${invariant.name}`
     if (broken !== undefined) {
       const { outcome, request } = fields(broken, "broken", ["outcome", "request"])
       const { shown, round } = this.#shown(request)

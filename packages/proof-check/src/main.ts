@@ -33,6 +33,10 @@ function policiesIn(path: string, namespace: string): readonly Policy[] {
   })
 }
 
+/** On one line, without characters that could make it read otherwise. */
+const print = (line: string): void =>
+  console.log(line.replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`))
+
 function main(): number {
   const option = { type: "string" } as const
   const namespace = { type: "string", short: "n", default: "default" } as const
@@ -59,7 +63,9 @@ function main(): number {
   }
   if (statSync(certificate).size > MAX_BYTES) throw new Invalid("the certificate is larger than 256 MiB")
   const sets = paths.map(path => policiesIn(path ?? "", values.namespace))
-  for (const said of checkCertificate(readFileSync(certificate, "utf8"), sets)) console.log(said)
+  const { proved, assumed } = checkCertificate(readFileSync(certificate, "utf8"), sets)
+  for (const said of proved) print(said)
+  for (const said of assumed) print(`assumed of the ${said}`)
   console.log("valid")
   return 0
 }
@@ -70,6 +76,6 @@ try {
   const isUsage = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")
   if (isUsage) console.error(`${error.message}\n\n${USAGE}`)
   // Fail closed: an error while checking proves nothing valid.
-  else console.log(`not valid: ${error instanceof Error ? error.message : String(error)}`)
+  else print(`not valid: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = error instanceof Invalid ? 3 : 2
 }

@@ -2,8 +2,21 @@
 // Policy documents: which of them apply to a workload (docs/semantics.md, "Which policies apply"), its mTLS modes
 // (docs/semantics.md, "Peer modes") and its token rules (docs/semantics.md, "Finding tokens").
 
-import { createHash } from "node:crypto"
-import { canonical, type Fields, fields, Invalid, list, pairs, port, text, texts } from "./read.js"
+import { createHash, createPublicKey } from "node:crypto"
+import {
+  canonical,
+  dnsName,
+  type Fields,
+  fields,
+  Invalid,
+  list,
+  oneOf,
+  pairs,
+  port,
+  spend,
+  text,
+  texts,
+} from "./read.js"
 
 export interface Mesh {
   readonly rootNamespace: string
@@ -24,6 +37,7 @@ export interface Workload {
 }
 
 export interface Policy {
+  readonly apiVersion: unknown
   readonly kind: string
   readonly namespace: string
   readonly name: string
@@ -57,17 +71,33 @@ const SPECS: { readonly [kind: string]: readonly string[] } = {
 
 /** A document of a security kind; undefined of any other kind. */
 export function readPolicy(document: unknown, ownNamespace: string): Policy | undefined {
-  const { kind, metadata, spec = {} } = (document ?? {}) as Fields // a name that is missing is no security kind
+  const { apiVersion, kind, metadata, spec: written } = (document ?? {}) as Fields // a name that is missing is no security kind
   if (typeof kind !== "string" || !Object.hasOwn(SPECS, kind)) return undefined
   const meta = fields(metadata ?? {}, kind)
-  const { creationTimestamp = null, annotations = {} } = meta
-  const id = { namespace: text(meta.namespace ?? ownNamespace, kind), name: text(meta.name, kind) }
+  const creationTimestamp = meta.creationTimestamp ?? null
+  const annotations = meta.annotations ?? {}
+  const id = { namespace: dnsName(meta.namespace ?? ownNamespace, kind), name: dnsName(meta.name, kind) }
+  const spec = respelled(fields(written ?? {}, `${kind} ${id.name}`, SPECS[kind]), id.name)
+  oneOf(spec.enforcement ?? "Enforce", ["Enforce", "Shadow"], id.name)
+  if (kind === "AuthorizationPolicy") oneOf(spec.action ?? "ALLOW", ["ALLOW", "DENY", "AUDIT", "CUSTOM"], id.name)
   const digest = createHash("sha256")
     .update(canonical([kind, id, creationTimestamp, annotations, spec]))
     .digest("hex")
   const age = typeof creationTimestamp === "string" ? Date.parse(creationTimestamp) : Number.NaN
   const created = Number.isNaN(age) ? Number.MAX_SAFE_INTEGER : age
-  return { kind, ...id, created, annotations, spec: fields(spec, `${kind} ${id.name}`, SPECS[kind]), digest }
+  return { apiVersion, kind, ...id, created, annotations, spec, digest }
+}
+
+/** `jwks_uri` is another spelling of `jwksUri`. */
+function respelled(spec: Fields, name: string): Fields {
+  if (spec.jwtRules === undefined) return spec
+  const jwtRules = list(spec.jwtRules, name).map(rule => {
+    const { jwks_uri: jwksUri, ...others } = fields(rule, name)
+    if (jwksUri === undefined) return others
+    if (others.jwksUri !== undefined) throw new Invalid(`${name} has two spellings of \`jwksUri\``)
+    return { ...others, jwksUri }
+  })
+  return { ...spec, jwtRules }
 }
 
 export const actionOf = ({ kind, spec }: Policy): unknown =>
@@ -99,8 +129,10 @@ function isBehind(ref: unknown, { services, labels }: Workload, { dryRun }: Mesh
 
 /** Undefined where it says nothing about the workload. */
 export function scopeOf({ kind, namespace, name, spec }: Policy, workload: Workload, mesh: Mesh): string | undefined {
+  spend(1)
   const isLocal = namespace === workload.namespace
   if (spec.targetRefs !== undefined) {
+    if (spec.selector !== undefined) throw new Invalid(`${name} has both \`selector\` and \`targetRefs\``)
     const targets = list(spec.targetRefs, name).filter(ref => isBehind(ref, workload, mesh))
     return isLocal && targets.length > 0 ? "workload" : undefined
   }
@@ -129,9 +161,9 @@ export function modesOf(policies: readonly Policy[], workload: Workload, mesh: M
     if (oldest === undefined) continue
     const { name, spec } = oldest
     const set = (at: string, value: unknown): void => {
-      const mode = text(fields(value ?? {}, name, ["mode"]).mode ?? "UNSET", name)
-      if (!["UNSET", "STRICT", "PERMISSIVE", "DISABLE"].includes(mode)) throw new Invalid(`\`${mode}\` is no mode`)
-      if (mode !== "UNSET") modes.set(at, mode)
+      const { mode = "UNSET" } = fields(value ?? {}, name, ["mode"])
+      const known = oneOf(mode, ["UNSET", "STRICT", "PERMISSIVE", "DISABLE"], name)
+      if (known !== "UNSET") modes.set(at, known)
     }
     set("", spec.mtls)
     if (scope !== "workload") continue
@@ -157,7 +189,8 @@ export function tokenRules(policies: readonly Policy[]): readonly TokenRule[] {
 function tokenRule(rule: Fields, name: string): TokenRule {
   const issuer = rule.issuer === undefined ? undefined : text(rule.issuer, name)
   const scrub = (audience: string) => audience.replace(/^https?:\/\//, "").replace(/\/$/, "")
-  const accepted = [...new Set(texts(rule.audiences, name).map(scrub))].filter(one => one !== "")
+  const audiences = texts(rule.audiences, name)
+  const accepted = [...new Set(audiences.map(scrub))].filter(one => one !== "")
   const spelled = accepted.flatMap(one => ["", "https://", "http://"].flatMap(as => [as + one, `${as}${one}/`]))
   const locations = locationsOf(rule, name)
   const outputs = list(rule.outputClaimToHeaders ?? [], name).map(one => fields(one, name, ["header", "claim"]).header)
@@ -165,11 +198,11 @@ function tokenRule(rule: Fields, name: string): TokenRule {
   return {
     label: `token ${name}`,
     issuer,
-    audiences: rule.audiences === undefined ? undefined : spelled.filter(one => accepted.includes(scrub(one))),
-    requireExpiration: rule.requireExpiration === true,
+    audiences: audiences.length === 0 ? undefined : spelled.filter(one => accepted.includes(scrub(one))),
+    requireExpiration: oneOf(rule.requireExpiration ?? false, [true, false], name),
     keys: keysOf(rule, issuer, name),
     locations: locations.map(location => JSON.stringify(location)),
-    required: rule.presence === "REQUIRED",
+    required: oneOf(rule.presence ?? "OPTIONAL", ["OPTIONAL", "REQUIRED"], name) === "REQUIRED",
     delimited: [...new Set(["scope", "permission", ...texts(rule.spaceDelimitedClaims, name)])].sort(),
     headers: [
       ...locations.map(([kind = "", called = ""]) => (kind === "header" ? called : kind)),
@@ -202,10 +235,26 @@ function keysOf({ jwks, jwksUri, caBundle }: Fields, issuer: string | undefined,
     return [`fetched ${JSON.stringify([issuer ?? "", jwksUri ?? "", ...authorities])}`]
   }
   return list(fields(JSON.parse(text(jwks, name)), name).keys, `${name}.jwks`).map(key => {
-    // Of a set without any usable key no token is good, which is not followed here: each must look like a usable one.
-    const { kty, n, e, crv, x } = fields(key, name)
-    const usable = kty === "RSA" ? n && e : (kty === "EC" || kty === "OKP") && crv && x
-    if (!usable) throw new Invalid(`${name} has a key that is not read here`)
+    // Of a set without any usable key no token is good, which is not followed here: each must be usable.
+    if (!isUsable(fields(key, name))) throw new Invalid(`${name} has a key that is not read here`)
     return `inline ${digest(JSON.stringify(key)).digest("hex").slice(0, 16)}`
   })
+}
+
+const ALGORITHMS = new Map([
+  ["rsa", /^([RP]S(256|384|512))?$/],
+  ["prime256v1", /^(ES256)?$/],
+  ["secp384r1", /^(ES384)?$/],
+  ["secp521r1", /^(ES512)?$/],
+  ["ed25519", /^(EdDSA)?$/],
+])
+
+/** docs/semantics.md, "Verifying tokens". */
+function isUsable({ kty, kid = "", alg = "", e, n, crv, x, y }: Fields): boolean {
+  const members = JSON.parse(JSON.stringify({ kty, e, n, crv, x, y }))
+  const { asymmetricKeyType = "", asymmetricKeyDetails: details } = createPublicKey({ key: members, format: "jwk" })
+  const bits = details?.modulusLength ?? 2048
+  const isSafe = bits >= 2048 && bits <= 8192 && [undefined, 3n, 65_537n].includes(details?.publicExponent)
+  const algorithms = ALGORITHMS.get(details?.namedCurve ?? asymmetricKeyType)
+  return isSafe && typeof kid === "string" && algorithms?.test(String(alg)) === true
 }

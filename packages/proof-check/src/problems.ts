@@ -166,12 +166,12 @@ export function checkModelled(sides: readonly Side[], asked: readonly unknown[],
   }
   const custom = policies.find(policy => actionOf(policy) === "CUSTOM")
   if (custom !== undefined) throw new Invalid(`${custom.name} asks a provider, which is not modelled`)
-  if (!ofAll) return
   const places = [...new Set(rules.flatMap(({ locations }) => locations))]
   const distinct = new Set(places.map(place => JSON.stringify(JSON.parse(place).slice(0, 2))))
   const isCookieWhole = distinct.has('["header","cookie"]') && places.some(place => place.startsWith('["cookie"'))
   if (distinct.size < places.length || isCookieWhole)
     throw new Invalid("two token rules read one header in different ways")
+  if (!ofAll) return
   for (const { tokens } of sides) {
     const all = new Set(tokens.flatMap(({ locations }) => locations))
     if (tokens.some(rule => rule.required && new Set(rule.locations).size < all.size))

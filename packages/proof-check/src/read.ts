@@ -39,6 +39,19 @@ export function text(value: unknown, where: string): string {
   return value
 }
 
+/** A name of Kubernetes: nothing in it could be taken for what stands around it. */
+export function dnsName(value: unknown, where: string): string {
+  const name = text(value, where)
+  if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) throw new Invalid(`${where}: ${canonical(name)} is no name`)
+  return name
+}
+
+export function oneOf<T>(value: unknown, choices: readonly T[], where: string): T {
+  const found = choices.find(one => one === value)
+  if (found === undefined) throw new Invalid(`${where} has ${canonical(value)}, which is not known`)
+  return found
+}
+
 export const texts = (value: unknown, where: string): readonly string[] =>
   value === undefined ? [] : list(value, where).map(one => text(one, where))
 

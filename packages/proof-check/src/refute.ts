@@ -20,10 +20,12 @@ const canHold = ({ conditions }: Part, assigned: Assigned) => !conditions.some(o
 export const isCertain = ({ groups }: Region, assigned: Assigned): boolean =>
   groups.every(parts => parts.some(({ conditions }) => conditions.every(one => is(true, one, assigned))))
 
+const sizeOf = ({ groups }: Region): number => groups.reduce((sum, parts) => sum + 1 + (parts.length >> 4), 1)
+
 /** Without parts that do not count, and without regions of which a group has none left. */
 function narrowed(needs: Needs, counts: (part: Part) => boolean): Needs {
   const narrow = (region: Region): readonly Region[] => {
-    spend(1 + region.groups.length)
+    spend(sizeOf(region))
     if (region.groups.every(parts => parts.every(counts))) return [region]
     const groups = region.groups.map(parts => parts.filter(counts))
     return groups.some(parts => parts.length === 0) ? [] : [{ ...region, groups }]
@@ -162,7 +164,10 @@ class Refutation {
     }
     const key = `${at} ${needs.map(open).join(" ")}`
     const earlier = this.#done.get(key) ?? []
-    const same = earlier.find(one => open([...one.used]) === one.open)
+    const same = earlier.find(one => {
+      spend(1 + one.used.size)
+      return open([...one.used]) === one.open
+    })
     if (same !== undefined) return same.used
     const used = this.#split(at, text(what, "attribute"), list(cases, "cases"), list(others, "bans"), needs, assigned)
     this.#done.set(key, [...earlier, { used, open: open([...used]) }])

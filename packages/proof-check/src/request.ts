@@ -24,9 +24,18 @@ export class Shown {
     const { http, token, values } = fields(request, "request", ["http", "token", "values"])
     for (const [attribute, value] of Object.entries(fields(values, "values")))
       this.#values.set(attribute, readValue(value, attribute))
+    // As it is sent; rules ignore one dot at the end of the name.
+    const host = this.#values.get("host")
+    if (typeof host === "string") this.#values.set("host", host.replace(/^([^:]+)\.(:\d*)?$/, "$1$2"))
     const places = new Set(sides.flatMap(({ tokens }) => tokens.flatMap(({ locations }) => locations)))
+    for (const place of places) {
+      const [kind, name] = texts(JSON.parse(place), "a location")
+      if (this.#values.has(`header ${kind === "header" ? name : kind}`))
+        throw new Invalid("the request has a header that a token is read from")
+    }
     const isOptions = this.#values.get("method") === "OPTIONS"
-    const isPreflight = isOptions && places.size > 0 && PREFLIGHT.every(name => this.#values.has(name))
+    const isPreflight =
+      isOptions && places.size > 0 && PREFLIGHT.every(name => (this.#values.get(name)?.length ?? 0) > 0)
     const place = token === undefined ? (isPreflight ? "preflight" : "none") : text(token, "token")
     this.frame = { identity: this.#values.has("peer"), http: http === true, token: place }
     const isThere = token === undefined || (http === true && !isPreflight && places.has(place))

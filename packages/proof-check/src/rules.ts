@@ -3,7 +3,7 @@
 // match").
 
 import type { Mesh } from "./policies.js"
-import { fields, Invalid, list, port, text, texts } from "./read.js"
+import { fields, Invalid, list, port, spend, text, texts } from "./read.js"
 import { literal, other, others, type Pattern, pathPattern, pattern, REST, wildcard } from "./text.js"
 import { blockPattern, type Condition, condition, subjectPattern } from "./values.js"
 
@@ -43,6 +43,7 @@ export function region(label: string, ...groups: readonly (readonly (readonly Co
   const all = [...(single.length > 0 ? [[single]] : []), ...groups.filter(group => group.length !== 1)]
   const keyOf = (part: readonly Condition[]) => JSON.stringify([...new Set(part.map(({ key }) => key))].sort())
   const key = JSON.stringify(all.map(group => [...new Set(group.map(keyOf))].sort()))
+  spend(1 + (key.length >> 4))
   return { label, key, groups: all.map(group => group.map(conditions => ({ id: parts++, conditions }))) }
 }
 
@@ -56,7 +57,7 @@ const SOURCE = {
   remoteIpBlocks: "remote.ip",
 }
 const OPERATION = { hosts: "host", ports: "destination.port", methods: "method", paths: "path" }
-const HTTP_ONLY = /^(host|method|path|request\..*)$/
+const HTTP_ONLY = /^(host$|method$|path$|request\.)/
 
 /** Where a rule stands. */
 type Source = { readonly namespace: string; readonly name: string }
@@ -195,6 +196,7 @@ function conditionOf({ name, negated, values }: Written, policy: Source, context
   if (of.header === "host" || of.header === ":authority") return on("host", host(false))
   if (of.header === ":method") return on("method", line)
   if (of.header === ":scheme" || of.header === "x-forwarded-proto") return on("scheme", line)
+  if (of.header.startsWith(":") && of.header !== ":path") throw new Invalid(`\`${name}\` is not known`)
   return on(`header ${of.header}`, line)
 }
 

@@ -62,8 +62,12 @@ class Machine {
 
   constructor(patterns: readonly Pattern[]) {
     const starts: number[] = []
-    for (const [index, { steps }] of patterns.entries())
-      starts.push(this.#steps.push(...steps, index) - steps.length - 1)
+    for (const [index, { steps }] of patterns.entries()) {
+      spend(steps.length)
+      starts.push(this.#steps.length)
+      for (const step of steps) this.#steps.push(step)
+      this.#steps.push(index)
+    }
     this.start = this.#closed(starts)
   }
 
@@ -81,6 +85,7 @@ class Machine {
   }
 
   next(state: readonly number[], char: string): readonly number[] {
+    spend(1 + state.length)
     const reached = state.flatMap(at => {
       const step = this.#steps[at]
       return typeof step === "object" && step.of.includes(char) !== step.not ? [step.many ? at : at + 1] : []
@@ -110,7 +115,6 @@ const machines = new Map<string, Machine>()
 export function takes(pattern: Pattern, text: string): boolean {
   const machine = machines.get(pattern.key) ?? new Machine([pattern])
   machines.set(pattern.key, machine)
-  spend(text.length)
   return machine.matched(text.split("").reduce((state, char) => machine.next(state, char), machine.start)).length > 0
 }
 
@@ -143,7 +147,6 @@ export function classesOf(patterns: readonly Pattern[], { within, without }: Lan
       if (!found.has(key)) found.set(key, text)
     }
     for (const char of all.characters(state)) {
-      spend(1 + state.length)
       const next = { state: all.next(state, char), inside: language.next(inside, char), text: text + char }
       const key = next.state.join()
       if (next.inside.length > 0 && !seen.has(key) && !all.matched(next.state).some(index => lost.has(index))) {

@@ -173,6 +173,8 @@ class Check {
     // The invariant's own conditions must be dimensions of the space before the first round is made.
     const arena = new Arena([this.#side], this.workload, this.mesh, [compiled], this.budget)
     let undecided = arena.gap
+    // A certificate shows a request as the caller sends it, which rules may then read otherwise.
+    if (proofs !== undefined) proofs.gap ??= arena.gap
     let depends: string | undefined
     for (const round of arena.rounds) {
       for (const { wanted, problem, at, region } of offences(compiled, holds, round)) {
