@@ -122,6 +122,7 @@ describe("Envoy's question", () => {
     ["a second Host", http({ headers: { host: "other.example" } })],
     ["another path in its headers", http({ headers: { ":path": "/private" } })],
     ["another method in its headers", http({ headers: { ":method": "POST" } })],
+    ["another scheme in its headers", http({ headers: { ":scheme": "http" } })],
     ["a path in another spelling", http({ path: "/public//a" })],
     ["an escaped path in another spelling", http({ path: "/private/%2e%2e/public/a" })],
   ])("with %s is denied", async (_, attributes) => {
@@ -158,6 +159,45 @@ describe("Envoy's question", () => {
     expect(await of({ "merlon.dev/http-route": "shop", "merlon.dev/gateway": "other" })).toBe(403)
     expect(await of({ "merlon.dev/http-route": "admin" })).toBe(403)
     expect(await of({ "merlon.dev/grpc-route": "shop" })).toBe(403)
+  })
+
+  it("is denied where one of several lines of a header may be hidden by a comma", async () => {
+    const guests = authorization("guests", {
+      action: "DENY",
+      rules: [{ when: [{ key: "request.headers[x-role]", values: ["guest"] }] }],
+    })
+    const tokens: PolicyDocument = {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "RequestAuthentication",
+      metadata: { name: "issuer", namespace: "shop" },
+      spec: { jwtRules: [{ issuer: "https://issuer.example", jwksUri: "https://issuer.example/keys" }] },
+    }
+    const rig = await start(LOOPBACK, [...POLICIES, guests, tokens])
+    const client = clientOf(rig)
+    const raw = (name: string, ...values: string[]) => ({
+      headerMap: { headers: values.map(value => ({ key: name, rawValue: Buffer.from(value).toString("base64") })) },
+    })
+    for (const [headers, expected] of [
+      [{ headers: { "x-role": "staff" } }, "allow"],
+      [{ headers: { "x-role": "staff,guest" } }, 403],
+      [{ headers: { "x-other": "staff,guest" } }, "allow"],
+      [raw("x-role", "staff", "guest"), 403],
+      [raw("x-role", "staff", "other"), "allow"],
+      [{ headers: { authorization: 'Digest username="a", realm="b"' } }, "allow"],
+      [{ headers: { authorization: "Basic YTpi,Bearer a.b.c" } }, 403],
+      // Envoy joins the lines of some headers before it sends any.
+      [raw("authorization", "Basic YTpi,Bearer a.b.c"), 403],
+      [raw("x-role", "guest"), 403],
+    ] as const)
+      expect([headers, await verdict(client, http(headers))]).toEqual([headers, expected])
+    const ask = (role: string, token: string) =>
+      firstLine(
+        rig,
+        `GET /ext-authz/public/a HTTP/1.1\r\nhost: shop.example\r\nx-role: ${role}\r\nauthorization: ${token}\r\n\r\n`,
+      )
+    expect(await ask("staff", "Basic YTpi")).toContain(" 200 ")
+    expect(await ask("staff,guest", "Basic YTpi")).toContain(" 403 ")
+    expect(await ask("staff", "Basic YTpi,Bearer a.b.c")).toContain(" 403 ")
   })
 
   it("is denied to a caller that is not a gateway", async () => {

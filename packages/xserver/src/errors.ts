@@ -94,6 +94,10 @@ export const XSERVER_ERRORS = {
       "the request has a header whose name resembles a protected one, and a gateway that asks this way cannot remove it",
     fix: "have the gateway drop headers with underscores and dots in their names",
   },
+  "joined-header": {
+    cause: "a header that a rule or a token rule reads has a comma, where Envoy may have joined several lines of it",
+    fix: "send one value without a comma in the header; the request is denied",
+  },
   "asked-in-circle": {
     cause:
       "a CUSTOM policy of this authorizer asks a provider that asks this authorizer, or too many providers ask each other",

@@ -19,7 +19,8 @@ import { document, XserverProcess } from "./xserver.js"
 export interface Asked {
   readonly method: string
   readonly path: string
-  readonly headers: Readonly<Record<string, string>>
+  /** A list: several lines of one header. */
+  readonly headers: Readonly<Record<string, string | string[]>>
 }
 
 interface Credentials {
@@ -137,6 +138,22 @@ export class GatewayRig {
       }),
       { numRuns: 60 },
     )
+    await this.#deniesOneOfSeveralLines(gateway)
+  }
+
+  /** What a proxy sees in one of several lines, no gateway may hide by joining them. */
+  async #deniesOneOfSeveralLines(gateway: number): Promise<void> {
+    const hiding = [
+      { "x-role": ["staff", "banned"] },
+      { "x-role": ["banned", "staff"] },
+      { authorization: ["Basic YTpi", "Bearer a.b.c"] },
+    ]
+    for (const headers of hiding) {
+      const asked = { method: "GET", path: "/public/a", headers }
+      const both = [await this.ask(this.xserver.port, asked), await this.ask(gateway, asked)]
+      for (const { status, application } of both)
+        expect([headers, application, status >= 400]).toEqual([headers, undefined, true])
+    }
   }
 
   async deniesOtherSpellings(gateway: number, isSpelled: (path: string) => boolean = () => true): Promise<void> {
@@ -222,6 +239,7 @@ async function policiesWithTokens() {
           to: [{ operation: { paths: ["/admin"] } }],
           when: [{ key: "request.headers[x-role]", notValues: ["admin"] }],
         },
+        { when: [{ key: "request.headers[x-role]", values: ["banned"] }] },
       ],
     }),
   ]

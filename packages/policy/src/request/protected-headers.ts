@@ -4,7 +4,7 @@
 // proxy, `judge` and the proofs all use this table, so that none of them sees a header that another removes.
 
 import type { Dialect, MeshConfig } from "../mesh/config.js"
-import { OWN_HEADERS } from "../resources/header-name.js"
+import { isOwnHeader, OWN_HEADERS } from "../resources/header-name.js"
 
 /** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
 export const PROXY_HEADERS = [
@@ -54,7 +54,7 @@ export class ProtectedHeaders {
   readonly #folded: ReadonlySet<string>
   readonly #prefix: string
   readonly #dialect: Dialect | undefined
-  /** Headers that rules read, asked for when the first trailer comes: most requests have none. */
+  /** Headers that rules read, asked for when first needed: most requests have no trailer. */
   readonly #headersRead: () => ReadonlySet<string>
   #read: ReadonlySet<string> | undefined
 
@@ -84,9 +84,13 @@ export class ProtectedHeaders {
 
   /** Whether a trailer is a protected header, or one that a rule reads, in any spelling: it comes after the decision. */
   dropsTrailer(lowerCaseName: string): boolean {
-    const folded = foldedName(lowerCaseName)
-    this.#read ??= new Set([...this.#headersRead()].map(foldedName))
-    return this.#protects(folded) || this.#read.has(folded)
+    return this.#protects(foldedName(lowerCaseName)) || this.readsHeader(lowerCaseName)
+  }
+
+  /** Whether a rule reads the header, in any spelling. What the proxy writes itself it does not read of the request. */
+  readsHeader(lowerCaseName: string): boolean {
+    this.#read ??= new Set([...this.#headersRead()].map(foldedName).filter(name => !isOwnHeader(name)))
+    return this.#read.has(foldedName(lowerCaseName))
   }
 
   #protects(folded: string): boolean {

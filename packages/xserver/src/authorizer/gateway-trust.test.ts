@@ -41,6 +41,11 @@ describe("the caller in x-forwarded-client-cert", () => {
     ["a quoted value", [`URI="${CART}"`], CART],
     ["no URI", ["Hash=ab"], undefined],
     ["two URIs", [`URI=${CART};URI=${BANK}`], "malformed"],
+    ["no value", [""], undefined],
+    ["blanks around", [` URI=${CART} `], CART],
+    ["a caller's quote, which ends in the gateway's", [`URI=${BANK};A="`, `By=x;Subject="CN=\\"x\\""`], "malformed"],
+    ["a caller's quote in a value", [`URI=${BANK};A=b"`, 'By=x;Subject="CN=x"'], "malformed"],
+    ["something after a quote", [`Subject="a"b;URI=${CART}`], "malformed"],
     ["an open quote", [`Subject="a;URI=${CART}`], "malformed"],
     ["another kind of name", ["URI=https://cart.example"], "malformed"],
   ])("%s", (_, lines, expected) => {

@@ -69,38 +69,23 @@ export function lastAddress(lines: readonly string[] | undefined): IpAddress | u
   return last === undefined ? undefined : parseIp(last)
 }
 
+/** A pair of an element, with what ends it. A quote elsewhere could be a caller's, and would end in what the gateway wrote. */
+const PAIR = /[ \t]*([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"[ \t]*|([^",;]*))([,;]|$)/y
+
 /** The caller's identity in the last element of `x-forwarded-client-cert`. `malformed` where it cannot be read in one way. */
 export function lastClientIdentity(lines: readonly string[] | undefined): SpiffeId | undefined | "malformed" {
-  if (lines === undefined) return undefined
-  const elements = splitOutsideQuotes(lines.join(","), ",")
-  const last = elements?.at(-1)
-  const pairs = last === undefined ? undefined : splitOutsideQuotes(last, ";")
-  if (pairs === undefined) return "malformed"
-  const uris = pairs
-    .map(
-      pair =>
-        [pair.slice(0, pair.indexOf("=")).trim().toLowerCase(), pair.slice(pair.indexOf("=") + 1).trim()] as const,
-    )
-    .filter(([key]) => key === "uri")
-    .map(([, value]) => (value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value))
+  const text = lines?.join(",").trim()
+  if (text === undefined || text === "") return undefined
+  let uris: string[] = []
+  PAIR.lastIndex = 0
+  for (let end: string | undefined = ","; end !== ""; ) {
+    if (end === ",") uris = []
+    const found = PAIR.exec(text)
+    if (found === null) return "malformed"
+    const [, key = "", quoted, plain = ""] = found
+    if (key.toLowerCase() === "uri") uris.push(quoted ?? plain.trim())
+    end = found[4]
+  }
   if (uris.length !== 1) return uris.length === 0 ? undefined : "malformed"
   return parseSpiffeId(uris[0] ?? "") ?? "malformed"
-}
-
-/** Undefined where a quote is not closed. */
-function splitOutsideQuotes(text: string, separator: string): readonly string[] | undefined {
-  const parts: string[] = []
-  let quoted = false
-  let start = 0
-  for (let index = 0; index < text.length; index++) {
-    const character = text[index]
-    if (quoted && character === "\\") index++
-    else if (character === '"') quoted = !quoted
-    else if (!quoted && character === separator) {
-      parts.push(text.slice(start, index))
-      start = index + 1
-    }
-  }
-  if (quoted) return undefined
-  return [...parts, text.slice(start)]
 }

@@ -45,6 +45,10 @@ export function judgeQuestion(
     done(errorVerdict(caller, "other-target"))
     return () => undefined
   }
+  if (question.joinsLines && question.headerNames().some(name => hidesLine(name, question, gate.program))) {
+    done(errorVerdict(caller, "joined-header"))
+    return () => undefined
+  }
   const admission = gate.admit(connection, request)
   const rules = gate.toAsk(admission)
   // Fail closed: without a provider to ask, the decision denies.
@@ -104,6 +108,17 @@ function verdictOf(
 function isForAnother({ targets }: Question, { mesh, workload }: Program): boolean {
   return Object.values(mesh.names.gatewayLabels).some(
     label => Object.hasOwn(targets, label) && targets[label] !== workload.labels[label],
+  )
+}
+
+/** Whether a rule, or a token, could be about one of several lines that the gateway joined. */
+function hidesLine(name: string, { request }: Question, { protectedHeaders, tokens }: Program): boolean {
+  const parts = request.headers.get(name)?.flatMap(line => line.split(",").slice(1)) ?? []
+  if (parts.length === 0) return false
+  const later = { get: (other: string) => (other === name ? parts : undefined) }
+  return (
+    protectedHeaders.readsHeader(name) ||
+    tokens.finder.find({ ...request, target: "/", headers: later }).spots.some(({ kind }) => kind === "header")
   )
 }
 

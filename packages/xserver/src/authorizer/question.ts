@@ -15,6 +15,8 @@ export interface Question {
   readonly request: HttpRequest
   /** Names of the headers that the gateway sent of the request, in lower case. */
   readonly headerNames: () => readonly string[]
+  /** Whether a value with a comma may be several lines of a header, which the gateway joined, as Envoy does. */
+  readonly joinsLines: boolean
   /** Names of the Gateway and route that the request takes, by the label of an authorizer for them; empty where the gateway does not say. */
   readonly targets: { readonly [label: string]: string }
 }
@@ -43,7 +45,8 @@ const TARGET = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/
 /** Envoy's HTTP protocol: the original method and path, and the headers that Envoy was told to send. */
 export function ofEnvoyHttp(head: RequestHead, gateway: Connection, trust: GatewayTrust): Question | QuestionError {
   const target = head.target.slice(ENVOY_HTTP_PREFIX.length)
-  return question({ method: head.method, target, host: head.host, scheme: "http" }, sentIn(head), gateway, trust)
+  const asked = { method: head.method, target, host: head.host, scheme: "http", joinsLines: true }
+  return question(asked, sentIn(head), gateway, trust)
 }
 
 /** Forward authentication: a fixed path, and the original request in headers that the gateway writes. */
@@ -53,7 +56,7 @@ export function ofForwardAuth(head: RequestHead, gateway: Connection, trust: Gat
   const [method, target, host, scheme] = [names.method, names.uri, names.host, names.scheme].map(name =>
     single(head.headers.get(name)),
   )
-  return question({ method, target, host, scheme }, sentIn(head), gateway, trust)
+  return question({ method, target, host, scheme, joinsLines: false }, sentIn(head), gateway, trust)
 }
 
 /** Envoy's gRPC protocol. */
@@ -71,7 +74,11 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
   const said = (name: string, value: string): boolean =>
     http.headers.every(([other, line]) => other !== name || line === value)
   const agrees =
-    said(":method", http.method) && said(":path", http.path) && said(":authority", http.host) && said("host", http.host)
+    said(":method", http.method) &&
+    said(":path", http.path) &&
+    said(":authority", http.host) &&
+    said("host", http.host) &&
+    said(":scheme", http.scheme)
   if (!agrees) return "unusable-question"
   const { method, path: target, host, scheme } = http
   const stated: Statements = {
@@ -81,7 +88,7 @@ export function ofCheck(asked: CheckQuestion, gateway: Connection, trust: Gatewa
     peer: asked.sourcePrincipal === undefined ? undefined : parseSpiffeId(asked.sourcePrincipal),
     address: asked.sourceAddress === undefined ? undefined : parseIp(asked.sourceAddress),
   }
-  const request = { method, target, host, scheme: scheme || "http" }
+  const request = { method, target, host, scheme: scheme || "http", joinsLines: true }
   return question(request, linesOf(headers), { ...gateway, sni }, trust, stated)
 }
 
@@ -90,7 +97,8 @@ export function ofEvaluation(asked: Evaluation, gateway: Connection, trust: Gate
   const { headers, peer, address } = asked
   // An identity is never ignored here: rules that deny it would not see it.
   if (peer !== undefined && trust.peer !== "subject") return "untrusted-subject"
-  return question(asked, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
+  const said = { ...asked, joinsLines: false }
+  return question(said, linesOf(headers), { ...gateway, sni: undefined }, trust, { by: "subject", peer, address })
 }
 
 function linesOf(headers: ReadonlyMap<string, readonly string[]>): AskedHeaders {
@@ -110,10 +118,11 @@ interface Said {
   readonly target: string | undefined
   readonly host: string | undefined
   readonly scheme: string | undefined
+  readonly joinsLines: boolean
 }
 
 function question(
-  { method, target, host, scheme }: Said,
+  { method, target, host, scheme, joinsLines }: Said,
   headers: AskedHeaders,
   gateway: Connection,
   trust: GatewayTrust,
@@ -131,6 +140,7 @@ function question(
     connection: { ...gateway, peer, sourceIp, clientCertificate: undefined, behindGateway: true },
     request: { method, scheme, host, target, headers: seen },
     headerNames: () => headers.names(),
+    joinsLines,
     targets: stated?.targets ?? {},
   }
 }

@@ -48,5 +48,6 @@ export type ProtocolError =
   | "untrusted-subject"
   | "respelled-path"
   | "forged-header"
+  | "joined-header"
   | "asked-in-circle"
   | "other-target"
