@@ -164,6 +164,7 @@ class Answer {
   readonly #workloads: readonly Workload[]
   readonly #workload: Workload
   #sides: readonly Side[] = []
+  readonly #known = new Map<string, Round>()
 
   constructor(
     answer: unknown,
@@ -253,6 +254,7 @@ class Answer {
     if (this.#workloads.some(one => keyOf(one, sidesOf(one)) !== key))
       throw new Invalid("not every workload has the same policies")
     this.#sides = sides
+    this.#known.clear()
     return sides
   }
 
@@ -261,9 +263,14 @@ class Answer {
   }
 
   #round(frame: Frame): Round {
+    const id = JSON.stringify(frame)
+    const known = this.#known.get(id)
+    if (known !== undefined) return known
     const contexts = this.#sides.map(side => contextOf(side, frame, this.mesh))
     const stages = this.#sides.map((side, at) => stagesOf(side, at, contexts[at] as Context)) // one for each side
-    return { frame, contexts, stages }
+    const round = { frame, contexts, stages }
+    this.#known.set(id, round)
+    return round
   }
 
   #refuted(name: string, problem: Problem, { frame, stages }: Round): void {

@@ -57,9 +57,12 @@ export class Shown {
   }
 
   #valueOf(attribute: string): Value {
-    const value = this.#values.get(attribute) ?? (isSeveral(attribute) ? [] : null)
+    const known = this.#values.get(attribute)
+    if (known !== undefined) return known
+    const value = isSeveral(attribute) ? [] : null
     if (UNFOLLOWED.includes(attribute) || !isPossible(attribute, value, this.#given))
       throw new Invalid(`the request does not say its \`${attribute}\``)
+    this.#values.set(attribute, value)
     return value
   }
 

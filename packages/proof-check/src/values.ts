@@ -26,7 +26,8 @@ export interface Condition {
   readonly attribute: string
   readonly negated: boolean
   readonly patterns: readonly Pattern[]
-  readonly known: Map<string, boolean>
+  /** By value. */
+  readonly known: Map<string | null, boolean>
 }
 
 /** What is the same for every request. */
@@ -42,10 +43,12 @@ export function condition(attribute: string, negated: boolean, patterns: readonl
 }
 
 export function holds({ negated, patterns, known }: Condition, value: Value): boolean {
+  const id = value === null || typeof value === "string" ? value : JSON.stringify(value)
+  spend(1 + ((id?.length ?? 0) >> 6))
+  const before = known.get(id)
+  if (before !== undefined) return before !== negated
   const all = value === null ? [] : typeof value === "string" ? [value] : value
-  const id = JSON.stringify(all)
-  spend(1 + (id.length >> 6))
-  const taken = known.get(id) ?? all.some(text => patterns.some(pattern => takes(pattern, text)))
+  const taken = all.some(text => patterns.some(pattern => takes(pattern, text)))
   known.set(id, taken)
   return taken !== negated
 }
