@@ -28,6 +28,7 @@ export function normalizeTarget(sent: string, mode: PathNormalization, dialect?:
 
 const SLASH = 0x2f
 const UNRESERVED = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA]|7[eE])/g
+const ESCAPE = /^%[0-9a-fA-F]{2}$/
 const SLASHES = /%(?:2[fF]|5[cC])/g
 const TOUCHED = /[%\\]|\/\.|\/\//
 /** Whether Envoy writes it as an escape when it normalizes a path. */
@@ -45,7 +46,8 @@ const escapeOf = (unit: string): string => `%${unit.charCodeAt(0).toString(16).t
 
 function resolve(path: string, mode: PathNormalization, dialect: Dialect | undefined): string | undefined {
   const decodeSlashes = mode === "DECODE_AND_MERGE_SLASHES"
-  const decoded = decode(dialect === "istio" ? withoutDotParameters(path, decodeSlashes) : path, decodeSlashes)
+  const decoded =
+    dialect === "istio" ? decodedByEnvoy(withoutDotParameters(path, decodeSlashes)) : decode(path, decodeSlashes)
   if (decoded.includes("%") && (decode(decoded, decodeSlashes) !== decoded || decoded.includes("%00"))) return undefined
   const resolved = removeDotSegments(decoded.replaceAll("\\", "/"))
   if (mode === "BASE") return resolved
@@ -54,10 +56,30 @@ function resolve(path: string, mode: PathNormalization, dialect: Dialect | undef
   return resolved.replace(/\/{2,}/g, "/")
 }
 
-/** Envoy drops the parameters of `.` and `..` (RFC 3986 section 3.3) where both the dots and the slash before are unescaped. */
+/**
+ * Envoy drops the parameters of `.` and `..` (RFC 3986 section 3.3) where both the dots and the slash before are unescaped.
+ * Slashes of the result are decoded.
+ */
 function withoutDotParameters(path: string, decodeSlashes: boolean): string {
   const slashes = decodeSlashes ? path.replace(SLASHES, decodeEscape) : path
   return slashes.replace(/(?<=\/\.{1,2});[^/]*/g, "")
+}
+
+/** Envoy writes `%25` for a stray `%` that a decoded character would turn into an escape: `/%a%41` becomes `/%25aA`. */
+function decodedByEnvoy(path: string): string {
+  let decoded = ""
+  let stray = Number.NEGATIVE_INFINITY
+  for (const { 0: piece, index } of path.matchAll(/%[0-9a-fA-F]{2}|[^]/g)) {
+    if (piece === "%") stray = decoded.length
+    const unit = piece.replace(UNRESERVED, decodeEscape)
+    decoded += unit
+    if (unit === piece || stray < decoded.length - 3) continue
+    // `%A` is an escape with the character that follows; `%aA` is one by itself.
+    const next = stray === decoded.length - 2 ? path.charAt(index + piece.length) : ""
+    if (!ESCAPE.test(decoded.slice(stray) + next)) continue
+    decoded = `${decoded.slice(0, stray)}%25${decoded.slice(stray + 1)}`
+  }
+  return decoded
 }
 
 function decode(path: string, decodeSlashes: boolean): string {
