@@ -157,7 +157,7 @@ it("names identities by the trust domain of the mesh", async () => {
   await page.goto(`${home}#/workloads/shop/till`)
   await page.getByText(identity, { exact: true }).waitFor()
   await page.goto(`${home}#/policies/new?template=allow-one&namespace=shop`)
-  await page.getByText(`principals: [${TRUST_DOMAIN}/ns/default/sa/caller]`).waitFor()
+  await page.getByText(`- ${TRUST_DOMAIN}/ns/default/sa/caller`).waitFor()
   await page.goto(`${home}#/try`)
   await expect.poll(() => page.getByLabel("Caller (empty").getAttribute("placeholder")).toContain(`${TRUST_DOMAIN}/`)
 })
