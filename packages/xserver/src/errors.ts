@@ -95,7 +95,8 @@ export const XSERVER_ERRORS = {
     fix: "have the gateway drop headers with underscores and dots in their names",
   },
   "joined-header": {
-    cause: "a header that a rule or a token rule reads has a comma, where Envoy may have joined several lines of it",
+    cause:
+      "a header has a comma, where Envoy may have joined several lines of it, and the policies would deny those lines, or one has a token",
     fix: "send one value without a comma in the header; the request is denied",
   },
   "asked-in-circle": {

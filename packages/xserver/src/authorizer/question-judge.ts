@@ -7,13 +7,14 @@ import type { Judgement, Program } from "@merlon/policy/authorization"
 import { FieldList, Http2Field } from "@merlon/wire"
 import type { Fields, LocalReply } from "@merlon/wire/http"
 import { callerKey } from "../enforcement/caller-key.js"
-import type { Admission } from "../enforcement/gate.js"
+import type { Admission, Gate } from "../enforcement/gate.js"
 import type { Judged, ProtocolError } from "../enforcement/verdict.js"
 import type { Caller } from "../http/caller.js"
 import { type AskedRequest, Consultation } from "../http/consultation.js"
 import { withAnswers } from "../http/header-edits.js"
 import type { Answers } from "../providers/providers.js"
 import { changesOf, type RequestChanges } from "./answer.js"
+import { unjoined } from "./joined-lines.js"
 import type { Question } from "./question.js"
 
 /** Authorizers that may wait for each other, one behind the other. */
@@ -45,7 +46,7 @@ export function judgeQuestion(
     done(errorVerdict(caller, "other-target"))
     return () => undefined
   }
-  if (question.joinsLines && question.headerNames().some(name => hidesLine(name, question, gate.program))) {
+  if (question.joinsLines && question.headerNames().some(name => hidesToken(name, question, gate.program))) {
     done(errorVerdict(caller, "joined-header"))
     return () => undefined
   }
@@ -99,7 +100,9 @@ function verdictOf(
   if (judgement.verdict === "deny") return { admission, outcome: caller.rejection(admission) ?? DENIED }
   // The gateway forwards the path as it came, so a path that means another one may not pass.
   if (pathOf(judgement.target) !== pathOf(question.request.target)) return errorVerdict(caller, "respelled-path")
-  const { protectedHeaders } = caller.services.gate.program
+  const { gate } = caller.services
+  if (isDeniedUnjoined(question, gate, admission)) return errorVerdict(caller, "joined-header")
+  const { protectedHeaders } = gate.program
   const edited = { ...judgement, edits: withAnswers(judgement.edits, answers) }
   return { admission, outcome: changesOf(edited, question, name => protectedHeaders.dropsHeader(name)) }
 }
@@ -111,15 +114,23 @@ function isForAnother({ targets }: Question, { mesh, workload }: Program): boole
   )
 }
 
-/** Whether a rule, or a token, could be about one of several lines that the gateway joined. */
-function hidesLine(name: string, { request }: Question, { protectedHeaders, tokens }: Program): boolean {
+/** Whether a token could be in one of several lines that the gateway joined. */
+function hidesToken(name: string, { request }: Question, { tokens }: Program): boolean {
   const parts = request.headers.get(name)?.flatMap(line => line.split(",").slice(1)) ?? []
   if (parts.length === 0) return false
   const later = { get: (other: string) => (other === name ? parts : undefined) }
-  return (
-    protectedHeaders.readsHeader(name) ||
-    tokens.finder.find({ ...request, target: "/", headers: later }).spots.some(({ kind }) => kind === "header")
-  )
+  return tokens.finder.find({ ...request, target: "/", headers: later }).spots.some(({ kind }) => kind === "header")
+}
+
+/** Whether a rule denies the request with its lines as they may have been before the gateway joined them. */
+function isDeniedUnjoined(question: Question, gate: Gate, admission: Admission<Judgement>): boolean {
+  if (!question.joinsLines) return false
+  const { protectedHeaders } = gate.program
+  const names = new Set(question.headerNames().filter(name => protectedHeaders.readsHeader(name)))
+  const requests = unjoined(question.request, names)
+  // Fail closed: what takes too long to judge is denied.
+  if (requests === undefined) return true
+  return requests.some(each => gate.deniedNow(question.connection, each, admission) !== undefined)
 }
 
 /** Undefined where this authorizer waits already, or too many do. */
