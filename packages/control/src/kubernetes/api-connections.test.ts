@@ -27,7 +27,7 @@ afterEach(() => {
   server.close()
 })
 
-it("sends the body of a DELETE whole", async () => {
+it("sends the whole body of a DELETE", async () => {
   await start((request, response) => void text(request).then(body => response.end(`${request.method} ${body}`)))
   const answer = await connections.send({ ...GET, method: "DELETE", body: "{}" }, never(), 10_000)
   expect(await text(answer)).toBe("DELETE {}")
@@ -43,7 +43,7 @@ it("keeps a connection for the next request", async () => {
   expect(sockets.size).toBe(1)
 })
 
-it("ends a body with the reason of the signal", async () => {
+it("ends a body with the signal's reason", async () => {
   await start((_, response) => response.write("begun"))
   const end = new AbortController()
   const answer = await connections.send(GET, end.signal, 10_000)
@@ -53,17 +53,17 @@ it("ends a body with the reason of the signal", async () => {
   await expect(read).rejects.toBe(reason)
 })
 
-it("gives up a server that does not answer in time", async () => {
+it("gives up on a server that does not answer in time", async () => {
   await start(() => undefined)
   await expect(connections.send(GET, never(), 50)).rejects.toMatchObject({ name: "TimeoutError" })
 })
 
-it("fails where the server closes without an answer", async () => {
+it("fails if the server closes the connection without an answer", async () => {
   await start(request => request.socket.destroy())
   await expect(connections.send(GET, never(), 10_000)).rejects.toMatchObject({ code: "ECONNRESET" })
 })
 
-it("lets a request under way go on when it is retired, and does not keep its connection", async () => {
+it("finishes a running request when retired, and does not keep its connection", async () => {
   let closed: Promise<unknown> | undefined
   await start((request, response) => {
     closed = once(request.socket, "close")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections to the API server under one identity, kept for the next request. This is Node's own client: the parser of undici is
-// WebAssembly, and compiling it took two fifths of the CPU time of a command of merlonctl.
+// Connections to the API server under one identity, kept for the next request. Uses Node's own client: the parser of
+// undici is WebAssembly, and compiling it took two fifths of the CPU time of a merlonctl command.
 
 import {
   type ClientRequest,
@@ -15,7 +15,7 @@ import { TLS_FLOOR } from "@merlon/wire/tls"
 
 export interface Outgoing {
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | null
@@ -27,7 +27,7 @@ export interface TlsOptions {
   readonly servername?: string
 }
 
-/** Watches hold one each. More would not make the API faster, and each costs both sides a handshake. */
+/** Each watch needs a connection. More would not make the API faster, and each costs both sides a handshake. */
 const MAX_CONNECTIONS = 48
 const IDLE_MS = 30_000
 const CONNECT_MS = 10_000
@@ -43,7 +43,10 @@ export class ApiConnections {
     this.#agent = this.#isPlain ? new HttpAgent(kept) : new HttpsAgent({ ...kept, ...TLS_FLOOR, ...tls })
   }
 
-  /** The answer once its head is there, at the latest after this time. The signal ends its body too, with its own reason. */
+  /**
+   * Resolves once the response headers arrive, or rejects after the timeout. The signal also ends the body, with its
+   * own reason.
+   */
   send({ body, headers, ...rest }: Outgoing, signal: AbortSignal, timeoutMs: number): Promise<IncomingMessage> {
     const { hostname, port } = this.#server
     const length = body === null ? {} : { "content-length": String(Buffer.byteLength(body)) }
@@ -63,7 +66,7 @@ export class ApiConnections {
       signal.addEventListener("abort", onAbort)
       const late = setTimeout(() => request.destroy(tooLong()), timeoutMs)
       request.once("socket", socket => {
-        // One that was kept is connected already.
+        // A reused connection is connected already.
         if (!socket.connecting) return
         const connecting = setTimeout(() => request.destroy(tooLong()), CONNECT_MS)
         const settled = (): void => clearTimeout(connecting)
@@ -74,26 +77,26 @@ export class ApiConnections {
         abort = () => response.destroy(signal.reason)
         resolve(response)
       })
-      // Stays: a connection that fails after the answer has begun tells the request too.
+      // Stays registered: a connection that fails after the answer has begun also reports it to the request.
       request.on("error", reject)
       request.once("close", () => {
         clearTimeout(late)
         signal.removeEventListener("abort", onAbort)
         this.#open.delete(request)
-        // Nothing is left to wait for, whatever ended it.
+        // Settles the promise whatever ended the request.
         reject(new Error("the connection was closed before an answer came"))
       })
       request.end(body ?? undefined)
     })
   }
 
-  /** Requests under way go on; their connections are not kept. */
+  /** Lets running requests finish, and does not keep their connections. */
   retire(): void {
     this.#agent.maxFreeSockets = 0
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy()
   }
 
-  /** Ends everything at once, requests that wait for a connection too. */
+  /** Ends all requests at once, including those that wait for a connection. */
   destroy(): void {
     for (const request of this.#open) request.destroy(new Error("the client is closed"))
     this.#agent.destroy()
@@ -104,7 +107,7 @@ export class ApiConnections {
   }
 }
 
-/** As a signal of `AbortSignal.timeout` would say it. */
+/** The same error as `AbortSignal.timeout` gives. */
 function tooLong(): DOMException {
   return new DOMException("the operation timed out", "TimeoutError")
 }

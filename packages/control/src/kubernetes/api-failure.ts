@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures of the API in one form: the server's Status, or why there was no response.
+// Errors of the API in one form: the server's Status, or why there was no response.
 
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
 import { ApiError, type StatusCause } from "./client.js"
@@ -7,7 +7,7 @@ import { ConnectionError } from "./connection.js"
 
 const MAX_TEXT = 2000
 
-/** Of a Status body, or of whatever else a server or something in front of it answered. */
+/** The error in a Status body, or in any other response of a server or of a proxy in front of it. */
 export function statusError(code: number, body: unknown, text = ""): ApiError {
   const { reason, message, code: said, details } = objectOf(body)
   if (typeof message !== "string") {
@@ -21,21 +21,21 @@ export function statusError(code: number, body: unknown, text = ""): ApiError {
   )
 }
 
-/** An HTML page does not fit into a one-line message, and comes from a proxy in front of the API. */
+/** An HTML page comes from a proxy in front of the API, and does not fit into a one-line message. */
 function textSaid(text: string): string {
   if (!/^\s*<(!doctype|html|head|body)\b/i.test(text)) return `: ${text.slice(0, 200).trim() || "no text"}`
   const title = /<title>\s*([^<]{1,100})/i.exec(text)?.[1]?.trim() ?? ""
   return ` with a page${title === "" ? "" : ` (${title})`}; something in front of it, or in its place, answers`
 }
 
-/** No answer at all. */
+/** The error of a request without a response. */
 export function unreachable(server: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const failure = error instanceof Error ? error : new Error(String(error))
   if (failure instanceof ConnectionError) return ApiError.unanswered("api-no-credentials", failure.message)
-  const said = (failure as { code?: unknown }).code // Node's errors have one, a DOMException's is a number
+  const said = (failure as { code?: unknown }).code // Node's errors have a string, a DOMException has a number
   const code = typeof said === "string" ? said : failure.name
-  // OpenSSL read no certificate or key, or they do not match, before anything was sent.
+  // OpenSSL could not read a certificate or key, or they do not match. Nothing was sent yet.
   if (code.startsWith("ERR_OSSL_")) {
     const why = short(failure.message)
     return ApiError.unanswered("api-no-credentials", `a certificate or key for \`${server}\` cannot be used: ${why}`)

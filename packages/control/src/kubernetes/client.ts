@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of the Kubernetes API that the control plane uses. `http-client.ts` implements it over HTTP; all other
-// code depends on this interface only.
+// The interface of the Kubernetes API for the control plane. `http-client.ts` implements it over HTTP; all other code
+// depends only on this interface.
 
 import type { NoAnswerCode } from "../errors.js"
 import type { KubernetesObject, ResourceType } from "./resource-type.js"
 
 export interface ListOptions {
-  /** All namespaces where absent. */
+  /** All namespaces if undefined. */
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
@@ -26,20 +26,20 @@ export interface PatchOptions {
 }
 
 export interface KubernetesClient {
-  /** Undefined where there is none. Every other failure of any call is an `ApiError`. */
+  /** Undefined if there is none. Every other failure of any call is an `ApiError`. */
   get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined>
-  /** Pages through everything. */
+  /** Reads all pages. */
   list<T extends KubernetesObject>(
     type: ResourceType,
     options?: ListOptions,
   ): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }>
   create<T extends KubernetesObject>(type: ResourceType, object: T, options?: { readonly dryRun?: boolean }): Promise<T>
-  /** Fails with 409 where the resourceVersion is not the current one. */
+  /** Fails with 409 if the resourceVersion is not the current one. */
   replace<T extends KubernetesObject>(type: ResourceType, object: T, subresource?: string): Promise<T>
   patch<T extends KubernetesObject>(type: ResourceType, name: string, body: unknown, options?: PatchOptions): Promise<T>
-  /** False where there was none. */
+  /** False if there was none. */
   delete(type: ResourceType, name: string, namespace?: string): Promise<boolean>
-  /** POST to a subresource, as `serviceaccounts/NAME/token`. */
+  /** POST to a subresource such as `serviceaccounts/NAME/token`. */
   createSubresource<T>(
     type: ResourceType,
     name: string,
@@ -47,7 +47,7 @@ export interface KubernetesClient {
     body: unknown,
     namespace?: string,
   ): Promise<T>
-  /** Ends when the server ends it, fails with an `ApiError` (410: list again) or when the signal says so. */
+  /** Ends when the server ends it or the signal aborts; fails with an `ApiError` (410: list again). */
   watch<T extends KubernetesObject>(
     type: ResourceType,
     resourceVersion: string,
@@ -61,12 +61,12 @@ export interface StatusCause {
   readonly field: string
 }
 
-/** What the server answered, or that it did not. */
+/** The server's error response, or the lack of a response. */
 export class ApiError extends Error {
   override readonly name = "ApiError"
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 if there was no response. */
   readonly code: number
-  /** As Kubernetes words it: `NotFound`, `Conflict`, `Forbidden`. */
+  /** In Kubernetes terms, such as `NotFound`, `Conflict`, `Forbidden`. */
   readonly reason: string
   readonly causes: readonly StatusCause[]
 
@@ -77,7 +77,7 @@ export class ApiError extends Error {
     this.causes = causes
   }
 
-  /** Of a request that no API server answered, or not as one does. */
+  /** The error of a request without a response from an API server, or without a valid one. */
   static unanswered(reason: NoAnswerCode, message: string): ApiError {
     return new ApiError(0, reason, message)
   }

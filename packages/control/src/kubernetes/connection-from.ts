@@ -33,7 +33,7 @@ export function connectionFrom(choice: ConnectionChoice): Connection {
       throw new ConnectionError("kubeconfig-unreadable", `no file of KUBECONFIG=\`${env.KUBECONFIG}\` exists`)
     return found
   }
-  // A context can only be meant of a file.
+  // A context refers to a kubeconfig file, so the Pod's own cluster is not meant.
   const own = context === undefined ? inClusterConnection(env, time, choice.serviceAccountFolder) : undefined
   const found = own ?? kubeconfigConnection([join(env.HOME ?? homedir(), ".kube", "config")], options)
   if (found !== undefined) return found

@@ -5,7 +5,7 @@
 import type { ConnectionCode } from "../errors.js"
 
 export interface Credentials {
-  /** PEM of those who may vouch for the server; the system's own where absent. */
+  /** PEM of the authorities to trust; the system's own if absent. */
   readonly ca?: string
   readonly certificate?: string
   readonly key?: string
@@ -13,22 +13,22 @@ export interface Credentials {
 }
 
 export interface Connection {
-  /** `https://host:port`, with a path where the API lies below one. */
+  /** `https://host:port`, with a path if the API is below one. */
   readonly server: string
-  /** Expected in the server's certificate, where that is not the host. */
+  /** The name expected in the server's certificate, if it differs from the host. */
   readonly serverName?: string
-  /** The server's certificate is not looked at. */
+  /** Does not verify the server's certificate. */
   readonly insecure: boolean
   /** The context's namespace. */
   readonly namespace?: string
   /** For messages: `context \`prod\` of \`/home/me/.kube/config\``. */
   readonly origin: string
   credentials(): Promise<Credentials>
-  /** The server did not believe them: what was remembered is forgotten. */
+  /** Call it when the server rejected the credentials: cached ones are dropped. */
   rejected(): void
 }
 
-/** There is no way to talk to an API, and why. */
+/** The API cannot be reached for the given reason. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError"
 

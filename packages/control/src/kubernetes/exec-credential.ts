@@ -12,7 +12,7 @@ export interface ExecSpec {
   readonly args: readonly string[]
   readonly env: { readonly [name: string]: string }
   readonly installHint?: string
-  /** What the program is told of the cluster, where the kubeconfig says so. */
+  /** Facts about the cluster for the program, if the kubeconfig requests them. */
   readonly cluster?: { readonly [field: string]: unknown }
 }
 
@@ -20,7 +20,7 @@ const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.
 const TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 1 << 20
 const MAX_COMPLAINT = 2000
-/** A request must not arrive with a credential that ends on its way. */
+/** A credential must not expire while a request is on its way. */
 const EARLY_MS = 10_000
 
 export class ExecCredential {
@@ -98,14 +98,14 @@ function run(spec: ExecSpec, timeoutMs: number): Promise<string> {
     })
     let output = ""
     let complaint = ""
-    // Its own children may live on and hold the pipes: those are closed too.
+    // The program's children may still run and hold the pipes, so these are closed too.
     const stop = (why: string): void => {
       child.kill("SIGKILL")
       child.stdout.destroy()
       child.stderr.destroy()
       fail(why)
     }
-    // A program that hangs must not hold up the whole control plane.
+    // A program that hangs must not block the whole control plane.
     const timer = setTimeout(() => stop(`did not answer within ${timeoutMs / 1000} s`), timeoutMs)
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text

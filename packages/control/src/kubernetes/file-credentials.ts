@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials in files that are replaced externally. Read again after at most a minute, as the kubelet renews tokens well
-// before they expire. If a file cannot be read, the previous contents stay in use.
+// Credentials in files that are replaced externally. They are read again after at most a minute, which is enough
+// because the kubelet renews tokens well before they expire. If a file cannot be read, the previous contents stay in
+// use.
 
 import { readFile } from "node:fs/promises"
 import type { Credentials } from "./connection.js"
@@ -26,7 +27,7 @@ export class FileCredentials {
     if (this.#readAt !== undefined && this.#time.monotonic() - this.#readAt < READ_AGAIN_MS) return this.#known
     const read: Record<string, string> = {}
     for (const [name, path] of Object.entries(this.#files)) {
-      read[name] = await this.#read(name as keyof Credentials, path) // the type's only keys
+      read[name] = await this.#read(name as keyof Credentials, path) // the type has no other keys
     }
     this.#known = read
     this.#readAt = this.#time.monotonic()

@@ -13,7 +13,7 @@ function setUp() {
 }
 const turn = (): Promise<void> => new Promise(setImmediate)
 
-it("reads once for all who ask before it begins", async () => {
+it("reads once for all requests before it begins", async () => {
   const { reads, done, ask } = setUp()
   ask("a")
   ask("b")
@@ -24,7 +24,7 @@ it("reads once for all who ask before it begins", async () => {
   expect(done).toEqual(["a", "b"])
 })
 
-it("reads again for one who asks during a read, after a pause", async () => {
+it("reads again, after a pause, for a request during a read", async () => {
   const { scheduler, reads, done, ask } = setUp()
   ask("a")
   await turn()

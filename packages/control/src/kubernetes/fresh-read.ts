@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads copies of the cluster anew for those who must not act on a copy that lags: one read for all who ask before it begins,
-// and a pause between two, so that clients cannot keep the API server busy.
+// Reads copies of the cluster again for callers that must not act on an outdated copy: one read for all requests before
+// it begins, and a pause between two reads, so that clients cannot keep the API server busy.
 
 import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 
@@ -18,7 +18,7 @@ export class FreshRead {
     this.#scheduler = scheduler
   }
 
-  /** Resolves when a read has ended that began after this call. */
+  /** Resolves after a read that began after this call. */
   request(): Promise<void> {
     this.#next ??= this.#running
       .then(() => this.#pause())

@@ -37,7 +37,7 @@ async function speakingTo(
 const pod = (name: string, resourceVersion = "1") => ({ metadata: { name, namespace: "foo", resourceVersion } })
 
 describe("requests", () => {
-  it("spells the paths of core, grouped, namespaced and sub-resources", async () => {
+  it("builds the paths of core, grouped, namespaced and sub-resources", async () => {
     const { api, client } = await speakingTo((_, response) => reply(response, 200, pod("x")))
     await client.get(PODS, "a", "foo")
     await client.create(
@@ -74,7 +74,7 @@ describe("requests", () => {
     expect(api.asked).toEqual([])
   })
 
-  it("asks for the credentials each time", async () => {
+  it("reads the credentials for each request", async () => {
     let token = "one"
     const { api, client } = await speakingTo(
       (_, response) => reply(response, 200, pod("x")),
@@ -101,17 +101,17 @@ describe("failures", () => {
     })
   })
 
-  it("says undefined and false of what is not there", async () => {
+  it("returns undefined and false for missing objects", async () => {
     const { client } = await speakingTo((_, response) => failure(response, 404, "NotFound", 'pods "a" not found'))
     expect(await client.get(PODS, "a", "foo")).toBeUndefined()
     expect(await client.delete(PODS, "a", "foo")).toBe(false)
   })
 
   it.each<[string, Answer]>([
-    ["a page of something in between", (_, response) => response.writeHead(502).end("<html>bad gateway</html>")],
-    ["JSON that is no Status", (_, response) => reply(response, 500, ["no"])],
-    ["an answer that is no JSON", (_, response) => response.end("ok")],
-    ["an answer that is no object", (_, response) => reply(response, 200, 7)],
+    ["an HTML page of a proxy", (_, response) => response.writeHead(502).end("<html>bad gateway</html>")],
+    ["JSON that is not a Status", (_, response) => reply(response, 500, ["no"])],
+    ["an answer that is not JSON", (_, response) => response.end("ok")],
+    ["an answer that is not an object", (_, response) => reply(response, 200, 7)],
     ["a connection that is cut", (_, response) => response.destroy()],
     [
       "a body that is cut",
@@ -126,7 +126,7 @@ describe("failures", () => {
     await expect(client.patch(PODS, "a", {}, { namespace: "foo" })).rejects.toBeInstanceOf(ApiError)
   })
 
-  it("says where no answer came from", async () => {
+  it("names the server that did not answer", async () => {
     const { api, client } = await speakingTo(() => {})
     await api.close()
     await expect(client.patch(PODS, "a", {}, { namespace: "foo" })).rejects.toMatchObject({
@@ -136,13 +136,13 @@ describe("failures", () => {
     })
   })
 
-  it("does not wait for ever", async () => {
+  it("times out", async () => {
     const { client } = await speakingTo(() => {}, { timeoutMs: 50 })
     await expect(client.get(PODS, "a", "foo")).rejects.toMatchObject({ code: 0, reason: "api-timeout" })
   })
 })
 
-describe("trying again", () => {
+describe("retries", () => {
   const thrice = (fail: (response: ServerResponse) => void): Answer => {
     let count = 0
     return (_, response) => (++count < 3 ? fail(response) : reply(response, 200, pod("a")))
@@ -157,13 +157,13 @@ describe("trying again", () => {
     ["the server is busy (429)", busy(429)],
     ["the server is not ready (503)", busy(503)],
     ["the server cannot reach its store", storeAway],
-  ])("reads again where %s", async (_, fail) => {
+  ])("retries a read if %s", async (_, fail) => {
     const { api, client } = await speakingTo(thrice(fail))
     expect(await client.get(PODS, "a", "foo")).toMatchObject({ kind: "Pod" })
     expect(api.asked).toHaveLength(3)
   })
 
-  it("writes again only where the server says that nothing was done", async () => {
+  it("retries a write only if the server says that nothing was done", async () => {
     for (const undone of [busy(429), storeAway]) {
       const rejected = await speakingTo(thrice(undone))
       await rejected.client.patch(PODS, "a", {}, { namespace: "foo" })
@@ -201,7 +201,7 @@ describe("lists", () => {
     expect(api.asked[0]?.url.searchParams.get("labelSelector")).toBe("a in (b,c)")
   })
 
-  it("begins anew when its pages are too old, and in one piece at last", async () => {
+  it("starts again if its pages are too old, and finally reads one piece", async () => {
     const { api, client } = await speakingTo(({ url: { searchParams } }, response) => {
       if (searchParams.get("continue") !== null) return failure(response, 410, "Expired", "too old")
       return reply(response, 200, searchParams.get("limit") === null ? page(["a", "b"]) : page(["a"], "more"))
@@ -228,7 +228,7 @@ describe("watches", () => {
     return events
   }
 
-  it("reads events whatever the network cuts, even inside a character", async () => {
+  it("reads events that the network splits anywhere, even inside a character", async () => {
     const event = { type: "ADDED", object: { metadata: { name: "ä€😀", resourceVersion: "6" } } }
     const bytes = Buffer.from(
       `${JSON.stringify(event)}\n\n${JSON.stringify({ ...event, type: "MODIFIED" })}\n{"type":"AD`,
@@ -257,7 +257,7 @@ describe("watches", () => {
     ["the server's own error", '{"type":"ERROR","object":{"code":410,"reason":"Expired","message":"too old"}}\n', 410],
     ["an event of unknown type", '{"type":"ODD","object":{}}\n', 0],
     ["an event without object", '{"type":"ADDED"}\n', 0],
-    ["no JSON", "hello\n", 0],
+    ["a line that is not JSON", "hello\n", 0],
   ])("fails on %s", async (_, text, code) => {
     const { client } = await speakingTo((_, response) => response.end(text))
     await expect(collect(client)).rejects.toMatchObject({ name: "ApiError", code })
@@ -268,7 +268,7 @@ describe("watches", () => {
     await expect(collect(client)).rejects.toMatchObject({ code: 403, reason: "Forbidden" })
   })
 
-  it("ends when told, and closes the connection when left", async () => {
+  it("ends when aborted, and closes the connection when the consumer leaves", async () => {
     const gone: string[] = []
     const { client } = await speakingTo(({ message }, response) => {
       message.socket.once("close", () => gone.push("closed"))

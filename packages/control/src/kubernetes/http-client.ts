@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes API over HTTP. Lists are read in pages, watches line by line; objects in lists get the kind that the API
-// omits there.
+// The Kubernetes API over HTTP. Lists are read in pages, watches line by line. Objects in lists get the kind, which the
+// API omits there.
 
 import { objectOf, textOf } from "../registry/foreign.js"
 import { statusError } from "./api-failure.js"
@@ -21,23 +21,23 @@ export interface HttpClientOptions {
 }
 
 export interface HttpKubernetesClient extends KubernetesClient {
-  /** Which Kubernetes answers, as 1.36 is `{ major: 1, minor: 36, git: "v1.36.4" }`. */
+  /** Version of the API server; 1.36 is `{ major: 1, minor: 36, git: "v1.36.4" }`. */
   version(): Promise<{ readonly major: number; readonly minor: number; readonly git: string }>
-  /** Ends all connections, watches included. */
+  /** Closes all connections, including watches. */
   close(): Promise<void>
 }
 
 const TIMEOUT_MS = 30_000
 const PAGE_SIZE = 500
-/** How often a list may begin anew because its pages have become too old; after that it is read in one piece. */
+/** How often a list may start again because its pages have expired; after that it is read in one piece. */
 const MAX_RESTARTS = 2
-/** Servers end a watch after this time, so that no half-dead connection stays for ever. Spread, as client-go does. */
+/** Servers end a watch after this time, so that no half-open connection stays forever. Randomised, as in client-go. */
 const WATCH_SECONDS = 300
 
 const PATCH_CONTENT_TYPE = {
   merge: "application/merge-patch+json",
   json: "application/json-patch+json",
-  // JSON is YAML; the media type is the one Kubernetes knows.
+  // JSON is valid YAML, and Kubernetes knows only this media type.
   apply: "application/apply-patch+yaml",
 } as const
 
@@ -67,7 +67,7 @@ class HttpClient implements HttpKubernetesClient {
 
   async version(): Promise<{ readonly major: number; readonly minor: number; readonly git: string }> {
     const { major, minor, gitVersion } = objectOf(await this.#transport.request({ method: "GET", path: "/version" }))
-    // Some providers write `30+`.
+    // Some providers return `30+`.
     const number = (text: unknown): number => Number.parseInt(textOf(text) ?? "", 10) || 0
     return { major: number(major), minor: number(minor), git: textOf(gitVersion) ?? "" }
   }
@@ -141,7 +141,7 @@ class HttpClient implements HttpKubernetesClient {
     namespace?: string,
   ): Promise<T> {
     const path = resourcePath(type, { namespace, name, subresource })
-    return (await this.#transport.request({ method: "POST", path, body })) as T // the caller knows what it asked for
+    return (await this.#transport.request({ method: "POST", path, body })) as T // the caller knows the type
   }
 
   async *watch<T extends KubernetesObject>(
@@ -192,17 +192,17 @@ function listPage(body: unknown) {
   }
   const next = metadata.continue
   return {
-    // Go writes an empty list as null.
+    // Go encodes an empty list as null.
     items: (items ?? []) as unknown[], // an array or nothing, by the check above
     resourceVersion: metadata.resourceVersion,
     next: typeof next === "string" && next !== "" ? next : undefined,
   }
 }
 
-/** Only what every reader relies on is checked here; specs are the readers' business. */
+/** Checks only the fields that every reader relies on; readers check specs themselves. */
 function read<T extends KubernetesObject>({ group, version, kind }: ResourceType, value: unknown): T {
   const object = value as Partial<KubernetesObject> | null // checked on the next lines
-  // A review answers with the request's own kind and without a name.
+  // A review is answered with the kind of the request and without a name.
   if (typeof object !== "object" || object === null || Array.isArray(object)) {
     throw ApiError.unanswered("api-bad-response", `the API server answered something else than a ${kind}`)
   }

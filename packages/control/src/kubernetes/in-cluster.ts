@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection of a Pod to its own cluster, from the files and variables that Kubernetes gives every Pod.
+// The connection of a Pod to its own cluster, from the files and variables that Kubernetes provides to every Pod.
 
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ import type { Time } from "./time.js"
 
 const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-/** Undefined where we do not run in a pod. */
+/** Undefined if we do not run in a Pod. */
 export function inClusterConnection(
   env: NodeJS.ProcessEnv,
   time: Time,

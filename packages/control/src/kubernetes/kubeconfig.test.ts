@@ -37,7 +37,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64")
 describe("choosing a connection", () => {
   const none = { KUBERNETES_SERVICE_HOST: "", HOME: "/nonexistent" }
 
-  it("says in one sentence where there is none", () => {
+  it("reports in one sentence that there is none", () => {
     expect(() => connectionFrom({ env: none })).toThrow(
       "no cluster found: there is no local mesh here, no KUBECONFIG and no ~/.kube/config; start a local mesh with `merlonctl up`, or pass `--kubeconfig FILE`",
     )
@@ -45,12 +45,12 @@ describe("choosing a connection", () => {
 
   it.each<[string, () => Parameters<typeof connectionFrom>[0], RegExp]>([
     [
-      "a named file that is not there",
+      "a named file that does not exist",
       () => ({ kubeconfig: "/no/such", env: none }),
       /the kubeconfig `\/no\/such` does not exist/,
     ],
     [
-      "files of KUBECONFIG that are not there",
+      "files of KUBECONFIG that do not exist",
       () => ({ env: { ...none, KUBECONFIG: "/no/a" } }),
       /no file of KUBECONFIG=`\/no\/a` exists/,
     ],
@@ -64,9 +64,9 @@ describe("choosing a connection", () => {
       () => ({ kubeconfig: file({ ...config({}), "current-context": "" }), env: none }),
       /no current context.*`--context`.*`one`/,
     ],
-    ["no YAML", () => ({ kubeconfig: file("a: ["), env: none }), /is no YAML/],
+    ["a file that is not YAML", () => ({ kubeconfig: file("a: ["), env: none }), /is no YAML/],
     [
-      "a server that is no URL",
+      "a server that is not a URL",
       () => ({ kubeconfig: file(config({ server: "api:6443" })), env: none }),
       /http or https URL: `api:6443`/,
     ],
@@ -76,7 +76,7 @@ describe("choosing a connection", () => {
       /no longer has/,
     ],
     [
-      "an exec version of another age",
+      "an unsupported exec version",
       () => ({
         kubeconfig: file(config({}, { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "x" } })),
         env: none,
@@ -87,7 +87,7 @@ describe("choosing a connection", () => {
     expect(() => connectionFrom(choice())).toThrow(message)
   })
 
-  it("prefers the pod's own cluster to the user's file, and the named file to both", async () => {
+  it("prefers the named file, then the Pod's own cluster, then the user's file", async () => {
     const home = join(folder, "home")
     mkdirSync(join(home, ".kube"), { recursive: true })
     file(config({ server: "https://home" }), "home/.kube/config")
@@ -109,7 +109,7 @@ describe("choosing a connection", () => {
     )
   })
 
-  it("merges several files: the first that names a thing wins", () => {
+  it("merges several files: the first definition of a name wins", () => {
     const first = file({ ...config({ server: "https://first" }, {}, "a"), "current-context": undefined })
     const second = file({ ...config({ server: "https://second" }, {}, "a"), "current-context": "b" })
     const third = file(config({ server: "https://third" }, {}, "b"))
@@ -118,7 +118,7 @@ describe("choosing a connection", () => {
     expect(connectionFrom({ env, context: "a" })).toMatchObject({ server: "https://first", namespace: "foo" })
   })
 
-  it("warns of a server that is not verified", () => {
+  it("warns about a server that is not verified", () => {
     const warnings: string[] = []
     const choice = { kubeconfig: file(config({ "insecure-skip-tls-verify": true })), env: {} }
     expect(connectionFrom({ ...choice, warn: warning => warnings.push(warning) }).insecure).toBe(true)
@@ -127,7 +127,7 @@ describe("choosing a connection", () => {
 })
 
 describe("credentials", () => {
-  it("come from inline data or from files beside the kubeconfig, a token file before a token", async () => {
+  it("come from inline data or files, and from a token file before a token", async () => {
     file("file token\n", "token-file")
     file("file key", "key-file")
     const user = {
@@ -208,7 +208,7 @@ describe("a credential program", () => {
     expect(count()).toBe(2)
   })
 
-  it("gets its arguments, its variables and what it is for", async () => {
+  it("gets its arguments, its variables and the cluster", async () => {
     const { found } = withProgram(
       `printf '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s %s"}}' "$1" "$WHO"; echo "$KUBERNETES_EXEC_INFO" | grep -q '"server":"https://api.example:6443"'`,
       { args: ["get"], env: [{ name: "WHO", value: "me" }], provideClusterInfo: true },
@@ -216,28 +216,28 @@ describe("a credential program", () => {
     expect(await found.credentials()).toEqual({ token: "get me" })
   })
 
-  it("may give a certificate", async () => {
+  it("may return a certificate", async () => {
     const { found } = withProgram(credential({ clientCertificateData: "c", clientKeyData: "k" }))
     expect(await found.credentials()).toEqual({ certificate: "c", key: "k" })
   })
 
   it.each([
     ["fails", "echo no luck >&2; exit 3", /failed with 3: no luck/],
-    ["answers no JSON", "echo hello", /answered no JSON/],
-    ["gives nothing", credential({}), /neither a token nor a certificate/],
+    ["does not answer with JSON", "echo hello", /answered no JSON/],
+    ["returns nothing", credential({}), /neither a token nor a certificate/],
     ["answers in another version", 'echo \'{"apiVersion":"v0"}\'', /answered in `v0`/],
     ["never stops writing", "yes", /wrote more than/],
-  ])("that %s is named with its error", async (_, script, message) => {
+  ])("that %s is reported with its error", async (_, script, message) => {
     await expect(withProgram(script).found.credentials()).rejects.toThrow(message)
   })
 
-  it("that hangs is ended", async () => {
+  it("that hangs is killed", async () => {
     const spec = { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["60"], env: {} }
     const hanging = new ExecCredential(spec, new VirtualTime(), 50)
     await expect(hanging.credentials()).rejects.toThrow("`sleep` did not answer within 0.05 s")
   })
 
-  it("that does not exist is named with the hint", async () => {
+  it("that does not exist is reported with the hint", async () => {
     const { found } = withProgram("", { command: "no-such-program-here", installHint: "install it" })
     await expect(found.credentials()).rejects.toThrow(/could not be started: .*; install it/)
   })
@@ -276,7 +276,7 @@ describe("TLS", () => {
     }
   }
 
-  it("verifies the server by its authority and the name told, and shows a certificate", async () => {
+  it("verifies the server's authority and name, and presents a certificate", async () => {
     const right = { "certificate-authority": rootFile, "tls-server-name": "api.internal" }
     expect(await ask(right)).toBe("false")
     expect(await ask(right, { "client-certificate": client.certificateFile, "client-key": client.keyFile })).toBe(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads kubeconfig files as kubectl does: if several files define a name, the first wins, and paths are relative to their
-// file.
+// Reads kubeconfig files as kubectl does: if several files define a name, the first wins, and paths are relative to
+// their file.
 
 import { dirname, isAbsolute, resolve } from "node:path"
 import { readUtf8File } from "@merlon/xds/runtime"
@@ -14,7 +14,7 @@ type Fields = { readonly [field: string]: unknown }
 
 interface Entry {
   readonly fields: Fields
-  /** The folder of the file it stands in. */
+  /** Folder of the file that defines it. */
   readonly folder: string
 }
 
@@ -28,11 +28,11 @@ interface Merged {
 export interface KubeconfigOptions {
   readonly context?: string
   readonly time: Time
-  /** Told once of what is dangerous. */
+  /** Called once for each dangerous setting. */
   readonly warn: (message: string) => void
 }
 
-/** The files' connection; undefined where none of them exists. */
+/** The connection that the files define; undefined if none of them exists. */
 export function kubeconfigConnection(files: readonly string[], options: KubeconfigOptions): Connection | undefined {
   const found = files.flatMap(file => readIfThere(file) ?? [])
   if (found.length === 0) return undefined
@@ -126,7 +126,7 @@ function connection(
     ...(namespace === "" ? {} : { namespace }),
     origin,
     credentials: async () =>
-      Object.assign({}, ...(await Promise.all(sources.map(source => source.credentials())))) as Credentials, // each yields Credentials
+      Object.assign({}, ...(await Promise.all(sources.map(source => source.credentials())))) as Credentials, // from each source
     rejected: () => {
       for (const source of sources) source.rejected()
     },
@@ -138,7 +138,7 @@ function serverOf({ fields: { server } }: Entry, origin: string): string {
     const url = new URL(text(server))
     if (url.protocol === "https:" || url.protocol === "http:") return url.href.replace(/\/$/, "")
   } catch {
-    // Told below, together with other schemes.
+    // Reported below, together with other schemes.
   }
   throw new ConnectionError(
     "kubeconfig-invalid",
@@ -189,7 +189,7 @@ function execSource({ fields: { exec }, folder }: Entry, cluster: Entry, time: T
   return new ExecCredential(
     {
       apiVersion: text(spec.apiVersion),
-      // A bare name is looked up on the PATH; anything else is relative to the file.
+      // A command without a slash is looked up on the PATH; any other relative path is relative to the file.
       command: command.includes("/") && !isAbsolute(command) ? resolve(folder, command) : command,
       args: (Array.isArray(spec.args) ? spec.args : []).map(text),
       env: Object.fromEntries(env.map(({ name, value }) => [text(name), text(value)])),

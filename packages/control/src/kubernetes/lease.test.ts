@@ -11,7 +11,10 @@ type Fate = { readonly before: number; readonly after: number; readonly error: "
 
 const NO_FATE: Fate = { before: 0, after: 0, error: "none" }
 
-/** One Lease in memory, with the resource versions of a real server; a request may be slow, lost, or lose its answer. */
+/**
+ * One Lease in memory, with the resource versions of a real server. A request may be slow or lost, and so may its
+ * answer.
+ */
 class LeaseServer {
   lease: KubernetesObject | undefined
   /** Number of reads. */
@@ -41,7 +44,7 @@ class LeaseServer {
     const never = (): never => {
       throw new Error("not asked of a lease")
     }
-    // The interface is generic in the object; a lease is the only one here.
+    // The interface is generic; the only object here is a Lease.
     return {
       get: () =>
         ask(() => {
@@ -66,7 +69,7 @@ function candidate(server: LeaseServer, identity: string, fate: () => Fate = () 
 }
 
 describe("leader election", () => {
-  it("lets the first lead, and the second as soon as the first gives back", async () => {
+  it("elects the first, and the second as soon as the first releases the Lease", async () => {
     const server = new LeaseServer(new VirtualTime())
     const [a, b] = [candidate(server, "a"), candidate(server, "b")]
     const told: boolean[] = []
@@ -84,7 +87,7 @@ describe("leader election", () => {
     await b.stop()
   })
 
-  it("looks at a lease before it takes it, and not before it renews it", async () => {
+  it("reads a Lease before acquiring it, and not before renewing it", async () => {
     const server = new LeaseServer(new VirtualTime())
     const a = candidate(server, "a")
     a.start()
@@ -94,10 +97,10 @@ describe("leader election", () => {
   })
 
   it.each<[string, (lease: KubernetesObject) => KubernetesObject | undefined, boolean]>([
-    ["leads on where another process wrote beside it", lease => lease, true],
-    ["leads on where it was deleted", () => undefined, true],
+    ["stays leader if another process wrote other fields", lease => lease, true],
+    ["stays leader if the Lease was deleted", () => undefined, true],
     [
-      "leads no more where another holder was written into it",
+      "steps down if another holder was written",
       lease => ({ ...lease, spec: { ...Object(lease.spec), holderIdentity: "b" } }),
       false,
     ],
@@ -116,7 +119,7 @@ describe("leader election", () => {
     await a.stop()
   })
 
-  it("waits the whole duration for one that vanished", async () => {
+  it("waits the whole duration for a holder that vanished", async () => {
     const server = new LeaseServer(new VirtualTime())
     let cut = false
     const a = candidate(server, "a", () => (cut ? { ...NO_FATE, error: "lost" } : NO_FATE))
@@ -133,7 +136,7 @@ describe("leader election", () => {
     await Promise.all([a.stop(), b.stop()])
   })
 
-  it("does not wait for one that is known to be over, and for others as ever", async () => {
+  it("does not wait for a holder that is known to have stopped, only for others", async () => {
     const server = new LeaseServer(new VirtualTime())
     const { time } = server
     const successor = (identity: string): LeaderElection =>
@@ -165,7 +168,7 @@ describe("leader election", () => {
     }
   })
 
-  it("trusts no wall clock: waits for a lease from the far past or future too", async () => {
+  it("ignores the wall clock: waits for a Lease from the far past or future too", async () => {
     for (const renewTime of ["1999-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"]) {
       const server = new LeaseServer(new VirtualTime(Date.UTC(2026, 0)))
       server.lease = {

@@ -12,13 +12,16 @@ export interface LeaseOptions {
   readonly client: KubernetesClient
   readonly namespace: string
   readonly name: string
-  /** Must be unique, also among earlier runs of this program. */
+  /** Must be unique, also across restarts of this program. */
   readonly identity: string
-  /** Whether the holder of this name is known to have stopped; if absent, no holder is. */
+  /** Whether the holder of this name is known to have stopped; if absent, none is. */
   readonly isOver?: (holder: string) => boolean
-  /** How long others wait for a sign of life. */
+  /** How long other candidates wait for a renewal. */
   readonly durationMs?: number
-  /** How long the leader trusts a renewal; the difference covers clocks that do not run alike. */
+  /**
+   * How long the leader relies on a renewal; shorter than `durationMs`, to allow for clocks that run at different
+   * speeds.
+   */
   readonly renewDeadlineMs?: number
   readonly retryMs?: number
   readonly time?: Time
@@ -39,7 +42,7 @@ interface Lease extends KubernetesObject {
 const DURATION_MS = 15_000
 const RENEW_DEADLINE_MS = 10_000
 const RETRY_MS = 2_000
-/** How long an API that does not answer may hold up the end of the program. */
+/** How long an API that does not answer may delay the end of the program. */
 const STOP_MS = 3_000
 
 export class LeaderElection {
@@ -57,9 +60,9 @@ export class LeaderElection {
   #leaderUntil = Number.NEGATIVE_INFINITY
   #told = false
   #cancelExpiry: () => void = () => {}
-  /** The Lease as last seen, and since when it has been so. */
+  /** The Lease as last observed, and when that version was first observed. */
   #seen: { readonly version: string; readonly at: number } | undefined
-  /** As the server answered our last renewal. */
+  /** The Lease as the server returned it for our last renewal. */
   #mine: Lease | undefined
 
   constructor(options: LeaseOptions) {
@@ -73,7 +76,7 @@ export class LeaderElection {
     }
   }
 
-  /** By the clock, not by a timer: a process that stood still is no leader when it wakes. */
+  /** Decided by the clock, not by a timer: a process that was suspended is not the leader when it resumes. */
   get isLeader(): boolean {
     return this.#time.monotonic() < this.#leaderUntil
   }
@@ -86,7 +89,7 @@ export class LeaderElection {
     this.#loop ??= this.#run()
   }
 
-  /** Gives the Lease back, so that another need not wait; not at any price, as it ends by itself. */
+  /** Releases the Lease, so that no other candidate has to wait. Has a time limit, because the Lease expires anyway. */
   async stop(): Promise<void> {
     const led = this.isLeader
     this.#end.abort()
@@ -123,7 +126,7 @@ export class LeaderElection {
     }
     const holder = found.spec?.holderIdentity ?? ""
     if (holder !== identity && holder !== "" && !this.#expired(found) && !isOver(holder)) {
-      // Whatever we believed: another replica holds it.
+      // Another replica holds it, whatever we assumed.
       this.#leadUntil(Number.NEGATIVE_INFINITY)
       return
     }
@@ -131,8 +134,8 @@ export class LeaderElection {
   }
 
   /**
-   * Whether the Lease is still as we left it, so that one request renews it: an idle control plane does hardly anything
-   * else. INVARIANT: the server accepts the write only for the version that we left, so a change by another client is
+   * Renews the Lease with a single request if it is unchanged since our last write; an idle control plane does hardly
+   * anything else. INVARIANT: the server accepts the write only for that version, so a change by another client is
    * never overwritten.
    */
   async #renewAsLeft(): Promise<boolean> {
@@ -148,7 +151,8 @@ export class LeaderElection {
   }
 
   /**
-   * False if another replica was faster. The time before sending counts: others cannot have seen the renewal earlier.
+   * Returns false if another replica was faster. The time before sending counts: other candidates cannot have observed
+   * the renewal earlier.
    */
   async #write(send: () => Promise<Lease>): Promise<boolean> {
     const sent = this.#time.monotonic()
@@ -170,7 +174,7 @@ export class LeaderElection {
     return this.#time.monotonic() - seen > Math.max(theirs, this.#durationMs)
   }
 
-  /** Since when we have seen it as it is. */
+  /** When the current version was first observed. */
   #observe({ metadata: { uid, resourceVersion } }: Lease): number {
     const version = `${uid}/${resourceVersion}`
     if (this.#seen?.version !== version) this.#seen = { version, at: this.#time.monotonic() }
@@ -218,7 +222,7 @@ export class LeaderElection {
     const left = this.#leaderUntil - this.#time.monotonic()
     if (left <= 0) return
     this.#cancelExpiry = this.#time.after(left, () => {
-      // A timer may fire a little early.
+      // A timer may fire slightly early.
       if (this.isLeader) this.#tellAtTheEnd()
       else this.#tell()
     })
@@ -232,7 +236,7 @@ export class LeaderElection {
   }
 }
 
-/** RFC 3339 with microseconds, as Lease wants it. */
+/** RFC 3339 with microseconds, the format of a Lease. */
 export function microTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace("Z", "000Z")
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of what we write: our role while it exists, and the same role afterwards.
+// The owner of the objects that we write: our role while it exists, and the same role after its deletion.
 
 import { expect, it } from "vitest"
 import type { KubernetesClient } from "./client.js"
 import { ownedBy, roleAsOwner, roleAsOwnerToTheEnd } from "./owner-reference.js"
 
-/** Of a cluster in which the role has this uid, is gone, or may not be read. */
+/** A cluster in which the role has this uid, does not exist, or may not be read. */
 function roles(uid: string | undefined | Error): Pick<KubernetesClient, "get"> {
   return {
     get: async () => {
       if (uid instanceof Error) throw uid
-      // Nothing but the uid is read.
+      // Only the uid is read.
       return uid === undefined ? undefined : ({ metadata: { name: "merlond", uid } } as never)
     },
   }

@@ -22,8 +22,9 @@ export function ownerReferences(metadata: ObjectMeta): readonly OwnerReference[]
 }
 
 /**
- * Our own role, as the owner of what must not outlive us: where it is removed we are being removed, and the cluster's garbage
- * collector takes what names it, in whatever namespace that is. None where there is no such role.
+ * Our own role, as the owner of objects that must not outlive us. If the role is deleted, we are being uninstalled, and
+ * the cluster's garbage collector deletes the objects that name it as owner, in any namespace. Empty if there is no
+ * such role.
  */
 export async function roleAsOwner(
   client: Pick<KubernetesClient, "get">,
@@ -37,8 +38,8 @@ export async function roleAsOwner(
 export type Owners = () => Promise<readonly OwnerReference[]>
 
 /**
- * The same for components that write for as long as we run. After the role is deleted it is still named as owner: the
- * garbage collector deletes objects whose owner is gone, so nothing that is written in our last moments stays.
+ * The same for components that write as long as we run. After the role is deleted it is still named as owner: the
+ * garbage collector deletes objects whose owner is gone, so nothing that is written during shutdown stays.
  */
 export function roleAsOwnerToTheEnd(client: Pick<KubernetesClient, "get">, name: string): Owners {
   let last: readonly OwnerReference[] = []
@@ -49,7 +50,7 @@ export function roleAsOwnerToTheEnd(client: Pick<KubernetesClient, "get">, name:
   }
 }
 
-/** For the metadata of an object. */
+/** Metadata fields that name these owners. */
 export function ownedBy(owners: readonly OwnerReference[]): { readonly ownerReferences?: readonly OwnerReference[] } {
   return owners.length === 0 ? {} : { ownerReferences: owners }
 }
@@ -62,7 +63,7 @@ const workload = (group: string, plural: string, kind: string): ResourceType => 
   namespaced: true,
 })
 
-/** What owns Pods, directly or not, and what we have the right to ask for. */
+/** Kinds that own Pods, directly or indirectly, and that we may read. */
 const OWNERS: readonly ResourceType[] = [
   PODS,
   workload("apps", "deployments", "Deployment"),
@@ -80,7 +81,7 @@ export function ownerType({ apiVersion, kind }: OwnerReference): ResourceType | 
   )
 }
 
-/** Of a kind that we do not know, the path under which it most likely is, as kubectl guesses it. */
+/** The likely path of an unknown kind, guessed as kubectl does. */
 export function guessedType({ apiVersion, kind }: OwnerReference): ResourceType {
   const [group = "", version = apiVersion] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion]
   const singular = kind.toLowerCase()

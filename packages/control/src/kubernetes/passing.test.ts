@@ -17,7 +17,7 @@ afterEach(() => {
 })
 
 it("survives a client that leaves before the end of a response", async () => {
-  const { port } = server.address() as AddressInfo // it listens on a port
+  const { port } = server.address() as AddressInfo // the server listens on a port
   const at = `http://127.0.0.1:${port}`
   const api = passingApi(
     withToken(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass-through to the API: requests and responses are forwarded unchanged, with the connection's credentials.
+// A proxy to the API: requests and responses are forwarded unchanged, with the connection's credentials.
 
 import type { Connection } from "./connection.js"
 import { type PassedAnswer, type PassedRequest, Transport } from "./transport.js"
 
 export interface PassingApi {
-  /** Throws where there is no answer. */
+  /** Throws if there is no answer. */
   send(request: PassedRequest, signal: AbortSignal): Promise<PassedAnswer>
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of the client of the Kubernetes API.
+// What other packages may use of the Kubernetes API client.
 
 export { type ConnectionCode, isNoAnswerCode, type NoAnswerCode } from "../errors.js"
 export { statusError } from "./api-failure.js"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a whole response body as text, and as JSON if it is. The size is limited, or a broken server could fill the
-// memory.
+// Reads a whole response body as text, and as JSON if it is JSON. The size is limited, so that a broken server cannot
+// exhaust the memory.
 
 import { ApiError } from "./client.js"
 
 const MAX_BODY = 256 << 20
 
 export async function readBody(
-  body: AsyncIterable<Buffer>, // no encoding is set, so bytes
+  body: AsyncIterable<Buffer>, // no encoding is set, so chunks are bytes
 ): Promise<{ readonly value: unknown; readonly text: string }> {
   const chunks: Buffer[] = []
   let size = 0

@@ -12,7 +12,7 @@ const object = (name: string, resourceVersion: string, uid = `uid-${name}`): Kub
   metadata: { name, namespace: "foo", uid, resourceVersion },
 })
 
-/** What a test does to one open watch. */
+/** Controls one open watch. */
 interface OpenWatch {
   readonly from: string
   readonly aborted: () => boolean
@@ -20,7 +20,7 @@ interface OpenWatch {
   end(error?: unknown): void
 }
 
-/** An API whose lists and watches the test answers by hand. */
+/** An API whose lists and watches the test answers. */
 class HandApi {
   contents: readonly KubernetesObject[] = []
   version = "1"
@@ -40,7 +40,7 @@ class HandApi {
       if (this.listError !== undefined) throw this.listError
       return { items: this.contents, resourceVersion: this.version }
     }
-    // Only what a reflector asks for.
+    // Only the methods that a reflector calls.
     return {
       list,
       watch: (_type: unknown, from: string, { signal }: { signal: AbortSignal }) => this.#open(from, signal),
@@ -95,7 +95,7 @@ describe("a reflector", () => {
   const shown = ({ key, object: now, previous }: Change<KubernetesObject>): string =>
     `${key} ${previous?.metadata.resourceVersion ?? "-"}→${now?.metadata.resourceVersion ?? "-"}`
 
-  it("lists, then follows the watch from there", async () => {
+  it("lists, then watches from there", async () => {
     const { api, time, reflector, changes } = await reflect([object("a", "1")])
     await reflector.synced
     expect(api.last.from).toBe("1")
@@ -107,7 +107,7 @@ describe("a reflector", () => {
     expect([...reflector.items.keys()]).toEqual(["foo/a"])
   })
 
-  it("lists anew for a refresh, although its watch is open and silent", async () => {
+  it("lists again for a refresh, although its watch is open and silent", async () => {
     const { api, time, reflector, changes, logged } = await reflect([object("a", "1")])
     const stuck = api.last
     api.contents = [object("a", "2")]
@@ -120,7 +120,7 @@ describe("a reflector", () => {
     expect([api.last.from, reflector.health.connected, logged]).toEqual(["2", true, []])
   })
 
-  it("does not take a list that began before a refresh for the refresh", async () => {
+  it("does not count a list that began before a refresh", async () => {
     const { api, time, reflector } = await reflect([])
     api.listError = new ApiError(503, "ServiceUnavailable", "away")
     let fresh = false
@@ -134,7 +134,7 @@ describe("a reflector", () => {
     expect([api.lists, fresh]).toEqual([3, true])
   })
 
-  it("keeps nothing of who wrote which field", async () => {
+  it("drops managed fields", async () => {
     const managed = (name: string, version: string): KubernetesObject => {
       const bare = object(name, version)
       const managedFields = [{ manager: "kubelet", fieldsV1: { "f:status": {} } }]
@@ -147,7 +147,7 @@ describe("a reflector", () => {
     expect([...reflector.items.values()]).toEqual(plain)
   })
 
-  it("goes on where a watch ended, by bookmarks too", async () => {
+  it("continues where a watch ended, also from a bookmark", async () => {
     const { api, time, changes } = await reflect([])
     api.last.send({ type: "BOOKMARK", object: object("", "77") })
     api.last.end()
@@ -157,7 +157,7 @@ describe("a reflector", () => {
     expect(changes).toEqual([])
   })
 
-  it("lists again on 410 and tells exactly the difference", async () => {
+  it("lists again on 410 and reports exactly the difference", async () => {
     const { api, time, changes } = await reflect([
       object("same", "1"),
       object("changed", "1"),
@@ -173,7 +173,7 @@ describe("a reflector", () => {
     expect(api.last.from).toBe("9")
   })
 
-  it("keeps the copy while the API is away, says since when, and comes back", async () => {
+  it("keeps the copy while the API is unreachable, reports since when, and recovers", async () => {
     const { api, time, reflector, changes } = await reflect([object("a", "1")])
     const healths: boolean[] = []
     reflector.onHealth(({ connected }) => healths.push(connected))
@@ -191,7 +191,7 @@ describe("a reflector", () => {
     expect(changes).toEqual(["foo/a -→1"])
   })
 
-  it("opens a watch again that has been silent for too long", async () => {
+  it("reopens a watch that has been silent for too long", async () => {
     const { api, time } = await reflect([])
     await time.advance(9_000)
     api.last.send({ type: "BOOKMARK", object: object("", "5") })
@@ -205,9 +205,9 @@ describe("a reflector", () => {
   })
 
   it.each<[string, (api: HandApi) => void]>([
-    ["says that it stands before where we were", api => api.last.send({ type: "BOOKMARK", object: object("", "40") })],
-    ["brings nothing at all", () => undefined],
-  ])("reads everything anew where a server restored from a backup %s", async (_, say) => {
+    ["is behind our revision", api => api.last.send({ type: "BOOKMARK", object: object("", "40") })],
+    ["sends nothing at all", () => undefined],
+  ])("lists again if a server restored from a backup %s", async (_, say) => {
     const { api, time, changes } = await reflect([object("kept", "1"), object("later", "90")])
     api.last.send({ type: "BOOKMARK", object: object("", "99") })
     api.last.end()
@@ -222,7 +222,7 @@ describe("a reflector", () => {
     expect(api.last.from).toBe("40")
   })
 
-  it("does not spin where every watch ends at once", async () => {
+  it("does not loop without pauses if every watch ends at once", async () => {
     const { api, time } = await reflect([])
     for (let round = 0; round < 50; round++) {
       api.last.end()
@@ -231,28 +231,28 @@ describe("a reflector", () => {
     expect(api.watches.length).toBeLessThan(10)
   })
 
-  it("tells the others although one listener throws, and what has no name is left out", async () => {
+  it("notifies the others if a listener throws, and ignores objects without a name", async () => {
     const { api, time, reflector, logged } = await reflect([])
     const heard: string[] = []
     reflector.onChange(() => {
       throw new Error("mine alone")
     })
     reflector.onChange(change => heard.push(change.key))
-    api.last.send({ type: "ADDED", object: { apiVersion: "v1", kind: "ConfigMap" } as KubernetesObject }) // what a broken server could send
+    api.last.send({ type: "ADDED", object: { apiVersion: "v1", kind: "ConfigMap" } as KubernetesObject }) // from a broken server
     api.last.send({ type: "ADDED", object: object("a", "2") })
     await time.advance(0)
     expect(heard).toEqual(["foo/a"])
     expect(logged).toEqual([expect.stringContaining("without a name"), expect.stringContaining("failed on `foo/a`")])
   })
 
-  it("ends at once even while a list hangs", async () => {
-    const client = { list: () => new Promise(() => {}) } as unknown as KubernetesClient // nothing else is asked
+  it("stops at once even while a list hangs", async () => {
+    const client = { list: () => new Promise(() => {}) } as unknown as KubernetesClient // nothing else is called
     const reflector = new Reflector<KubernetesObject>({ client, type: CONFIG_MAPS, time: new VirtualTime() }).start()
     await reflector.stop()
     expect(reflector.items.size).toBe(0)
   })
 
-  it("tells nothing after it was stopped", async () => {
+  it("reports nothing after it was stopped", async () => {
     const { api, reflector, changes } = await reflect([])
     const { last } = api
     const stopped = reflector.stop()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a reflector's copy current: lists, watches from there, and lists again if the server no longer has that revision.
-// While the API is away the copy stays unchanged, and readers can see since when.
+// Keeps a reflector's copy up to date: lists, watches from there, and lists again if the server no longer has that
+// revision. While the API is unreachable the copy stays unchanged, and readers can see since when.
 
 import { Emitter, messageOf } from "@merlon/xds/runtime"
 import { Backoff } from "./backoff.js"
@@ -12,20 +12,23 @@ import { pause, SYSTEM_TIME, type Time, unlessAborted } from "./time.js"
 export interface ReflectorOptions<T extends KubernetesObject> extends ListOptions {
   readonly client: KubernetesClient
   readonly type: ResourceType
-  /** What of an object is kept, where that is not all. */
+  /** Reduces an object to the part that is kept; everything is kept if absent. */
   readonly kept?: (object: T) => T
   readonly log?: (message: string, error: unknown) => void
   readonly time?: Time
   readonly random?: () => number
-  /** A watch that brings nothing for so long, not even a bookmark, is taken for dead. Servers send one each minute. */
+  /**
+   * A watch that receives nothing for so long, not even a bookmark, counts as dead. Servers send a bookmark each
+   * minute.
+   */
   readonly progressDeadlineMs?: number
 }
 
 export interface ReflectorHealth {
   readonly connected: boolean
-  /** Wall clock, when it became so. */
+  /** When it became so, by the wall clock. */
   readonly since: number
-  /** Of the last failure, while not connected. */
+  /** The last error, while not connected. */
   readonly error?: string
 }
 
@@ -37,7 +40,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   readonly items: ReadonlyMap<string, T>
   readonly synced: Promise<void>
   readonly #items = new Map<string, T>()
-  /** One listener's error must neither hide the change from the others nor end the watch. */
+  /** An error of one listener must neither hide the change from the others nor end the watch. */
   readonly #changes = new Emitter<[change: Change<T>]>((error, { key }) =>
     this.#log(`a listener of \`${this.#options.type.plural}\` failed on \`${key}\``, error),
   )
@@ -51,7 +54,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   #markSynced: () => void = () => {}
   #loop: Promise<void> | undefined
   #resourceVersion: string | undefined
-  /** Waits for a list that is not under way yet. */
+  /** Refreshes that wait for a list that has not started yet. */
   #refreshes: (() => void)[] = []
   #endWatch: () => void = () => {}
   #health: ReflectorHealth
@@ -88,7 +91,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     return this
   }
 
-  /** Resolves when the copy has everything that was stored when this was called, however far the watch lags. */
+  /** Resolves once the copy has everything stored at the time of this call, however far the watch lags. */
   refresh(): Promise<void> {
     return new Promise(resolve => {
       this.#refreshes.push(resolve)
@@ -96,7 +99,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     })
   }
 
-  /** Nothing is reported any more once this has been called. */
+  /** After this call, no change is reported any more. */
   async stop(): Promise<void> {
     this.#end.abort()
     await this.#loop
@@ -106,7 +109,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        // A list that hangs does not hold up the end; its outcome is then of no interest.
+        // A stop does not wait for a list that hangs; its result no longer matters then.
         if (this.#refreshes.length > 0) this.#resourceVersion = undefined
         this.#resourceVersion ??= await unlessAborted(this.#list(), signal)
         if (signal.aborted || this.#resourceVersion === undefined) return
@@ -135,7 +138,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     const listed = new Map(items.flatMap(item => (this.#readable(item) ? [[objectKey(item), item] as const] : [])))
     for (const [key, gone] of [...this.#items]) {
       const now = listed.get(key)
-      // Another object of the same name is another object: the old one is gone first.
+      // An object with the same name and another uid is another object: the old one is reported as deleted first.
       if (now === undefined || now.metadata.uid !== gone.metadata.uid) this.#forget(key)
     }
     for (const [key, item] of listed) {
@@ -147,7 +150,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     return resourceVersion
   }
 
-  /** Whether it brought us anything: one that ends at once is not opened again at once. */
+  /** Returns whether the watch received anything: one that ends at once is not reopened at once. */
   async #watch(from: string): Promise<boolean> {
     const { client, type, namespace, labelSelector, fieldSelector } = this.#options
     const deadline = this.#options.progressDeadlineMs ?? PROGRESS_DEADLINE_MS
@@ -172,14 +175,15 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
         }
         this.#take(event)
       }
-      // One that brought nothing may wait for a version that will never come, as a cluster restored from a backup has it.
+      // A watch without events may wait for a version that never comes, as after a restore of the cluster from a
+      // backup.
       if (!progress) this.#resourceVersion = undefined
       return progress || this.#refreshes.length > 0 || this.#time.monotonic() - began >= deadline
     } catch (error) {
       if (this.#refreshes.length > 0 && opened.signal.aborted) return true
       const forgotten = error instanceof ApiError && error.code === 410
-      // A connection that was cut is opened again where it stood. One that never came to anything is judged by a list,
-      // which also tells when the API is back.
+      // A connection that was cut is reopened at the same version. After a watch without any event, a list decides; it
+      // also shows when the API is available again.
       if (forgotten || !progress) this.#resourceVersion = undefined
       if (!forgotten && !progress) throw error
       return progress
@@ -190,7 +194,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     }
   }
 
-  /** Whether the server stands before where we were: it has another past than the one we know, and must be asked anew. */
+  /** Whether the server is behind our version: then its history is not the one we know, and we have to list again. */
   #isBehind({ type, object }: WatchEvent<T>): boolean {
     const [theirs, ours] = [object.metadata?.resourceVersion ?? "", this.#resourceVersion ?? ""]
     return type === "BOOKMARK" && /^\d+$/.test(theirs) && /^\d+$/.test(ours) && BigInt(theirs) < BigInt(ours)
@@ -224,7 +228,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     this.#tell({ key, object, previous })
   }
 
-  /** `last` is its state at the end, where the server told it. */
+  /** `last` is the final state, if the server sent it. */
   #forget(key: string, last?: T): void {
     const known = this.#items.get(key)
     if (known === undefined) return
@@ -262,7 +266,7 @@ function defined(options: { readonly [Name in keyof ListOptions]: ListOptions[Na
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** Who wrote which field is asked of no copy, and thousands of Pods would hold it for as long as they live. */
+/** Managed fields are never read, and would take memory for thousands of Pods. */
 function withoutManagers<T extends KubernetesObject>(object: T): T {
   const { managedFields: _, ...metadata } = object.metadata
   return { ...object, metadata }

@@ -6,15 +6,15 @@ import type { KubernetesObject } from "./resource-type.js"
 export interface Change<T> {
   /** `namespace/name`. */
   readonly key: string
-  /** Undefined where the object is gone. */
+  /** Undefined if the object was deleted. */
   readonly object: T | undefined
   readonly previous: T | undefined
 }
 
 export interface Reflected<T extends KubernetesObject> {
   readonly items: ReadonlyMap<string, T>
-  /** Resolves when the first list is in. */
+  /** Resolves once the first list is complete. */
   readonly synced: Promise<void>
-  /** Called after `items` holds the change; the listener must not throw. Returns how to stop listening. */
+  /** Called after `items` contains the change; the listener must not throw. Returns a function that stops listening. */
   onChange(listener: (change: Change<T>) => void): () => void
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of an object or a list of them, as every Kubernetes API spells it.
+// The path of an object, or of a list of objects, in a Kubernetes API.
 
 import { ApiError } from "./client.js"
 import type { ResourceType } from "./resource-type.js"
@@ -12,7 +12,7 @@ export interface Place {
 
 export type Query = { readonly [name: string]: string | number | boolean | undefined }
 
-/** Throws where a name would lead elsewhere. */
+/** Throws if a name would change the path. */
 export function resourcePath(
   { group, version, plural, namespaced }: Pick<ResourceType, "group" | "version" | "plural" | "namespaced">,
   place: Place,
@@ -33,13 +33,16 @@ export function resourcePath(
   return `/${steps.map(encoded).join("/")}${search === "" ? "" : `?${search}`}`
 }
 
-/** As Kubernetes has it of every name (IsValidPathSegmentName). URLs drop `.` and resolve `..`, and without a name a list is meant. */
+/**
+ * The rule of Kubernetes for names (IsValidPathSegmentName). URLs drop `.` and resolve `..`, and an empty name means a
+ * list.
+ */
 export function isPathSegment(step: string): boolean {
   return step !== "" && step !== "." && step !== ".." && !/[/%]/.test(step)
 }
 
 function encoded(step: string): string {
-  // Fail closed, with what the server would answer.
+  // Fail closed, with the answer that the server would give.
   if (!isPathSegment(step)) throw new ApiError(400, "BadRequest", `\`${step}\` is no name of an object or namespace`)
   return encodeURIComponent(step)
 }

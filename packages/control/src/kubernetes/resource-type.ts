@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of Kubernetes objects the control plane reads and writes, and the shape all of them share.
+// The kinds of Kubernetes objects that the control plane reads and writes, and the shape that all of them share.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { ObjectMeta } from "@merlon/policy/resources"
@@ -80,7 +80,7 @@ export const ROLES = grouped(RBAC, "roles", "Role", true)
 export const ROLE_BINDINGS = grouped(RBAC, "rolebindings", "RoleBinding", true)
 export const CLUSTER_ROLE_BINDINGS = grouped(RBAC, "clusterrolebindings", "ClusterRoleBinding", false)
 
-/** The kinds of ours, by kind. */
+/** The resource types of our own kinds. */
 export function policyTypes({ securityGroup, networkingGroup, version }: MeshNames) {
   const security = (plural: string, kind: string): ResourceType => ({
     group: securityGroup,
@@ -98,12 +98,12 @@ export function policyTypes({ securityGroup, networkingGroup, version }: MeshNam
   } as const
 }
 
-/** `namespace/name`, or the name alone of what has no namespace. */
+/** `namespace/name`, or only the name for objects without a namespace. */
 export function objectKey({ metadata: { namespace, name } }: KubernetesObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** On its way out, or gone. */
+/** Whether the object is being deleted, or is gone. */
 export function isGoing(object: KubernetesObject | undefined): boolean {
   return object === undefined || object.metadata.deletionTimestamp !== undefined
 }

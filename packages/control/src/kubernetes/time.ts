@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of this package's loops, replaceable in tests. Durations use the monotonic clock: the wall clock may jump.
+// The clock of this package's loops, replaceable in tests. Durations use the monotonic clock, because the wall clock
+// may jump.
 
 import type { Clock } from "../observe/clock.js"
 
 export type Time = Clock
 
-/** Unlike `systemClock`, what is being waited for here keeps the process alive: a program may have nothing else to do. */
+/** Unlike `systemClock`, its timers keep the process alive: a program may have nothing else to do. */
 export const SYSTEM_TIME: Time = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -15,7 +16,7 @@ export const SYSTEM_TIME: Time = {
   },
 }
 
-/** What the promise brings, or undefined as soon as the signal says so. */
+/** The result of the promise, or undefined as soon as the signal aborts. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const end = (): void => resolve(undefined)
@@ -25,7 +26,7 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   })
 }
 
-/** Resolves after the time, or at once when the signal says so. Never fails. */
+/** Resolves after the time, or as soon as the signal aborts. Never rejects. */
 export function pause(time: Time, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted === true) return resolve()

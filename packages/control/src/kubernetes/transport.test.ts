@@ -33,7 +33,7 @@ async function serving(listener: RequestListener, timeoutMs = 10_000) {
 
 const get = { method: "GET", path: "/api/v1" } as const
 
-it("sends what was asked below the server's path, with credentials", async () => {
+it("sends requests below the server's path, with credentials", async () => {
   const { api } = await serving((request, response) => {
     const chunks: Buffer[] = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -57,14 +57,14 @@ it("sends what was asked below the server's path, with credentials", async () =>
   })
 })
 
-it("tells each warning once", async () => {
+it("reports each warning once", async () => {
   const { api, warnings } = await serving((_, response) => response.setHeader("warning", '299 - "odd"').end("{}"))
   await api.request(get)
   await api.request(get)
   expect(warnings).toEqual(["odd"])
 })
 
-it("asks again with new credentials where the old ones are not believed, and only once", async () => {
+it("retries once with new credentials if the old ones are rejected", async () => {
   const seen: string[] = []
   const { api } = await serving((request, response) => {
     seen.push(request.headers.authorization ?? "")
@@ -75,7 +75,7 @@ it("asks again with new credentials where the old ones are not believed, and onl
   expect(seen).toEqual(["Bearer first", "Bearer second"])
 })
 
-it("asks again where the server had no time, as often as is decent", async () => {
+it("retries a limited number of times if the server is busy", async () => {
   let asked = 0
   const { api } = await serving((_, response) => {
     asked++
@@ -85,7 +85,7 @@ it("asks again where the server had no time, as often as is decent", async () =>
   expect(asked).toBe(4)
 })
 
-it("asks once where a person waits for a server that is away or not ready, unless told to stay", async () => {
+it("does not retry an unavailable server, unless configured to", async () => {
   let asked = 0
   const { api } = await serving((_, response) => {
     asked++
@@ -116,7 +116,7 @@ describe("reports a failure", () => {
       },
     ],
     [
-      "where something else answers",
+      "if something else answers",
       502,
       "<html>",
       {
@@ -124,10 +124,10 @@ describe("reports a failure", () => {
         message: "the API server answered 502 with a page; something in front of it, or in its place, answers",
       },
     ],
-    ["where the answer is no JSON", 200, "<html>", { code: 0, reason: "api-bad-response" }],
-    ["where the answer is nothing", 200, "null", { code: 0, reason: "api-bad-response" }],
-    ["where the answer is a list", 200, "[1]", { code: 0, reason: "api-bad-response" }],
-    ["cut where it is endless", 400, status({ message: "x".repeat(9_000) }), { message: `${"x".repeat(2_000)}…` }],
+    ["if the answer is not JSON", 200, "<html>", { code: 0, reason: "api-bad-response" }],
+    ["if the answer is null", 200, "null", { code: 0, reason: "api-bad-response" }],
+    ["if the answer is a list", 200, "[1]", { code: 0, reason: "api-bad-response" }],
+    ["shortened if it is too long", 400, status({ message: "x".repeat(9_000) }), { message: `${"x".repeat(2_000)}…` }],
   ])("%s", async (_, code, body, expected) => {
     const { api } = await serving((__, response) => response.writeHead(code).end(body))
     await expect(api.request(get)).rejects.toMatchObject(expected)
@@ -140,13 +140,13 @@ describe("reports a failure", () => {
     expect(failure).toMatchObject({ code: 0, message: expect.stringContaining("http://127.0.0.1:") })
   })
 
-  it("where it takes too long", async () => {
+  it("on a timeout", async () => {
     const { api } = await serving(() => undefined, 50)
     await expect(api.request(get)).rejects.toMatchObject({ code: 0, message: expect.stringContaining("took too long") })
   })
 })
 
-it("reads a stream line by line, whatever the pieces", async () => {
+it("reads a stream line by line, however it is split", async () => {
   const { api } = await serving((_, response) => {
     response.write('{"a"')
     setImmediate(() => response.end(':1}\n\n{"b":2}\n'))
@@ -156,14 +156,14 @@ it("reads a stream line by line, whatever the pieces", async () => {
   expect(lines).toEqual(['{"a":1}', '{"b":2}'])
 })
 
-it("tells what the server said last where the time is up before it may ask again", async () => {
+it("reports the server's last error if time is up before the next retry", async () => {
   const { api } = await serving((_, response) => {
     response.writeHead(429, { "retry-after": "10" }).end(JSON.stringify({ kind: "Status", message: "slow down" }))
   }, 500)
   await expect(api.request(get)).rejects.toMatchObject({ code: 429, message: "slow down" })
 })
 
-it("takes a page for no watch, and a document that is no line for one", async () => {
+it("rejects a page as a watch, and accepts a document without a newline", async () => {
   const { api } = await serving((_, response) => response.setHeader("content-type", "text/html").end("<html>in"))
   const read = async (from: Transport): Promise<readonly string[]> => {
     const lines: string[] = []

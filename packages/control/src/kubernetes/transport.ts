@@ -17,7 +17,7 @@ import { watchLines } from "./watch-lines.js"
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly body?: unknown
   readonly contentType?: string
@@ -27,7 +27,7 @@ export interface ApiRequest {
 export interface Api {
   /** The body as JSON. Every failure is an `ApiError`. */
   request(request: ApiRequest): Promise<unknown>
-  /** The lines of a body that has no end, until the signal says so. */
+  /** The lines of an endless body, until the signal aborts. */
   lines(request: ApiRequest, signal: AbortSignal): AsyncIterable<string>
   close(): Promise<void>
 }
@@ -52,11 +52,13 @@ export interface TransportOptions {
   readonly userAgent: string
   readonly time?: Time
   readonly random?: () => number
-  /** For the whole of a request, tries included. */
+  /** Limit for a whole request with its retries. */
   readonly timeoutMs: number
-  /** Whether reading waits for a server that is away or not ready: right for a service, wrong for a person who waits. */
+  /**
+   * Whether reads wait for a server that is unreachable or not ready: right for a service, wrong for a user who waits.
+   */
   readonly stays?: boolean
-  /** Hears each warning of the server once. */
+  /** Called once for each warning of the server. */
   readonly warn?: (text: string) => void
 }
 
@@ -87,7 +89,7 @@ export class Transport implements Api {
       const wait = attempt < MAX_TRIES && !signal.aborted ? this.#wait(request, outcome, attempt) : undefined
       if (wait === undefined) throw outcome.error
       await pause(this.#options.time ?? SYSTEM_TIME, wait, signal)
-      // What was said is told, not that there was no time to hear it again.
+      // Reports the server's last error instead of a timeout.
       if (signal.aborted) throw outcome.error
     }
   }
@@ -98,7 +100,7 @@ export class Transport implements Api {
       try {
         yield* watchLines(body)
       } finally {
-        // Also if the consumer leaves early. A destroyed body emits an error that has no listener.
+        // Also if the consumer leaves early. A destroyed body emits an error, which needs a listener.
         body.on("error", () => {})
         body.destroy()
       }
@@ -108,7 +110,7 @@ export class Transport implements Api {
     }
   }
 
-  /** One try, and the answer as it is, whatever it says. The caller reads or destroys its body. */
+  /** Sends once and returns the response as it is. The caller reads or destroys its body. */
   async pass({ method, path, accept, contentType, body }: PassedRequest, signal: AbortSignal): Promise<PassedAnswer> {
     const answer = await this.#request(
       {
@@ -120,7 +122,7 @@ export class Transport implements Api {
       signal,
     )
     if (answer.statusCode === 401) this.#connection.rejected()
-    // A consumer that leaves before the end of the response causes an error event, and without a listener that would
+    // If the consumer leaves before the end of the response, there is an error event, and without a listener that would
     // end the process.
     answer.on("error", () => undefined)
     return {
@@ -152,7 +154,7 @@ export class Transport implements Api {
       const statusCode = statusOf(answer)
       const { value, text } = await readBody(answer)
       if (statusCode >= 200 && statusCode < 300) {
-        // Whatever the API says is an object; who says something else is another server.
+        // The API always answers with an object; anything else comes from another server.
         return typeof value === "object" && value !== null && !Array.isArray(value)
           ? { value }
           : new Failure(
@@ -169,13 +171,14 @@ export class Transport implements Api {
     }
   }
 
-  /** How long to wait before the next try; undefined where there must be none. */
+  /** Returns how long to wait before a retry; undefined for no retry. */
   #wait({ method }: ApiRequest, { error, retryAfter }: Failure, attempt: number): number | undefined {
     const { stays = false, random = Math.random } = this.#options
-    // Two answers say that nothing was done, or to ask again. Everything else may have been done, and only reading does no harm twice.
+    // These two answers say that nothing was done, or to try again. Otherwise the request may have taken effect, and
+    // only a read is safe to repeat.
     const undone = error.code === 429 || error.reason === "ServerTimeout"
     const again = undone || (stays && method === "GET" && (error.code === 503 || error.code === 0))
-    // 401 once: the credentials may just have been renewed.
+    // Once after a 401: the credentials may just have been renewed.
     const renewed = error.code === 401 && attempt === 1
     if (error.reason === "api-no-credentials" || this.#closed) return undefined
     if (!again && !renewed) return undefined
@@ -227,7 +230,7 @@ export class Transport implements Api {
     const connections = new ApiConnections(this.#base, {
       rejectUnauthorized: !insecure,
       ...(serverName === undefined ? {} : { servername: serverName }),
-      // Made once: reading roots and keys costs more than the rest of a connection.
+      // Created once: reading roots and keys costs more than the rest of a connection.
       secureContext: createSecureContext({
         ...TLS_FLOOR,
         ...(ca === undefined ? {} : { ca }),
@@ -235,14 +238,14 @@ export class Transport implements Api {
         ...(key === undefined ? {} : { key }),
       }),
     })
-    // Watches on the old connections go on until they end by themselves.
+    // Watches on the old connections continue until they end.
     this.#kept?.connections.retire()
     this.#kept = { identity, connections }
     return connections
   }
 }
 
-/** Node's type is that of requests too, which have none. */
+/** Node's type is also that of requests, which have no status. */
 function statusOf({ statusCode = 0 }: IncomingMessage): number {
   return statusCode
 }

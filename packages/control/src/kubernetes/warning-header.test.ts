@@ -7,14 +7,14 @@ it.each([
   ["several in one line", ['299 - "a", 299 - "b, c"'], ["a", "b, c"]],
   ["several lines", ['299 - "a"', '299 kube "b"'], ["a", "b"]],
   ["quotes within", ['299 - "say \\"hi\\" \\\\ there"'], ['say "hi" \\ there']],
-  ["what is no ASCII", [`299 - "${Buffer.from("a … b", "utf8").toString("latin1")}"`], ["a … b"]],
-  ["what is no UTF-8", ['299 - "a \u00e9 b"'], ["a \u00e9 b"]],
-  ["none of another code", ['199 - "a"'], []],
-  ["none in nonsense", ["299", "", '299 - "open'], []],
+  ["text outside ASCII", [`299 - "${Buffer.from("a … b", "utf8").toString("latin1")}"`], ["a … b"]],
+  ["text that is not UTF-8", ['299 - "a \u00e9 b"'], ["a \u00e9 b"]],
+  ["no warning with another code", ['199 - "a"'], []],
+  ["no warning in malformed headers", ["299", "", '299 - "open'], []],
 ])("reads %s", (_, lines, expected) => {
   expect(readWarnings(lines)).toEqual(expected)
 })
 
-it("reads no more than a screen of them", () => {
+it("reads a limited number of warnings", () => {
   expect(readWarnings(Array.from({ length: 1000 }, () => '299 - "a"'))).toHaveLength(50)
 })

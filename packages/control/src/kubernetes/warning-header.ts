@@ -12,7 +12,7 @@ export function readWarnings(lines: readonly string[]): readonly string[] {
     .map(([, , text = ""]) => decoded(text.replace(/\\(.)/g, "$1")))
 }
 
-/** Servers write UTF-8 into a field whose bytes Node reads one by one. */
+/** Servers send UTF-8, which Node decodes as Latin-1. */
 function decoded(text: string): string {
   const utf8 = Buffer.from(text, "latin1").toString("utf8")
   return utf8.includes("\ufffd") ? text : utf8

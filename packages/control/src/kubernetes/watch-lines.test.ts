@@ -19,7 +19,7 @@ async function read(body: AsyncIterable<Buffer>, limit?: number): Promise<readon
 }
 
 describe("watch lines", () => {
-  it("are the same however the bytes are cut", async () => {
+  it("are the same however the bytes are split", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -35,7 +35,7 @@ describe("watch lines", () => {
     )
   })
 
-  it("have a largest size, with or without an end", async () => {
+  it("have a maximum size, with or without a newline", async () => {
     expect(await read(cut(Buffer.from(`${"x".repeat(10)}\n`), [4]), 10)).toEqual(["x".repeat(10)])
     await expect(read(cut(Buffer.from(`${"x".repeat(11)}\n`), [4]), 10)).rejects.toBeInstanceOf(LineTooLong)
     await expect(read(cut(Buffer.from("x".repeat(11)), [4]), 10)).rejects.toBeInstanceOf(LineTooLong)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a watch's body into lines: one JSON document each, which the network may split anywhere, even inside a
-// character. The length of a line is limited, or a broken server could fill the memory.
+// Splits the body of a watch into lines: one JSON document each, which the network may split anywhere, even inside a
+// character. The length of a line is limited, so that a broken server cannot exhaust the memory.
 
 const LINE_FEED = 0x0a
 const MAX_LINE = 16 << 20
@@ -24,8 +24,8 @@ export async function* watchLines(body: AsyncIterable<Buffer>, maxLine: number =
     if (size > maxLine) throw new LineTooLong(maxLine)
     pieces.push(chunk.subarray(from))
   }
-  // What has no line end was cut off in the middle, and the next watch brings it whole; unless it is a document, of a server
-  // that says something else than events.
+  // A line without a newline was cut off, and the next watch receives it completely. A complete document without one
+  // comes from a server that does not send events.
   const rest = Buffer.concat(pieces).toString("utf8").trim()
   if (isJson(rest)) yield rest
 }

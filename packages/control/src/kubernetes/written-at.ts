@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When an object was last written, in milliseconds, leaving out writes of its status; 0 where it does not tell.
+// When an object was last written, in milliseconds, ignoring writes of its status; 0 if the object does not show it.
 
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
 import type { KubernetesObject } from "./resource-type.js"

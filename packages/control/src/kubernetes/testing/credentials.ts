@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throw-away certificates from openssl, for servers and clients on the loopback. Tests that use them carry the tag
-// `needs/openssl`; where it is missing they are skipped, and certificates are empty so that their modules still load.
+// Throw-away certificates from openssl, for servers and clients on the loopback address. Tests that use them carry the
+// tag `needs/openssl`; without openssl they are skipped, and certificates are empty so that their modules still load.
 
 import { spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -39,10 +39,10 @@ export function selfSigned(folder: string, name: string): TestCredentials {
 }
 
 export interface SigningOptions {
-  /** The file's name where it is not the subject's. */
+  /** Base name of the files, if it is not the subject. */
   readonly file?: string
   readonly days?: number
-  /** Lines of OpenSSL's configuration. */
+  /** Lines in the format of OpenSSL's configuration. */
   readonly extensions?: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export function signedBy(
   const { keyFile, certificateFile } = files(folder, file)
   const request = join(folder, `${file}.csr`)
   const extensions = join(folder, `${file}.ext`)
-  // Without the issuer's key in it: a forger would leave that out too, so that names alone seem to fit.
+  // Without the issuer's key identifier: a forger would leave it out too, so that only the names match.
   writeFileSync(extensions, ["authorityKeyIdentifier=none", `subjectAltName=DNS:${dnsName}`, ...more, ""].join("\n"))
   openssl(
     "req",

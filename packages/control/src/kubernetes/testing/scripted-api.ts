@@ -37,7 +37,7 @@ export class ScriptedApi {
   static async start(answer: Answer, tls?: ServerOptions): Promise<ScriptedApi> {
     const api = new ScriptedApi(answer, tls)
     await new Promise<void>(resolve => api.#server.listen(0, "127.0.0.1", resolve))
-    const { port } = api.#server.address() as AddressInfo // a TCP server has one
+    const { port } = api.#server.address() as AddressInfo // a TCP server has a port
     api.url = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`
     return api
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual time, advanced by the test. Timers fire in order, and their effects settle before the next one.
+// Virtual time, advanced by the test. Timers fire in order, and their effects settle before the next one fires.
 
 import { setImmediate } from "node:timers/promises"
 import type { Time } from "../time.js"
@@ -8,7 +8,7 @@ export class VirtualTime implements Time {
   #now = 0
   #timers: { readonly at: number; readonly callback: () => void }[] = []
 
-  /** `wallOffset`: how far the wall clock is from the monotonic one. */
+  /** `wallOffset`: difference between the wall clock and the monotonic clock. */
   constructor(readonly wallOffset: number = 0) {}
 
   now(): number {
