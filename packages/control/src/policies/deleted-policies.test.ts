@@ -12,11 +12,11 @@ const KEY = "AuthorizationPolicy/foo/deny"
 const ON_WIRE = "policy/AuthorizationPolicy/foo/deny"
 const GOING = { deletionTimestamp: "2026-01-01T00:00:00Z" }
 
-/** What the API would say, and whether it says anything. */
+/** The cluster's API, which can be unreachable. */
 class Api {
   readonly objects = new Map<string, KubernetesObject>()
   away = false
-  /** Kinds that we have no right to ask for. */
+  /** Kinds that we may not read. */
   readonly forbidden = new Set<string>()
 
   set(kind: string, name: string, metadata: object = {}): void {
@@ -26,7 +26,7 @@ class Api {
   get<T extends KubernetesObject>({ kind }: ResourceType, name: string): Promise<T | undefined> {
     if (this.away) return Promise.reject(new ApiError(0, "", "no answer"))
     if (this.forbidden.has(kind)) return Promise.reject(new ApiError(403, "Forbidden", "not yours"))
-    return Promise.resolve(this.objects.get(`${kind}/${name}`) as T | undefined) // the API answers with what was asked for
+    return Promise.resolve(this.objects.get(`${kind}/${name}`) as T | undefined) // of the requested type
   }
 }
 
@@ -75,7 +75,7 @@ describe("a policy that a user deletes", () => {
     expect(s.policies.items.size).toBe(0)
   })
 
-  it("has none for a Pod that is being deleted either, while its namespace and owners stay", async () => {
+  it("has no effect on a Pod that is being deleted either, if namespace and owners stay", async () => {
     s.registry.setPod(podOf("foo/a", { metadata: GOING }))
     store(ownedBy("v1", "Pod", "b"))
     s.api.set("Pod", "b")
@@ -83,7 +83,7 @@ describe("a policy that a user deletes", () => {
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([false, false])
   })
 
-  it("stays in force as long as the API does not say why it went, and not longer", async () => {
+  it("stays in effect only until the API shows why it was deleted", async () => {
     store()
     s.api.away = true
     await s.remove()
@@ -95,7 +95,7 @@ describe("a policy that a user deletes", () => {
     expect(s.enforces("foo/a")).toBe(false)
   })
 
-  it("is replaced by one that is stored under its name meanwhile", async () => {
+  it("is replaced by a new policy of the same name", async () => {
     store()
     s.deletedPolicies.deleted(KEY)
     store({ uid: "another" })
@@ -116,11 +116,11 @@ describe("a policy that a user deletes", () => {
   })
 })
 
-describe("a policy that goes with its namespace", () => {
+describe("a policy that is deleted with its namespace", () => {
   it.each<[string, () => void]>([
     ["is being deleted", () => s.api.set("Namespace", "foo", GOING)],
-    ["is gone already", () => s.api.objects.delete("Namespace/foo")],
-  ])("stays in force until the last workload is gone, where the namespace %s", async (_, go) => {
+    ["is deleted already", () => s.api.objects.delete("Namespace/foo")],
+  ])("stays in effect until the last workload is gone, if the namespace %s", async (_, go) => {
     store()
     go()
     await s.remove()
@@ -133,7 +133,7 @@ describe("a policy that goes with its namespace", () => {
     expect(s.policies.items.size).toBe(0)
   })
 
-  it("selects no later workload, as in a new namespace of that name", async () => {
+  it("does not select a new workload, as in a new namespace of that name", async () => {
     store()
     s.api.set("Namespace", "foo", GOING)
     await s.remove()
@@ -143,7 +143,7 @@ describe("a policy that goes with its namespace", () => {
     expect(s.enforces("foo/a")).toBe(true)
   })
 
-  it("loses no proxy's update on the way: no view without it was ever shown", async () => {
+  it("is in every view during the deletion", async () => {
     store()
     s.api.set("Namespace", "foo", GOING)
     const shown: boolean[] = []
@@ -153,12 +153,12 @@ describe("a policy that goes with its namespace", () => {
   })
 })
 
-describe("a policy that goes with its owner", () => {
+describe("a policy that is deleted with its owner", () => {
   it.each<[string, () => void]>([
-    ["is gone", () => s.api.objects.delete("Pod/a")],
+    ["is deleted", () => s.api.objects.delete("Pod/a")],
     ["is being deleted", () => s.api.set("Pod", "a", GOING)],
-    ["is another one by now", () => s.api.set("Pod", "a", { uid: "another" })],
-  ])("stays in force for the Pod that owned it, where that %s, and for no other", async (_, go) => {
+    ["has been replaced by another", () => s.api.set("Pod", "a", { uid: "another" })],
+  ])("stays in effect only for the Pod that owned it, if that %s", async (_, go) => {
     store(ownedBy("v1", "Pod", "a"))
     s.registry.setPod(podOf("foo/a", { metadata: { uid: "uid-a" } }))
     go()
@@ -171,7 +171,7 @@ describe("a policy that goes with its owner", () => {
   it.each([
     ["a StatefulSet", "apps/v1", "StatefulSet", "db", {}],
     ["a Deployment, through its ReplicaSet", "apps/v1", "Deployment", "web", { "pod-template-hash": "6f7" }],
-  ])("stays in force for the Pods of %s", async (_, apiVersion, kind, name, labels) => {
+  ])("stays in effect for the Pods of %s", async (_, apiVersion, kind, name, labels) => {
     const direct = kind === "Deployment" ? ownedBy("apps/v1", "ReplicaSet", "web-6f7") : ownedBy(apiVersion, kind, name)
     s.registry.setPod(podOf("foo/a", { labels, metadata: direct }))
     store(ownedBy(apiVersion, kind, name))
@@ -179,7 +179,7 @@ describe("a policy that goes with its owner", () => {
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
   })
 
-  it("has no effect any more where the owner stays, whatever kind it is of", async () => {
+  it("has no effect any more if the owner stays, whatever its kind", async () => {
     store({
       ownerReferences: [
         ...ownedBy("v1", "Pod", "b").ownerReferences,
@@ -192,7 +192,7 @@ describe("a policy that goes with its owner", () => {
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([false, false])
   })
 
-  it("stays in force for the Pods of a custom resource that is going", async () => {
+  it("stays in effect for the Pods of a custom resource that is being deleted", async () => {
     s.registry.setPod(podOf("foo/a", { metadata: ownedBy("example.com/v1", "Release", "r") }))
     store(ownedBy("example.com/v1", "Release", "r"))
     s.api.set("Release", "r", GOING)
@@ -200,7 +200,7 @@ describe("a policy that goes with its owner", () => {
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
   })
 
-  describe("that may not be read here", () => {
+  describe("that we may not read", () => {
     const through = ownedBy("apps/v1", "ReplicaSet", "web-6f7")
 
     beforeEach(() => {
@@ -211,7 +211,7 @@ describe("a policy that goes with its owner", () => {
       store(ownedBy("example.com/v1", "Release", "r"))
     })
 
-    it("stays in force for the Pods of a Deployment that goes a moment later", async () => {
+    it("stays in effect for the Pods of a Deployment that is deleted a moment later", async () => {
       await s.remove()
       expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, true])
       s.api.set("Deployment", "web", GOING)
@@ -221,7 +221,7 @@ describe("a policy that goes with its owner", () => {
       expect(s.warnings[0]).toContain("`Release` `r`, which owned it, cannot be asked for")
     })
 
-    it("has no effect any more once nothing else has gone for a minute", async () => {
+    it("has no effect any more if nothing else is deleted for a minute", async () => {
       await s.remove()
       await s.clock.advance(80_000)
       s.settle()

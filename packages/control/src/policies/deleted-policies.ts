@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles deleted policies. A policy that a user deleted has no effect from then on. A policy that the cluster deleted
-// with its namespace or owner stays in force for the workloads that are being deleted with it: no user decided that they
-// should serve without it. The API is asked after the deletion which case it is, because our own copies may be stale.
+// with its namespace or owner stays in effect for the workloads that are being deleted with it: no user decided that
+// they should run without it. We ask the API after the deletion which case it is, because our own copies may be stale.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { targetKey, targetsBefore } from "@merlon/policy/selection"
@@ -24,7 +24,7 @@ export interface DeletedPoliciesOptions {
   readonly clock?: Clock
 }
 
-/** How long the cluster may take to begin with what else goes with an owner that we cannot ask for. */
+/** How long the cluster may take to start deleting the other objects of an owner that we cannot read. */
 const PATIENCE = 60_000
 
 export class DeletedPolicies {
@@ -40,13 +40,13 @@ export class DeletedPolicies {
     this.#stop = options.directory.onChange(({ workloads }) => this.#workloadsChanged(workloads))
   }
 
-  /** The policy is stored no more. */
+  /** Called when the policy is no longer stored. */
   deleted(key: string): void {
     const { policies } = this.#options
     const stored = policies.items.get(key)
     if (stored === undefined) return
     const { kind, namespace, name } = stored
-    // A policy that selects no workload protects none, so there is nothing to ask.
+    // A policy that selects no workload protects none, so no query is needed.
     if (this.#selected(stored).length === 0) {
       policies.delete(kind, namespace, name)
       return
@@ -65,7 +65,7 @@ export class DeletedPolicies {
     const since = this.#clock.monotonic()
     const question = (): Promise<ReadonlySet<string>> | undefined => {
       asked = this.#options.policies.items.get(key)
-      // A policy with the same name may have been stored meanwhile.
+      // A policy with the same name may have been stored in the meantime.
       return asked?.deleted === undefined
         ? undefined
         : this.#staysFor(asked, this.#clock.monotonic() - since < PATIENCE)
@@ -75,7 +75,7 @@ export class DeletedPolicies {
       staysFor => {
         if (asked !== undefined) this.#settled(key, asked, staysFor)
       },
-      // Fail closed: it stays in force until the deletion is known to be intended.
+      // Fail closed: it stays in effect until the deletion is known to be intended.
       error =>
         this.#options.warn(
           `why \`${key}\` was deleted cannot be found out yet, so it stays in force: ${String(error)}`,
@@ -98,11 +98,11 @@ export class DeletedPolicies {
     if (isGoing(namespace)) return uidsOf(selected)
     const going = new Set<MeshWorkload>()
     for (const owner of ownerReferences(stored.object.metadata)) {
-      const fate = await this.#fateOf(owner, stored.namespace)
-      if (fate === "stays") continue
-      const alike = selected.filter(workload => goesWith(workload, owner))
-      const along = fate === "gone" ? alike : await this.#goingAlready(selected, stored.namespace)
-      if (fate === "unknown" && along.length === 0 && patient) {
+      const state = await this.#stateOf(owner, stored.namespace)
+      if (state === "stays") continue
+      const owned = selected.filter(workload => isDeletedWith(workload, owner))
+      const along = state === "gone" ? owned : await this.#beingDeleted(selected, stored.namespace)
+      if (state === "unknown" && along.length === 0 && patient) {
         throw new Error(`\`${owner.kind}\` \`${owner.name}\`, which owned it, cannot be asked for`)
       }
       for (const workload of along) going.add(workload)
@@ -110,8 +110,8 @@ export class DeletedPolicies {
     return uidsOf(going)
   }
 
-  /** Of an owner that we have no right to ask for, or whose path we cannot guess, nothing is known. */
-  async #fateOf(owner: OwnerReference, namespace: string): Promise<"gone" | "stays" | "unknown"> {
+  /** `unknown` for an owner that we may not read, or whose path we cannot derive. */
+  async #stateOf(owner: OwnerReference, namespace: string): Promise<"gone" | "stays" | "unknown"> {
     const { client } = this.#options
     const known = ownerType(owner)
     try {
@@ -124,37 +124,37 @@ export class DeletedPolicies {
     }
   }
 
-  /** Workloads that are on their way, by themselves or by what made them: whatever owns both took the policy along. */
-  async #goingAlready(selected: readonly MeshWorkload[], namespace: string): Promise<readonly MeshWorkload[]> {
+  /** Workloads that are being deleted, directly or through an owner: an owner of both also deleted the policy. */
+  async #beingDeleted(selected: readonly MeshWorkload[], namespace: string): Promise<readonly MeshWorkload[]> {
     const asked = new Map<string, Promise<boolean>>()
-    const isMakerGoing = (maker: string): Promise<boolean> => {
-      const [kind = "", name = ""] = maker.split("/")
+    const isOwnerBeingDeleted = (owner: string): Promise<boolean> => {
+      const [kind = "", name = ""] = owner.split("/")
       const type = ["apps/v1", "batch/v1"].flatMap(
         apiVersion => ownerType({ apiVersion, kind, name, uid: "" }) ?? [],
       )[0]
       if (type === undefined) return Promise.resolve(false)
-      const found = asked.get(maker) ?? this.#options.client.get(type, name, namespace).then(isGoing)
-      asked.set(maker, found)
+      const found = asked.get(owner) ?? this.#options.client.get(type, name, namespace).then(isGoing)
+      asked.set(owner, found)
       return found
     }
     const going: MeshWorkload[] = []
     for (const workload of selected) {
-      const makers = await Promise.all(workload.owners.map(isMakerGoing))
-      if (workload.leaving || makers.includes(true)) going.push(workload)
+      const deletions = await Promise.all(workload.owners.map(isOwnerBeingDeleted))
+      if (workload.leaving || deletions.includes(true)) going.push(workload)
     }
     return going
   }
 
-  /** Gone workloads need no policy any more: their proxies keep what they have, as all whose Pod is gone. */
+  /** Workloads that are gone need no policy any more: their proxies keep their configuration. */
   #workloadsChanged(keys: ReadonlySet<string>): void {
     const { policies, directory } = this.#options
     const isGone = [...keys].some(key => !directory.workloads.has(key))
     if (!isGone) return
-    const lingering = [...policies.items.values()].filter(({ deleted }) => deleted?.staysFor !== undefined)
-    if (lingering.length === 0) return
-    const living = uidsOf(directory.workloads.values())
-    for (const { kind, namespace, name, deleted } of lingering) {
-      if (![...(deleted?.staysFor ?? [])].some(uid => living.has(uid))) policies.delete(kind, namespace, name)
+    const kept = [...policies.items.values()].filter(({ deleted }) => deleted?.staysFor !== undefined)
+    if (kept.length === 0) return
+    const running = uidsOf(directory.workloads.values())
+    for (const { kind, namespace, name, deleted } of kept) {
+      if (![...(deleted?.staysFor ?? [])].some(uid => running.has(uid))) policies.delete(kind, namespace, name)
     }
   }
 
@@ -173,8 +173,8 @@ export class DeletedPolicies {
   }
 }
 
-/** An owner that is going, and what it owns; a Pod that is on its way already goes with whatever else goes. */
-function goesWith({ uid, owners, leaving }: MeshWorkload, owner: OwnerReference): boolean {
+/** Whether the workload is, or belongs to, an owner that is being deleted, or is being deleted already itself. */
+function isDeletedWith({ uid, owners, leaving }: MeshWorkload, owner: OwnerReference): boolean {
   return leaving || uid === owner.uid || owners.includes(owner.uid) || owners.includes(`${owner.kind}/${owner.name}`)
 }
 

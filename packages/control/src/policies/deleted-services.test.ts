@@ -29,7 +29,7 @@ function stage() {
       get: <T extends KubernetesObject>() => {
         api.asked++
         if (api.away) return Promise.reject(new ApiError(0, "", "no answer"))
-        return Promise.resolve(api.namespace as T | undefined) // the API answers with what was asked for
+        return Promise.resolve(api.namespace as T | undefined) // the API answers with the requested type
       },
     },
     warn: message => warnings.push(message),
@@ -53,12 +53,12 @@ beforeEach(() => {
 })
 
 describe("a Service that a policy names", () => {
-  it("is gone when a user deletes it, and the policy selects no workload", async () => {
+  it("is removed when a user deletes it, and the policy selects no workload", async () => {
     s.deletedServices.deleted("foo", "web")
     expect([await s.enforces(), s.isKnown()]).toEqual([false, false])
   })
 
-  it("stays as long as workloads behind it do, when its namespace goes", async () => {
+  it("stays as long as its workloads when its namespace is deleted", async () => {
     s.api.namespace = GOING
     s.deletedServices.deleted("foo", "web")
     expect([await s.enforces(), s.isKnown()]).toEqual([true, true])
@@ -76,7 +76,7 @@ describe("a Service that a policy names", () => {
     expect(await s.enforces()).toBe(false)
   })
 
-  it("is what was stored in the meantime", async () => {
+  it("is replaced by one that is stored in the meantime", async () => {
     s.deletedServices.deleted("foo", "web")
     s.deletedServices.stored("foo", "web")
     s.registry.setService(serviceOf("foo/web", web, []))
@@ -84,7 +84,7 @@ describe("a Service that a policy names", () => {
   })
 })
 
-it("looks up no Service that no policy names, or that has no workloads", async () => {
+it("does not look up a Service without policies or workloads", async () => {
   s.registry.setService(serviceOf("foo/other", web, []))
   s.deletedServices.deleted("foo", "other")
   s.registry.deletePod("foo", "a")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles deleted Services. After a user deletes a Service, it selects no workloads, and a policy that names it has no
 // effect. A Service that the cluster deleted with its namespace stays for the policies that name it until its workloads
-// are gone too: no user decided that they should serve without those policies.
+// are gone too: no user decided that they should run without those policies.
 
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
@@ -37,12 +37,12 @@ export class DeletedServices {
     })
   }
 
-  /** There is a Service of that name again. */
+  /** Called when a Service of that name is stored again. */
   stored(namespace: string, name: string): void {
     this.#departing.delete(`${namespace}/${name}`)
   }
 
-  /** The Service is stored no more. */
+  /** Called when the Service is no longer stored. */
   deleted(namespace: string, name: string): void {
     const { registry, client, warn } = this.#options
     if (!this.#isNamed(namespace, name) || !this.#isInFront(namespace, name)) {
@@ -58,7 +58,7 @@ export class DeletedServices {
         const isGoing = found === undefined || found.metadata.deletionTimestamp !== undefined
         if (!isGoing && this.#departing.get(key) === departing) this.#forget(departing)
       },
-      // Fail closed: policies that name it stay in force until the deletion is known to be intended.
+      // Fail closed: policies that name it stay in effect until the deletion is known to be intended.
       error => warn(`why the Service \`${key}\` was deleted cannot be found out yet, so it stays: ${String(error)}`),
     )
   }

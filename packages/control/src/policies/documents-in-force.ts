@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of one kind that are in force, as they change, for consumers that need documents only.
+// The documents of one kind that are in effect, for consumers that need only documents and their changes.
 
 import type { Kind } from "@merlon/policy/resources"
 import type { Change } from "../kubernetes/reflector.js"
@@ -9,7 +9,7 @@ import type { OfKind, PolicySource, StoredPolicy } from "./stored-policy.js"
 export interface Documents<T> {
   /** By `namespace/name`. */
   readonly items: ReadonlyMap<string, T>
-  /** Called after `items` holds the change. Returns how to stop listening. */
+  /** Called after `items` contains the change. Returns a function that stops listening. */
   onChange(listener: (change: Change<T>) => void): () => void
 }
 

@@ -10,24 +10,24 @@ const NO_KEYS = { issuer: "unreadable", jwks: NOBODYS_KEY }
 it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
   ["an ALLOW allows nothing", "AuthorizationPolicy", { selector, rulez: 1 }, { selector, action: "ALLOW" }],
   ["a DENY denies everything", "AuthorizationPolicy", { action: "DENY" }, { action: "DENY", rules: [{}] }],
-  ["an action nobody knows denies everything", "AuthorizationPolicy", { action: 7 }, { action: "DENY", rules: [{}] }],
+  ["an unknown action denies everything", "AuthorizationPolicy", { action: 7 }, { action: "DENY", rules: [{}] }],
   ["an AUDIT is left out", "AuthorizationPolicy", { action: "AUDIT", rulez: 1 }, undefined],
-  ["a shadow is left out", "AuthorizationPolicy", { enforcement: "Shadow", rulez: 1 }, undefined],
-  ["a mode nobody knows is STRICT", "PeerAuthentication", { mtls: { mode: "X" } }, { mtls: { mode: "STRICT" } }],
+  ["a shadow policy is left out", "AuthorizationPolicy", { enforcement: "Shadow", rulez: 1 }, undefined],
+  ["an unknown mode is STRICT", "PeerAuthentication", { mtls: { mode: "X" } }, { mtls: { mode: "STRICT" } }],
   [
-    "a selector that cannot be read selects all in scope",
+    "an unreadable selector selects everything in scope",
     "PeerAuthentication",
     { selector: { matchLabels: { a: 1 } } },
     { mtls: { mode: "STRICT" } },
   ],
   [
-    "a selector of which a part cannot be read, too",
+    "a partly unreadable selector selects everything in scope",
     "PeerAuthentication",
     { selector: { ...selector, not: {} } },
     { mtls: { mode: "STRICT" } },
   ],
   [
-    "Services that are named stay named",
+    "targeted Services stay targeted",
     "PeerAuthentication",
     { targetRefs: [{ kind: "Service", name: "web" }], mtls: 1 },
     { targetRefs: [{ kind: "Service", name: "web" }], mtls: { mode: "STRICT" } },
@@ -41,20 +41,20 @@ it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
     [],
     "web",
   ].map((targetRefs): [string, "PeerAuthentication", object, object] => [
-    `the targets ${JSON.stringify(targetRefs).slice(0, 60)} mean all in scope`,
+    `the targets ${JSON.stringify(targetRefs).slice(0, 60)} mean everything in scope`,
     "PeerAuthentication",
     { targetRefs },
     { mtls: { mode: "STRICT" } },
   ]),
   [
-    "Services beside a selector mean all in scope",
+    "Services beside a selector mean everything in scope",
     "PeerAuthentication",
     { selector, targetRefs: [{ kind: "Service", name: "web" }] },
     { mtls: { mode: "STRICT" } },
   ],
   ["no token verifies", "RequestAuthentication", { jwtRules: [{}] }, { jwtRules: [NO_KEYS] }],
   [
-    "a token stays demanded",
+    "a required token stays required",
     "RequestAuthentication",
     { jwtRules: [7, { presence: "REQUIRED", x: 1 }] },
     { jwtRules: [{ ...NO_KEYS, presence: "REQUIRED" }] },
@@ -67,10 +67,10 @@ const STRICT = { mtls: { mode: "STRICT" } }
 it.each<[string, SecurityPolicy["kind"], string, object, object | undefined]>([
   ["leaves out an AuthorizationPolicy", "AuthorizationPolicy", "true", { rulez: 1 }, undefined],
   ["leaves out one in another spelling", "AuthorizationPolicy", "T", { rulez: 1 }, undefined],
-  ["keeps an AuthorizationPolicy where it is false", "AuthorizationPolicy", "false", {}, { action: "ALLOW" }],
-  ["keeps one where it cannot be read", "AuthorizationPolicy", "yes", {}, { action: "ALLOW" }],
-  ["means nothing on a PeerAuthentication", "PeerAuthentication", "true", { mtls: { mode: "X" } }, STRICT],
-  ["means nothing on a RequestAuthentication", "RequestAuthentication", "true", { x: 1 }, { jwtRules: [NO_KEYS] }],
+  ["keeps an AuthorizationPolicy if it is false", "AuthorizationPolicy", "false", {}, { action: "ALLOW" }],
+  ["keeps an AuthorizationPolicy if it is unreadable", "AuthorizationPolicy", "yes", {}, { action: "ALLOW" }],
+  ["has no effect on a PeerAuthentication", "PeerAuthentication", "true", { mtls: { mode: "X" } }, STRICT],
+  ["has no effect on a RequestAuthentication", "RequestAuthentication", "true", { x: 1 }, { jwtRules: [NO_KEYS] }],
 ])("the dry-run annotation %s", (_, kind, value, spec, expected) => {
   const policy = policyOf(kind, "foo/p", spec)
   const annotations = { [MESH.names.dryRunAnnotation]: value }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fallback for a stored policy that cannot be read and has no known readable version, as after a restart or downgrade
-// of the control plane: the strictest policy that it could have meant, for the same selector. Fail closed: without it,
-// requests that the policy denies would be allowed.
+// The fallback for a stored policy that cannot be read and has no known readable version, as after a restart or
+// downgrade of the control plane: the strictest policy that it could have meant, for the same selector. Fail closed:
+// without it, requests that the policy denies would be allowed.
 
 import { GATEWAY_GROUP, GATEWAY_TARGET_KINDS, type MeshNames } from "@merlon/policy/mesh"
 import { validate } from "@merlon/policy/resources"
@@ -10,7 +10,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { listOf, objectOf } from "../registry/foreign.js"
 import type { SecurityPolicy } from "./stored-policy.js"
 
-/** Undefined where it would change no outcome, however it is to be read. */
+/** Returns undefined if the policy could not change any outcome, whatever it means. */
 export function fallbackPolicy(
   kind: SecurityPolicy["kind"],
   object: KubernetesObject,
@@ -42,7 +42,7 @@ export const NOBODYS_KEY = JSON.stringify({
   ],
 })
 
-/** A policy with more targets is invalid, and so would be the fallback. */
+/** A policy with more targets is invalid, and so would be the fallback with them. */
 const MAX_TARGETS = 16
 
 type Closed = (spec: { readonly [field: string]: unknown }) => object | undefined
@@ -50,11 +50,11 @@ type Closed = (spec: { readonly [field: string]: unknown }) => object | undefine
 const CLOSED: { readonly [K in SecurityPolicy["kind"]]: Closed } = {
   AuthorizationPolicy: ({ action = "ALLOW" }) => {
     if (action === "AUDIT") return undefined
-    // One that allows without a rule allows nothing, and leaves to others what they allow.
+    // An ALLOW policy without rules allows nothing, and other policies still allow what they match.
     return action === "ALLOW" ? { action } : { action: "DENY", rules: [{}] }
   },
   PeerAuthentication: () => ({ mtls: { mode: "STRICT" } }),
-  // No token verifies; requests without one pass, unless a rule demands one.
+  // No token verifies. Requests without a token pass, unless a rule requires one.
   RequestAuthentication: ({ jwtRules }) => {
     const demanded = listOf(jwtRules).some(rule => objectOf(rule).presence === "REQUIRED")
     const presence = demanded ? { presence: "REQUIRED" } : {}
@@ -62,7 +62,7 @@ const CLOSED: { readonly [K in SecurityPolicy["kind"]]: Closed } = {
   },
 }
 
-/** Where what it selects cannot be read, everything in scope is meant. */
+/** If the selection is unreadable, the fallback selects everything in scope. */
 function scopeOf({ selector, targetRefs }: { readonly [field: string]: unknown }): object {
   if (targetRefs !== undefined) return selector === undefined ? targetsOf(targetRefs) : {}
   const { matchLabels, ...others } = objectOf(selector)

@@ -11,7 +11,7 @@ export function meansTheSame(a: unknown, b: unknown, names: MeshNames): boolean 
 }
 
 function meaningOf(object: unknown, { dryRunAnnotation }: MeshNames): readonly unknown[] {
-  // Fields that we do not know make a document unreadable, so they mean something too.
+  // Unknown fields make a document unreadable, so they affect its meaning too.
   const { metadata, status: _, ...rest } = objectOf(object)
   const { uid, generation, creationTimestamp, annotations } = objectOf(metadata)
   return [uid, generation, creationTimestamp, objectOf(annotations)[dryRunAnnotation], rest]

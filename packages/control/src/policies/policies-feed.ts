@@ -9,11 +9,11 @@ import { policyKey } from "./stored-policy.js"
 
 export type PolicyCopies = { readonly [K in Kind]: Reflected<KubernetesObject> }
 
-/** Resolves `synced` when everything that was stored has been read. */
+/** `synced` resolves once everything stored has been read. */
 export function feedPolicies(
   policies: Pick<StoredPolicies, "set">,
   copies: PolicyCopies,
-  /** Told `Kind/namespace/name` of what is stored no more. */
+  /** Called with `Kind/namespace/name` of each policy that is no longer stored. */
   deleted: (key: string) => void,
 ): { readonly synced: Promise<void>; stop(): void } {
   const stops = KINDS.map(({ kind }) => follow(policies, kind, copies[kind], deleted))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a stored object, given its previous state, and returns what is in force for it. This is the only place where
-// stored documents are read. An unreadable document never replaces a readable one; if there is none, the strictest
-// possible meaning is the fallback.
+// Reads a stored object, given its previous state, and returns the version that is in effect. This is the only place
+// where stored documents are read. An unreadable document never replaces a readable one; if there is no readable one,
+// the strictest possible meaning is the fallback.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { type Kind, type PolicyDocument, validate } from "@merlon/policy/resources"
@@ -25,8 +25,8 @@ export function readPolicy<K extends Kind>(
   if (document !== undefined && isOfKind(document, kind)) {
     return { ...known, written: document, errors: [], inForce: document, isFallback: false }
   }
-  // Fail closed: without the last good version a denial would turn into an admission. A new object with the same name
-  // is not a version of it: the old one was deleted on purpose.
+  // Fail closed: without the last good version, denied requests would be allowed. A new object with the same name is
+  // not a version of it: the old one was deleted on purpose.
   const isVersion = before !== undefined && before.object.metadata.uid === object.metadata.uid
   if (isVersion && !before.isFallback && before.inForce !== undefined) {
     return { ...known, written: undefined, errors, inForce: before.inForce, isFallback: false }
@@ -35,8 +35,8 @@ export function readPolicy<K extends Kind>(
 }
 
 /**
- * Routes have no strictest reading: without a readable MeshService the Service itself is called. Nor has an invariant,
- * which allows nothing.
+ * Routes have no strictest meaning: without a readable MeshService, callers use the Service itself. Invariants have
+ * none either, since they allow nothing.
  */
 function fallbackOf<K extends Kind>(kind: K, object: KubernetesObject, names: MeshNames): OfKind<K> | undefined {
   const document = isSecurityKind(kind) ? fallbackPolicy(kind, object, names) : undefined

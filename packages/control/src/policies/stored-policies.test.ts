@@ -38,7 +38,7 @@ function stage() {
 }
 
 describe("a stored document", () => {
-  it("is in force as people wrote it, where that can be read", () => {
+  it("is in effect as written if it is readable", () => {
     const { policies, invalid, services, hosts } = stage()
     policies.set(MS, meshService(["web"]))
     expect(policies.items.get("MeshService/app/web")?.inForce?.spec).toEqual({ hosts: ["web"] })
@@ -49,7 +49,7 @@ describe("a stored document", () => {
     expect(invalid).toEqual([])
   })
 
-  it("stays in force in its last good version where it cannot be read any more", () => {
+  it("stays in effect in its last good version if it becomes unreadable", () => {
     const { policies, invalid, hosts } = stage()
     policies.set(MS, meshService(["web"]))
     policies.set(MS, meshService("web", { generation: 2 }))
@@ -61,7 +61,7 @@ describe("a stored document", () => {
     expect(invalid).toEqual(["MeshService/app/web kept"])
   })
 
-  it("is no version of another one that had its name", () => {
+  it("is not a version of an earlier object of the same name", () => {
     const { policies, hosts } = stage()
     policies.set(MS, meshService(["web"]))
     policies.set(MS, meshService("web", { uid: "2" }))
@@ -69,7 +69,7 @@ describe("a stored document", () => {
     expect(hosts).toEqual([["web"], undefined])
   })
 
-  it("is read once per version: a status, a label or a managed field makes no other document", () => {
+  it("is read once per version, also when its status, labels or managed fields change", () => {
     const { policies, told } = stage()
     const object = policyOf(AP, "foo/p", {})
     policies.set(AP, object)
@@ -84,7 +84,7 @@ describe("a stored document", () => {
     expect(told).toEqual(["meaning", "other", "other"])
   })
 
-  it("is another one with another dry-run annotation, although nothing else changed", () => {
+  it("is read again if only the dry-run annotation changed", () => {
     const { policies, told } = stage()
     policies.set(AP, policyOf(AP, "foo/p", {}))
     policies.set(AP, policyOf(AP, "foo/p", {}, { annotations: { [MESH.names.dryRunAnnotation]: "true" } }))
@@ -102,7 +102,7 @@ it("makes an unreadable PeerAuthentication STRICT for proxies and callers", () =
   expect(modes.modeOf(workload("a"), 8080)).toBe("PERMISSIVE")
 })
 
-it("holds what was stored before it, follows the copies, and says when all of them are in", async () => {
+it("has what was stored before, follows changes, and reports when it is in sync", async () => {
   const { policies, told } = stage()
   const none = () => new HandReflected<KubernetesObject>()
   const late = new HandReflected<KubernetesObject>([policyOf(AP, "foo/early", {})], { synced: false })
@@ -111,7 +111,7 @@ it("holds what was stored before it, follows the copies, and says when all of th
     { RequestAuthentication: none(), [AP]: late, [PA]: none(), PolicyInvariant: none(), [MS]: none() },
     key => {
       const [kind, namespace = "", name = ""] = key.split("/")
-      policies.delete(kind as Kind, namespace, name) // the only kinds there are here
+      policies.delete(kind as Kind, namespace, name) // this test uses no other kinds
     },
   )
   let synced = false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every stored document of ours, read once per version. All code that needs the content of a policy gets it here, so that
-// no two parts can disagree.
+// Every stored document of our kinds, read once per version. All code that needs the contents of a policy gets it here,
+// so that no two parts can disagree.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Kind } from "@merlon/policy/resources"
@@ -9,7 +9,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { readPolicy } from "./read-policy.js"
 import { type PolicyChange, type PolicySource, policyKey, type StoredPolicy } from "./stored-policy.js"
 
-/** Of a stored document that cannot be read; `kept` where an earlier version of it goes on being enforced. */
+/** Called for a stored document that cannot be read; `kept` if an earlier version of it stays in effect. */
 export type OnInvalid = (policy: StoredPolicy, kept: boolean) => void
 
 export interface StoredPoliciesOptions {
@@ -53,7 +53,7 @@ export class StoredPolicies implements PolicySource {
     this.#tell({ before, after: undefined })
   }
 
-  /** Deleted but still in force: for all workloads until it is known which ones need it, then for those only. */
+  /** Keeps a deleted policy in effect: for all workloads until it is known which ones need it, then only for those. */
   keepDeleted(kind: Kind, namespace: string, name: string, staysFor: ReadonlySet<string> | undefined): void {
     const before = this.#items.get(policyKey(kind, namespace, name))
     if (before === undefined) return

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stored document as the control plane uses it: the original, its errors, and what is in force for it. Immutable: a
+// One stored document as the control plane uses it: the original, its errors, and the version in effect. Immutable: a
 // change creates a new value.
 
 import type { DocumentError, Kind, PolicyDocument } from "@merlon/policy/resources"
@@ -28,41 +28,44 @@ export interface StoredPolicy<K extends Kind = Kind> {
   readonly kind: K
   readonly namespace: string
   readonly name: string
-  /** As last seen. */
+  /** The object as last observed. */
   readonly object: KubernetesObject
-  /** As people wrote it, where that can be read. */
+  /** The document as written, if it is readable. */
   readonly written: OfKind<K> | undefined
-  /** What is wrong with it; empty where it can be read. */
+  /** Errors of the document; empty if it is readable. */
   readonly errors: readonly DocumentError[]
   /**
-   * What counts: as written, else the last version that could be read, else the strictest it could mean. The same value
-   * for as long as it means the same. Undefined where it would change no outcome.
+   * The version in effect: as written, else the last readable version, else the strictest it could mean. The same value
+   * as long as its meaning is the same. Undefined if it would change no outcome.
    */
   readonly inForce: OfKind<K> | undefined
   /** Whether `inForce` is a fallback policy, which no user wrote. */
   readonly isFallback: boolean
   /**
-   * Of one that was deleted along with its namespace or owner: the workloads, by uid, that still run and for which it
-   * stays in force; undefined while it is being found out which those are.
+   * Set if the policy was deleted with its namespace or owner: the uids of the workloads that still run and for which
+   * it stays in effect; undefined until these are known.
    */
   readonly deleted?: { readonly staysFor: ReadonlySet<string> | undefined }
 }
 
 export interface PolicyChange {
   readonly before: StoredPolicy | undefined
-  /** Undefined where it is gone. */
+  /** Undefined if it was deleted. */
   readonly after: StoredPolicy | undefined
 }
 
-/** What views, routes, status, admission and analysis ask. */
+/** The source of policies for views, routes, status, admission and analysis. */
 export interface PolicySource {
   /** By `Kind/namespace/name`. */
   readonly items: ReadonlyMap<string, StoredPolicy>
-  /** Called after `items` holds the change, also of one that means nothing to us. Returns how to stop listening. */
+  /**
+   * Called after `items` contains the change, even if it does not affect meaning. Returns a function that stops
+   * listening.
+   */
   onChange(listener: (change: PolicyChange) => void): () => void
 }
 
-/** Whether anything changed but the status and what means nothing to us. */
+/** Whether anything changed besides the status and fields without meaning. */
 export function changesMeaning({ before, after }: PolicyChange): boolean {
   return (
     staysFor(before) !== staysFor(after) ||

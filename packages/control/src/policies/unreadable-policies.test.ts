@@ -15,13 +15,13 @@ function stored(kind: Kind, name: string, spec: object): KubernetesObject {
   return { apiVersion: `${group}/${names.version}`, kind, metadata, spec }
 }
 
-it("are counted by what is in force in their place", () => {
+it("are counted by what is in effect instead", () => {
   const policies = new StoredPolicies({ names, onInvalid: () => undefined })
   const rules = (path: string) => ({ action: "DENY", rules: [{ to: [{ operation: { paths: [path] } }] }] })
   const counts = (): object => Object.fromEntries(unreadablePolicies(policies.items.values()))
   policies.set("AuthorizationPolicy", stored("AuthorizationPolicy", "mended", rules("/a")))
   expect(counts()).toEqual({ last_good: 0, strictest: 0, nothing: 0 })
-  // As an older version stored what was written in another encoding.
+  // Stored by an older version that accepted this encoding.
   policies.set("AuthorizationPolicy", stored("AuthorizationPolicy", "upgraded", rules(PATH)))
   policies.set("AuthorizationPolicy", stored("AuthorizationPolicy", "mended", rules(PATH)))
   policies.set("MeshService", stored("MeshService", "routes", { hosts: [PATH] }))

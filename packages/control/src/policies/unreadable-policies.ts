@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts stored documents that cannot be read, by what is in force in their place. After an upgrade with stricter
-// validation no user has applied anything, so the on-call engineer learns of it from this metric rather than from a
-// rejected `apply`.
+// Counts stored documents that cannot be read, by what is in effect instead. After an upgrade with stricter validation
+// no user has applied anything, so the on-call engineer learns of it from this metric and not from a rejected `apply`.
 
 import type { StoredPolicy } from "./stored-policy.js"
 
