@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Services and workloads by address. An address can belong to several workloads: programs on one machine share its address,
-// and Kubernetes gives the address of a Pod that is gone to the next one.
+// Services and workloads by address. Several workloads can have the same address: programs on one machine share its
+// address, and Kubernetes reuses the address of a deleted Pod.
 
 interface Addressed {
   readonly addresses: readonly string[]

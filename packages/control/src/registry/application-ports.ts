@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ports of a Pod are the application's, in which order, and where xserver listens for each. Injection and the
+// Which ports of a Pod belong to the application, their order, and where xserver listens for each. Injection and the
 // registry share this code: if they counted differently, callers would reach the wrong port.
 
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -12,7 +12,7 @@ export interface ApplicationPort {
   readonly port: number
   readonly name: string | undefined
   readonly listen: number
-  /** Protocols besides `websocket` that connections may be switched to, where the Pod names some. */
+  /** Protocols besides `websocket` to which connections may be upgraded, if the Pod names some. */
   readonly upgrades?: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export function xserverContainer({ mesh }: MeshNames): string {
   return `${mesh}-xserver`
 }
 
-/** TCP ports of all containers but xserver's own; a port named twice counts where it stands first. */
+/** TCP ports of all containers except xserver's own; of a port that is declared twice, the first declaration counts. */
 export function applicationPorts(podSpec: unknown, names: MeshNames): readonly ApplicationPort[] {
   const ports = new Map<number, ApplicationPort>()
   for (const { name, ports: declared } of lastingContainers(podSpec)) {
@@ -38,7 +38,7 @@ export function applicationPorts(podSpec: unknown, names: MeshNames): readonly A
 
 export function lastingContainers(podSpec: unknown): readonly Foreign[] {
   const { containers, initContainers } = objectOf(podSpec)
-  // An init container that keeps running serves as any other.
+  // An init container that keeps running serves like any other.
   const lasting = listOf(initContainers)
     .map(objectOf)
     .filter(({ restartPolicy }) => restartPolicy === "Always")
@@ -47,23 +47,26 @@ export function lastingContainers(podSpec: unknown): readonly Foreign[] {
 
 export function hasXserver(podSpec: unknown, names: MeshNames): boolean {
   const { containers, initContainers } = objectOf(podSpec)
-  // Where the platform has restartable init containers, xserver may be one of them.
+  // If the platform has restartable init containers, xserver may be one of them.
   return [...listOf(containers), ...listOf(initContainers)].some(
     container => objectOf(container).name === xserverContainer(names),
   )
 }
 
-/** A Pod that answers gateways: no other program runs in it that could be reached past it. */
+/** Whether the Pod is an authorizer for gateways. It must not run another program, which could be reached directly. */
 export function isAuthorizer({ metadata, spec }: KubernetesObject, { domain }: MeshNames): boolean {
   return metadata.annotations?.[`${domain}/proxy`] === "authorizer" && lastingContainers(spec).length === 1
 }
 
-/** As `capture --map` takes it. */
+/** The value for `capture --map`. */
 export function captureMap(ports: readonly Pick<ApplicationPort, "port" | "listen">[]): string {
   return ports.map(({ port, listen }) => `${port}:${listen}`).join(",")
 }
 
-/** A workload that no orchestrator runs: an administrator declared it, and its proxy's stream says whether it lives. */
+/**
+ * A workload that no orchestrator runs: an administrator declared it, and its proxy's stream shows whether it is
+ * running.
+ */
 export function isDeclared({ metadata }: KubernetesObject, { domain }: MeshNames): boolean {
   return metadata.annotations?.[`${domain}/workload`] === "declared"
 }

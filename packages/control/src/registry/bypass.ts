@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a workload can be reached past its proxy, as far as its Pod shows. No policy that selects such a workload is
-// `Ready` (docs/control-plane.md, "What a status says"), so every other way past xserver belongs here too.
+// `Ready` (docs/control-plane.md, "What a status says"), so every further way to bypass xserver belongs here too.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
@@ -12,35 +12,35 @@ import { bypassingPrivilege, initContainer, isCapture } from "./privileges.js"
 
 const PASSES = "ports that it does not declare pass unjudged"
 
-/** In one phrase; undefined where nothing leads past the proxy. */
+/** The reason in one phrase; undefined if nothing bypasses the proxy. */
 export function bypassOf(pod: KubernetesObject, names: MeshNames): string | undefined {
   const { domain } = names
   const annotations = pod.metadata.annotations ?? {}
   if (annotations[`inbound.${domain}/undeclared`] === "pass") return PASSES
   const isInjected = annotations[`${domain}/injected`] !== undefined
   if (isDeclared(pod, names) && !isInjected) {
-    // Its proxy looks for such ports, and reports them.
+    // Its proxy checks for such ports and reports them.
     const exposed = capturedConditionOf(pod, names)
     return exposed?.status === "False" ? exposed.message : undefined
   }
-  // Whether its gateway asks it is the gateway's own configuration, which no Pod shows.
+  // Whether a gateway queries the authorizer depends on the gateway's configuration, which no Pod shows.
   if (isAuthorizer(pod, names)) return undefined
   const privilege = bypassingPrivilege(pod.spec, names)
   if (privilege !== undefined) return privilege
-  // Fail closed: a container named like xserver does not show that any connection is led to it.
+  // Fail closed: a container named like xserver does not show that connections are redirected to it.
   if (!isInjected) return "it was not injected, so nothing leads callers to xserver"
   const capture = listOf(objectOf(pod.spec).initContainers)
     .map(objectOf)
     .find(({ name }) => name === initContainer(names))
   if (capture !== undefined) return redirectError(capture, pod, names)
-  // Services lead to its proxy: a caller that knows the Pod's address needs no Service, unless a NetworkPolicy rejects
-  // it. Fail closed: until an attempt has shown that it does, it does not.
+  // Services route to its proxy, but a caller that knows the Pod's address needs no Service, unless a NetworkPolicy
+  // rejects it. Fail closed: it counts as bypassed until an attempt has shown otherwise.
   const condition = capturedConditionOf(pod, names)
   if (condition === undefined) return "not checked yet whether its ports answer at the Pod's own address"
   return condition.status === "True" ? undefined : condition.message
 }
 
-/** The annotation can be removed later; what the container was started with decides. */
+/** The annotation may have been removed later; the arguments with which the container was started decide. */
 function redirectError(capture: Foreign, { spec }: KubernetesObject, names: MeshNames): string | undefined {
   const flags = readCaptureArgs(capture.args)
   if (flags?.["--undeclared"] === "pass") return PASSES

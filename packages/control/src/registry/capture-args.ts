@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of a Pod's capture container: injection writes them, and the registry reads from them what the rules of a
-// running Pod do. A Pod keeps the rules that it got when it was created, so its annotations do not tell.
+// The arguments of a Pod's capture container. Injection writes them, and the registry derives from them what the rules
+// of a running Pod do: a Pod keeps the rules it got at creation, so its annotations do not show them.
 
 import { listOf } from "./foreign.js"
 
@@ -24,8 +24,8 @@ export function captureArgs(flags: CaptureFlags): readonly string[] {
 }
 
 /**
- * Undefined for arguments that injection never writes. Fail closed: of a flag given twice the program takes the last, and
- * `--flag=value` is one word, so reading less strictly than the program does would miss what undoes the capture.
+ * Undefined for arguments that injection never writes. Fail closed: the program uses the last of duplicate flags and
+ * accepts `--flag=value`, so a reader that ignored these forms would miss arguments that disable the capture.
  */
 export function readCaptureArgs(args: unknown): CaptureFlags | undefined {
   const [command, ...words] = listOf(args)

@@ -41,7 +41,7 @@ export function capturedCondition(reached: readonly number[]): CapturedCondition
   }
 }
 
-/** Of a declared workload, by its proxy's word. */
+/** For a declared workload, as its proxy reports it. */
 export function exposedCondition(ports: readonly number[]): CapturedCondition {
   const named = `port${ports.length === 1 ? "" : "s"} ${ports.join(", ")}`
   return {

@@ -8,7 +8,7 @@ export interface Foreign {
 const NOTHING: Foreign = Object.freeze({})
 
 export function objectOf(value: unknown): Foreign {
-  // An object that is no list is one by definition; its fields stay unknown.
+  // An object that is not an array; its fields stay unknown.
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Foreign) : NOTHING
 }
 
@@ -24,7 +24,7 @@ export function portOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= 65_535 ? value : undefined
 }
 
-/** Labels and selectors: what is no text is left out, and no name is special. */
+/** Labels and selectors: values that are not strings are left out, and no key has a special meaning. */
 export function labelsOf(value: unknown): { readonly [key: string]: string } {
   const labels: Record<string, string> = Object.create(null)
   for (const [key, label] of Object.entries(objectOf(value))) if (typeof label === "string") labels[key] = label

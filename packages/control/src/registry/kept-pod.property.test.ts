@@ -95,7 +95,7 @@ const pods = fc
     return { apiVersion, kind, metadata, spec, status }
   })
 
-/** Everything that is ever read of a copied Pod. */
+/** All readings of a copied Pod. */
 function readings(pod: KubernetesObject): readonly unknown[] {
   const said: unknown[] = []
   const patch = (ready: boolean): unknown =>
@@ -111,15 +111,15 @@ function readings(pod: KubernetesObject): readonly unknown[] {
   ]
 }
 
-describe("what is kept of a Pod", () => {
-  it("reads as all of it does, whatever is written there", () => {
+describe("the kept part of a Pod", () => {
+  it("reads like the whole Pod, whatever it contains", () => {
     const same = fc.property(pods, pod => {
       expect(readings(keptPod(pod))).toEqual(readings(pod))
     })
     fc.assert(same, { numRuns: 500 * inject("effort") })
   })
 
-  it("is neither what its containers run with nor the document as it was applied", () => {
+  it("includes neither container settings nor the last applied document", () => {
     const large = "x".repeat(10_000)
     const container = { name: "app", image: "image:1", env: [{ name: "A", value: large }], command: [large] }
     const pod = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a Pod that the control plane uses. All Pods of a cluster are kept in memory, and most of a Pod is for the
-// kubelet and may be large: variables, volumes, probes, the last applied document.
+// The part of a Pod that the control plane uses. All Pods of a cluster are kept in memory, and most of a Pod is only
+// for the kubelet and may be large: variables, volumes, probes, the last applied document.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type Foreign, listOf, objectOf } from "./foreign.js"
@@ -39,12 +39,12 @@ function keptContainers(containers: unknown): readonly Foreign[] | undefined {
 function keptContainer(container: unknown): Foreign {
   const { name, image, ports, restartPolicy, securityContext, args, command } = objectOf(container)
   const rights = keptRights(securityContext)
-  // What captures connections is read word by word; of other commands nothing is.
+  // The arguments of the capture container are parsed; commands of other containers are not.
   const capture = listOf(args)[0] === "capture" ? { args, command: command === undefined ? command : [] } : {}
   return defined({ name, image, ports, restartPolicy, securityContext: rights, ...capture })
 }
 
-/** What a process may do past its proxy (`privileges.ts`). */
+/** Privileges with which a process could bypass its proxy (`privileges.ts`). */
 function keptRights(securityContext: unknown): Foreign | undefined {
   const { privileged, runAsUser, capabilities } = objectOf(securityContext)
   const { add } = objectOf(capabilities)

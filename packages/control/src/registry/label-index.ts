@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds labelled objects by required labels: starts from the smallest set of one label, never scans all.
+// Finds labelled objects by required labels. Starts from the label with the fewest objects and never scans all.
 
 interface Labelled {
   readonly key: string
@@ -9,14 +9,14 @@ interface Labelled {
 
 interface Bucket<T> {
   readonly all: Map<string, T>
-  /** By `key=value`. A label key holds no `=`, so no two labels share an entry. */
+  /** By `key=value`. A label key contains no `=`, so no two labels share an entry. */
   readonly byLabel: Map<string, Map<string, T>>
 }
 
 export class LabelIndex<T extends Labelled> {
   readonly #buckets = new Map<string, Bucket<T>>()
 
-  /** Takes the place of an earlier one of the same key, which must be given where its labels or namespace differ. */
+  /** Replaces `earlier`, the entry of the same key, which must be passed if its labels or namespace differ. */
   set(item: T, earlier: T | undefined): void {
     if (earlier !== undefined) this.delete(earlier)
     const bucket: Bucket<T> = this.#buckets.get(item.namespace) ?? { all: new Map(), byLabel: new Map() }
@@ -43,7 +43,7 @@ export class LabelIndex<T extends Labelled> {
     if (bucket.all.size === 0) this.#buckets.delete(item.namespace)
   }
 
-  /** Of one namespace, or of all. */
+  /** Objects of one namespace, or of all if undefined. */
   *select(labels: { readonly [key: string]: string }, namespace: string | undefined): Iterable<T> {
     const wanted = Object.entries(labels)
     if (namespace === undefined) for (const bucket of this.#buckets.values()) yield* from(bucket, wanted)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the proxy of a declared workload listens, if not on the usual ports: several workloads may share one address. Set
-// by an annotation such as `8080:21080,9090:21090`.
+// Ports on which the proxy of a declared workload listens, if not the usual ones: several workloads may share one
+// address. Set by an annotation such as `8080:21080,9090:21090`.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { ApplicationPort } from "./application-ports.js"
@@ -10,7 +10,7 @@ export function listenAnnotation({ domain }: MeshNames): string {
   return `${domain}/listen-ports`
 }
 
-/** By port of the application; undefined where the text cannot be read. */
+/** Ports by application port; undefined if the text is invalid. */
 export function parseListenPorts(text: string): ReadonlyMap<number, number> | undefined {
   const ports = new Map<number, number>()
   for (const pair of text.split(",")) {
@@ -22,7 +22,7 @@ export function parseListenPorts(text: string): ReadonlyMap<number, number> | un
   return new Set(ports.values()).size === ports.size ? ports : undefined
 }
 
-/** Undefined where two ports would be listened for at the same one. */
+/** Undefined if two application ports would get the same port. */
 export function listeningOn(
   ports: readonly ApplicationPort[],
   others: ReadonlyMap<number, number>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload as the mesh sees it, read from a Pod and the Services that select it.
+// A workload in the mesh, read from a Pod and the Services that select it.
 
 import type { Workload } from "@merlon/policy/selection"
 import type { PortSpec, ProbeSpec } from "@merlon/xds"
@@ -11,26 +11,29 @@ export interface MeshWorkload extends Workload {
   readonly key: string
   readonly uid: string
   readonly serviceAccount: string
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly services: readonly string[]
-  /** The primary one first, then those of the other family; empty as long as none is known. */
+  /** The primary address first, then that of the other family; empty until an address is known. */
   readonly addresses: readonly string[]
   readonly ready: boolean
-  /** Whether any of it has been started: a Pod that has not cannot serve. */
+  /** Whether any container has been started: before that, a Pod cannot serve. */
   readonly started: boolean
-  /** Whether it is being deleted. It may go on serving for as long as its grace period lasts, and longer. */
+  /** Whether it is being deleted. It may keep serving for its grace period, and longer. */
   readonly leaving: boolean
-  /** Uids of the objects that own its Pod, and `Kind/name` of those: whatever deletes them deletes it too. */
+  /** Uids of the objects that own its Pod, and their `Kind/name`: deleting one of them deletes the workload too. */
   readonly owners: readonly string[]
-  /** Whether an xserver stands in front of it. Policies select it either way; only a proxied one enforces them. */
+  /**
+   * Whether an xserver handles its inbound connections. Policies select it either way; only with a proxy they are
+   * enforced.
+   */
   readonly proxied: boolean
-  /** Where its Pod says that it answers gateways. */
+  /** `authorizer` if the Pod declares that it answers gateways. */
   readonly enforcer: Enforcer | undefined
   /** What can bypass that xserver, in one phrase; undefined if nothing can. */
   readonly bypass: string | undefined
-  /** In the order of the Pod's containers: `listen` is 15080 for the first. */
+  /** In the order of the Pod's containers: `listen` is 15080 for the first port. */
   readonly ports: readonly WorkloadPort[]
-  /** What it or a Service declares for UDP, which no policy judges, in ascending order. */
+  /** UDP ports that it or a Service declares, which no policy covers, in ascending order. */
   readonly udpPorts: readonly number[]
   readonly udp: UdpHandling
   readonly probes: { readonly [path: string]: ProbeSpec }

@@ -18,10 +18,10 @@ export interface PodFacts extends Omit<MeshWorkload, "ports" | "services"> {
   readonly ports: readonly ApplicationPort[]
 }
 
-/** A person's mistake that we live with; `key` names the object. */
+/** Reports a user's mistake that is tolerated; `key` names the object. */
 export type Warn = (key: string, message: string) => void
 
-/** Undefined for a Pod that has finished: nothing of it can be reached any more. */
+/** Undefined for a Pod that has finished, since it can no longer be reached. */
 export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): PodFacts | undefined {
   const { metadata } = pod
   const { phase } = objectOf(pod.status)
@@ -50,10 +50,10 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
   }
 }
 
-/** By uid and by `Kind/name`, the Deployment behind a ReplicaSet too. */
+/** Owners by uid and by `Kind/name`, including the Deployment of a ReplicaSet. */
 export function ownersOf({ metadata }: KubernetesObject): readonly string[] {
   const direct = ownerReferences(metadata).flatMap(({ kind, name, uid }) => [uid, `${kind}/${name}`])
-  // A Deployment owns its Pods through ReplicaSets, which are named after it and the hash of the template.
+  // A Deployment owns its Pods through ReplicaSets, whose names consist of its name and the hash of the template.
   const hash = metadata.labels?.["pod-template-hash"]
   const suffix = `-${hash}`
   const deployments = ownerReferences(metadata).flatMap(({ kind, name }) =>
@@ -68,7 +68,7 @@ export function isReady(pod: KubernetesObject): boolean {
   return readyCondition(pod) !== undefined
 }
 
-/** In milliseconds of the wall clock; undefined if the Pod is not ready, or its status does not say since when. */
+/** In wall-clock milliseconds; undefined if the Pod is not ready, or its status does not say since when. */
 export function readySince(pod: KubernetesObject): number | undefined {
   const since = Date.parse(textOf(readyCondition(pod)?.lastTransitionTime) ?? "")
   return Number.isNaN(since) ? undefined : since
@@ -80,23 +80,23 @@ function readyCondition(pod: KubernetesObject): Foreign | undefined {
     .find(({ type, status }) => type === "Ready" && status === "True")
 }
 
-/** The primary one first; a Pod of a dual-stack cluster has one of each family. */
+/** The primary address first; a Pod in a dual-stack cluster has one of each family. */
 export function addressesOf(pod: KubernetesObject): readonly string[] {
   const { podIP, podIPs } = objectOf(pod.status)
   const all = [podIP, ...listOf(podIPs).map(entry => objectOf(entry).ip)]
   return [...new Set(all.flatMap(value => textOf(value) ?? []))].filter(address => isIP(address) !== 0)
 }
 
-/** Whether an xserver is to stand in front of it, by what the Pod says of itself. */
+/** Whether an xserver should handle its inbound connections, according to the Pod. */
 export function isProxied(pod: KubernetesObject, names: MeshNames): boolean {
   const annotated = pod.metadata.annotations?.[`${names.domain}/proxy`] === "xserver"
   return annotated || isAuthorizer(pod, names) || isDeclared(pod, names) || hasXserver(pod.spec, names)
 }
 
-/** What an orchestrator runs has its proxy wired to the usual ports; only a declared one may listen elsewhere. */
+/** The proxy of a Pod always uses the usual ports; only that of a declared workload may listen on others. */
 function portsOf(key: string, pod: KubernetesObject, names: MeshNames, warn: Warn): readonly ApplicationPort[] {
   const ports = applicationPorts(pod.spec, names)
-  // It is no proxy of another program's ports: it listens on those that the Pod declares.
+  // It is not a proxy for another program: it listens on the ports that the Pod declares.
   if (isAuthorizer(pod, names)) return ports.map(port => ({ ...port, listen: port.port }))
   const text = pod.metadata.annotations?.[listenAnnotation(names)]
   if (text === undefined || !isDeclared(pod, names)) return ports

@@ -3,7 +3,7 @@
 
 import type { PortSpec } from "@merlon/xds"
 
-/** As `ServicePort.appProtocol` words it. */
+/** In the terms of `ServicePort.appProtocol`. */
 export type DeclaredProtocol = "http" | "http2" | "grpc" | "tcp"
 
 export type Spoken = Pick<PortSpec, "protocol" | "upstreamProtocol">
@@ -19,7 +19,7 @@ const WORDS: ReadonlyMap<string, DeclaredProtocol> = new Map([
   ["kubernetes.io/h2c", "http2"],
   ["grpc", "grpc"],
   ["tcp", "tcp"],
-  // An application that terminates TLS itself hides the content: to us it is bytes.
+  // An application that terminates TLS itself hides the contents, so we treat it as bytes.
   ["https", "tcp"],
   ["tls", "tcp"],
   ["wss", "tcp"],
@@ -33,7 +33,7 @@ export function protocolOfWord(appProtocol: string | undefined): DeclaredProtoco
   return appProtocol === undefined ? undefined : WORDS.get(appProtocol.toLowerCase())
 }
 
-/** `http`, `http-admin`: the word itself or the word and a dash. */
+/** `http` or `http-admin`: a protocol, optionally followed by a dash and more. */
 export function protocolOfName(name: string | undefined): DeclaredProtocol | undefined {
   if (name === undefined) return undefined
   const [first = "", second] = name.toLowerCase().split("-", 2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lets a container of a Pod undo or imitate its proxy: rights over the Pod's network or over other processes, and the
-// proxy's own user. Admission rejects such Pods where injection is required; the status of policies names them everywhere.
+// Privileges with which a container of a Pod could disable or imitate its proxy: over the Pod's network or other
+// processes, or the proxy's own user. Admission rejects such Pods where injection is required, and the status of
+// policies always names them.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { xserverContainer } from "./application-ports.js"
@@ -10,8 +11,8 @@ import { type Foreign, listOf, objectOf, textOf } from "./foreign.js"
 export const XSERVER_UID = 1337
 
 /**
- * With these a process can remove the rules that lead connections to xserver, or change xserver itself. NET_RAW is not one
- * of them: container runtimes grant it by default, and a raw socket opens no port.
+ * With these, a process can remove the rules that redirect connections to xserver, or change xserver itself. NET_RAW is
+ * not included: container runtimes grant it by default, and a raw socket opens no port.
  */
 const CAPABILITIES: ReadonlySet<string> = new Set(["ALL", "BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE"])
 
@@ -23,7 +24,7 @@ export function outboundContainer({ mesh }: MeshNames): string {
   return `${mesh}-xclient`
 }
 
-/** In one phrase, with the container; undefined where no container has such a right. */
+/** The privilege in one phrase, with the container; undefined if no container has one. */
 export function bypassingPrivilege(podSpec: unknown, names: MeshNames): string | undefined {
   const { hostNetwork, securityContext, containers, initContainers, ephemeralContainers } = objectOf(podSpec)
   if (hostNetwork === true) return "it is on the node's network, where xserver cannot protect it"
@@ -49,7 +50,7 @@ function rightOf(container: Foreign, podUser: unknown, names: MeshNames): string
   return runAsUser === XSERVER_UID && !isOurs ? `runs as xserver's user ${XSERVER_UID}` : undefined
 }
 
-/** The init container that sets up the rules, and nothing else: it needs NET_ADMIN for that. */
+/** Whether this is the init container that sets up the rules and does nothing else: it needs NET_ADMIN for that. */
 export function isCapture({ name, args, command, restartPolicy, securityContext }: Foreign, names: MeshNames): boolean {
   if (name !== initContainer(names) || restartPolicy !== undefined || objectOf(securityContext).privileged === true) {
     return false

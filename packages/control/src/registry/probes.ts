@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probes that xserver answers for a workload, from the annotation that injection leaves on the Pod: an object of
-// ProbeSpec by path. Taken as a whole or not at all.
+// The probes that xserver answers for a workload, from the annotation that injection writes on the Pod: an object of
+// ProbeSpec by path. If any part is invalid, the whole annotation is ignored.
 
 import type { ProbeSpec } from "@merlon/xds"
 import { listOf, objectOf, portOf } from "./foreign.js"
@@ -13,7 +13,7 @@ const MAX_TEXT = 64 * 1024
 const MAX_PROBES = 64
 const MAX_TIMEOUT_MS = 3_600_000
 
-/** Undefined where the text is not such an object. */
+/** Undefined if the text is invalid. */
 export function parseProbes(text: string): Probes | undefined {
   if (text.length > MAX_TEXT) return undefined
   let value: unknown
@@ -47,6 +47,6 @@ function readProbe(entry: unknown): ProbeSpec | undefined {
   if (typeof timeoutMs !== "number" || !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) return undefined
   const lines = Object.entries(objectOf(headers))
   if (listOf(headers).length > 0 || lines.some(([, line]) => typeof line !== "string")) return undefined
-  // Every line was just seen to be text.
+  // Every value was checked to be a string.
   return { kind, port, path, headers: Object.fromEntries(lines) as ProbeSpec["headers"], timeoutMs }
 }

@@ -5,7 +5,7 @@ import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Registry } from "./registry.js"
 
-/** Who decides what becomes of a Service that is stored no more. */
+/** Decides what happens when a Service is deleted. */
 export interface ServiceRemoval {
   stored(namespace: string, name: string): void
   deleted(namespace: string, name: string): void
@@ -16,7 +16,7 @@ export interface RegistrySources {
   readonly services: Reflected<KubernetesObject>
 }
 
-/** Resolves `synced` when the registry holds all that the first lists brought. */
+/** `synced` resolves once the registry has everything from the first lists. */
 export function feedRegistry(
   registry: Registry,
   { pods, services }: RegistrySources,

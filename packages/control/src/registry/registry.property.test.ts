@@ -55,7 +55,7 @@ const ADDRESSES = ["10.0.0.1", "10.0.0.2", "fd00::1", "10.96.0.1", "10.96.0.2", 
 
 interface State {
   readonly workloads: ReadonlyMap<string, MeshWorkload>
-  /** The entry and who stands behind it. */
+  /** The entry and the workloads behind it. */
   readonly services: ReadonlyMap<string, { readonly entry: MeshServiceEntry; readonly behind: readonly MeshWorkload[] }>
 }
 
@@ -114,7 +114,7 @@ function different<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string,
   return [...keys].filter(key => !isDeepStrictEqual(before.get(key), after.get(key)))
 }
 
-it("knows after any changes what it would know from scratch, and announced every difference", () => {
+it("equals a computation from scratch after any changes, and announces every difference", () => {
   let compared = 0
   fc.assert(
     fc.property(steps, fc.tuple(labels, namespaces), (changes, [wanted, namespace]) => {

@@ -33,17 +33,17 @@ const REDIRECTED = {
 
 describe("a workload", () => {
   test.each<[string, Parameters<typeof podOf>[1], object]>([
-    ["has the service account `default` where none is named", {}, { serviceAccount: "default" }],
+    ["has the service account `default` if none is named", {}, { serviceAccount: "default" }],
     ["has its own service account", { serviceAccount: "web" }, { serviceAccount: "web" }],
-    ["is ready while it runs and says so", {}, { ready: true, addresses: ["10.0.0.1"] }],
+    ["is ready while it runs and reports ready", {}, { ready: true, addresses: ["10.0.0.1"] }],
     ["is not ready before it runs", { status: { phase: "Pending" } }, { ready: false, addresses: [] }],
     [
-      "is not ready while it ends",
+      "is not ready while it is being deleted",
       { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },
       { ready: false, proxied: true },
     ],
     [
-      "takes its address from the list where there is no single one",
+      "takes its address from the list if there is no single one",
       { status: { phase: "Running", podIPs: [{ ip: "fd00::1" }] } },
       { addresses: ["fd00::1"], ready: false },
     ],
@@ -52,76 +52,84 @@ describe("a workload", () => {
       { status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }, { ip: 7 }] } },
       { addresses: ["10.0.0.1", "fd00::1"] },
     ],
-    ["has no address where the status holds something else", { status: { podIP: "nowhere" } }, { addresses: [] }],
+    ["has no address if the status contains something else", { status: { podIP: "nowhere" } }, { addresses: [] }],
     ["is proxied with an xserver container", {}, { proxied: true }],
-    ["is not proxied without", { proxied: false }, { proxied: false }],
-    ["has started where it runs", {}, { started: true, leaving: false }],
-    ["has not where it is pending", { status: { phase: "Pending" } }, { started: false }],
-    ["leaves from its deletion on", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, { leaving: true }],
+    ["is not proxied without one", { proxied: false }, { proxied: false }],
+    ["has started if it runs", {}, { started: true, leaving: false }],
+    ["has not started while it is pending", { status: { phase: "Pending" } }, { started: false }],
     [
-      "can be bypassed where it lets undeclared ports pass",
+      "is leaving once it is being deleted",
+      { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },
+      { leaving: true },
+    ],
+    [
+      "can be bypassed if undeclared ports pass",
       { annotations: { "inbound.merlon.dev/undeclared": "pass" } },
       { bypass: "ports that it does not declare pass unjudged" },
     ],
     [
-      "can be bypassed where Services alone lead to its proxy",
+      "can be bypassed if only Services route to its proxy",
       { annotations: { "merlon.dev/injected": "1" } },
       { bypass: "not checked yet whether its ports answer at the Pod's own address" },
     ],
     [
-      "can be bypassed where only a container's name says that it has a proxy",
+      "can be bypassed if only a container's name indicates a proxy",
       {},
       { bypass: "it was not injected, so nothing leads callers to xserver" },
     ],
-    ["cannot where it was injected", REDIRECTED, { bypass: undefined }],
+    ["cannot be bypassed if it was injected", REDIRECTED, { bypass: undefined }],
     [
-      "can be bypassed where a container is privileged",
+      "can be bypassed if a container is privileged",
       { ...REDIRECTED, spec: { ephemeralContainers: [{ name: "debug", securityContext: { privileged: true } }] } },
       { bypass: "the container `debug` is privileged" },
     ],
     [
-      "can be bypassed where the capture leaves ports out",
+      "can be bypassed if the capture leaves ports out",
       { ...REDIRECTED, ports: [PORT] },
       { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
     ],
     [
-      "can be bypassed where the capture was started to let undeclared ports pass",
+      "can be bypassed if the capture passes undeclared ports",
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "pass") },
       { bypass: "ports that it does not declare pass unjudged" },
     ],
     [
-      "can be bypassed where the capture lets them pass in one word",
+      "can be bypassed if the capture passes them with `--flag=value`",
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared=pass") },
       { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
     ],
     [
-      "can be bypassed where the capture takes its map back",
+      "can be bypassed if a second flag overrides the map",
       { ...REDIRECTED, ports: [PORT], spec: captureWith("capture", "--map", "8080:15080", "--map", "") },
       { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
     ],
     [
-      "cannot where the capture rejects undeclared ports in words",
+      "cannot be bypassed if the capture explicitly rejects undeclared ports",
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "refuse") },
       { bypass: undefined },
     ],
     [
-      "cannot where its calls out are captured too",
+      "cannot be bypassed if outbound calls are captured too",
       { ...REDIRECTED, ports: [PORT], spec: captureWith("capture", "--map", "8080:15080", "--outbound", "15001") },
       { bypass: undefined },
     ],
     [
-      "can be bypassed where the proxy of a declared one says so",
+      "can be bypassed if the proxy of a declared workload reports it",
       { annotations: { "merlon.dev/workload": "declared" }, status: EXPOSED },
       { bypass: "its application answers past xserver at port 8080; let it listen on 127.0.0.1" },
     ],
-    ["cannot where it says nothing", { annotations: { "merlon.dev/workload": "declared" } }, { bypass: undefined }],
     [
-      "is proxied where the annotation says so",
+      "cannot be bypassed if that proxy reports nothing",
+      { annotations: { "merlon.dev/workload": "declared" } },
+      { bypass: undefined },
+    ],
+    [
+      "is proxied if the annotation says so",
       { proxied: false, annotations: { "merlon.dev/proxy": "xserver" } },
       { proxied: true },
     ],
     [
-      "is proxied where an administrator declared it",
+      "is proxied if an administrator declared it",
       { proxied: false, annotations: { "merlon.dev/workload": "declared" } },
       { proxied: true },
     ],
@@ -133,23 +141,28 @@ describe("a workload", () => {
 
   test.each<[string, { [name: string]: string }, number[], RegExp | undefined]>([
     ["on the usual ports", {}, [15080, 15081], undefined],
-    ["where its declaration says", { "merlon.dev/listen-ports": "8080:21080" }, [21080, 15081], undefined],
-    ["on all ports it says", { "merlon.dev/listen-ports": "9090:21090, 8080:21080" }, [21080, 21090], undefined],
+    ["on the declared port", { "merlon.dev/listen-ports": "8080:21080" }, [21080, 15081], undefined],
+    ["on all declared ports", { "merlon.dev/listen-ports": "9090:21090, 8080:21080" }, [21080, 21090], undefined],
     [
-      "on the usual ports where two would meet",
+      "on the usual ports if two would collide",
       { "merlon.dev/listen-ports": "8080:15081" },
       [15080, 15081],
       /8080:21080/,
     ],
     [
-      "on the usual ports where it says a port twice",
+      "on the usual ports if a port is declared twice",
       { "merlon.dev/listen-ports": "8080:1,8080:2" },
       [15080, 15081],
       /as/,
     ],
-    ["on the usual ports where it says none", { "merlon.dev/listen-ports": "8080" }, [15080, 15081], /cannot be used/],
-    ["on the usual ports where it says no port", { "merlon.dev/listen-ports": "8080:99999" }, [15080, 15081], /cannot/],
-  ])("that is declared is listened for %s", (_, annotations, listen, warning) => {
+    ["on the usual ports if none is declared", { "merlon.dev/listen-ports": "8080" }, [15080, 15081], /cannot be used/],
+    [
+      "on the usual ports if a number is not a port",
+      { "merlon.dev/listen-ports": "8080:99999" },
+      [15080, 15081],
+      /cannot/,
+    ],
+  ])("that is declared has its proxy listen %s", (_, annotations, listen, warning) => {
     const { registry, warnings } = setUp()
     const ports = [PORT, { containerPort: 9090 }]
     registry.setPod(podOf("foo/a", { ports, annotations: { "merlon.dev/workload": "declared", ...annotations } }))
@@ -159,18 +172,18 @@ describe("a workload", () => {
 
   const AS = /allows nothing: .*; write it as 8080=/
   test.each<[string, string | undefined, string[][], RegExp | undefined]>([
-    ["none where nothing says so", undefined, [[], []], undefined],
-    ["those that its annotation names", "8080=spdy/3.1, custom", [["spdy/3.1", "custom"], []], undefined],
+    ["none by default", undefined, [[], []], undefined],
+    ["those in its annotation", "8080=spdy/3.1, custom", [["spdy/3.1", "custom"], []], undefined],
     ["those of each port", "9090=x;8080 = y", [["y"], ["x"]], undefined],
-    ["none where no port is named", "custom", [[], []], AS],
-    ["none where no protocol is named", "8080=", [[], []], AS],
-    ["none where one is no protocol", "8080=good,two words", [[], []], /`two words` is no name of a protocol/],
-    ["none where one would hide requests", "8080=good,H2C", [[], []], /never switched to `H2C`/],
-    ["none where a port is nobody's", "8080=good;7070=x", [[], []], /no container declares port 7070/],
-    ["none where a port is named twice", "8080=good;8080=x", [[], []], /port 8080 is named twice/],
-    ["none where a port is none", "8080=good;99999=x", [[], []], /`99999=x` is no port with its protocols/],
-    ["none where there are too many", `8080=${Array(33).fill("x").join()}`, [[], []], /more than 32/],
-  ])("lets connections be switched to %s", (_, text, upgrades, warning) => {
+    ["none if no port is named", "custom", [[], []], AS],
+    ["none if no protocol is named", "8080=", [[], []], AS],
+    ["none if a protocol is invalid", "8080=good,two words", [[], []], /`two words` is no name of a protocol/],
+    ["none if one would hide requests", "8080=good,H2C", [[], []], /never switched to `H2C`/],
+    ["none if a port is not declared", "8080=good;7070=x", [[], []], /no container declares port 7070/],
+    ["none if a port is named twice", "8080=good;8080=x", [[], []], /port 8080 is named twice/],
+    ["none if a number is not a port", "8080=good;99999=x", [[], []], /`99999=x` is no port with its protocols/],
+    ["none if there are too many", `8080=${Array(33).fill("x").join()}`, [[], []], /more than 32/],
+  ])("allows upgrades to %s", (_, text, upgrades, warning) => {
     const { registry, warnings } = setUp()
     const annotations = text === undefined ? {} : { "inbound.merlon.dev/upgrades": text }
     registry.setPod(podOf("foo/a", { ports: [PORT, { containerPort: 9090 }], annotations }))
@@ -178,13 +191,13 @@ describe("a workload", () => {
     expect(warnings.join()).toMatch(warning ?? /^$/)
   })
 
-  it("that an orchestrator runs is listened for on the usual ports, whatever its annotation says", () => {
+  it("that an orchestrator runs has its proxy listen on the usual ports, whatever its annotation", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { ports: [PORT], annotations: { "merlon.dev/listen-ports": "8080:21080" } }))
     expect(registry.workloads.get("foo/a")?.ports[0]?.listen).toBe(15080)
   })
 
-  it("has its TCP ports in order, without xserver's and without doubles", () => {
+  it("has its TCP ports in order, without xserver's and without duplicates", () => {
     const { registry } = setUp()
     const ports = [{ containerPort: 53, protocol: "UDP" }, PORT, { containerPort: 9090, name: "metrics" }, PORT]
     registry.setPod(podOf("foo/a", { ports }))
@@ -194,7 +207,7 @@ describe("a workload", () => {
     ])
   })
 
-  it("is none once it has finished", () => {
+  it("is removed once it has finished", () => {
     const { registry, changes } = setUp()
     registry.setPod(podOf("foo/a"))
     registry.setPod(podOf("foo/a", { status: { phase: "Succeeded" } }))
@@ -222,7 +235,7 @@ describe("a workload", () => {
     '{"/p": {"kind":"tcp","port":1,"path":"","headers":{"a":1},"timeoutMs":1}}',
     '{"/p": {"kind":"tcp","port":1,"path":"","headers":{},"timeoutMs":0}}',
     `{"/p": "${"x".repeat(70_000)}"}`,
-  ])("has no probes and a warning where the annotation is %.40s", text => {
+  ])("has no probes and a warning if the annotation is %.40s", text => {
     const { registry, warnings } = setUp()
     registry.setPod(podOf("foo/a", { annotations: { "merlon.dev/probes": text } }))
     expect(registry.workloads.get("foo/a")?.probes).toEqual({})
@@ -238,7 +251,7 @@ describe("a workload", () => {
     [],
     { containers: 5 },
     { containers: [null, { ports: [null, { containerPort: "x" }] }] },
-  ])("without ports comes of the spec %j", spec => {
+  ])("has no ports with the spec %j", spec => {
     const { registry } = setUp()
     registry.setPod({ ...podOf("foo/a"), spec, status: spec })
     expect(registry.workloads.get("foo/a")).toMatchObject({ ports: [], serviceAccount: "default", ready: false })
@@ -280,7 +293,7 @@ describe("the protocol of a port", () => {
     expect(protocolOf([PORT], serviceOf("foo/web", web, [{ port: 80, targetPort: 8080, ...port }]))).toBe(expected)
   })
 
-  it("comes from the container port's name where no Service says anything", () => {
+  it("comes from the container port's name if no Service declares one", () => {
     expect(protocolOf([{ ...PORT, name: "grpc" }], serviceOf("foo/web", web, [{ port: 8080 }]))).toBe("http h2c")
   })
 
@@ -302,7 +315,7 @@ describe("the protocol of a port", () => {
 })
 
 describe("a Service", () => {
-  it("gives its target ports its names in every spelling", () => {
+  it("gives its target ports all spellings of its name", () => {
     const { registry } = setUp()
     registry.setPod(
       podOf("foo/a", { labels: { app: "web" }, ports: [{ containerPort: 80, name: "main" }, { containerPort: 81 }] }),
@@ -330,7 +343,7 @@ describe("a Service", () => {
     }
   })
 
-  it("that is only another name has no workloads", () => {
+  it("of type ExternalName has no workloads", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
     const service = serviceOf("foo/web", { app: "web" }, [{ port: 80 }])
@@ -338,7 +351,7 @@ describe("a Service", () => {
     expect(registry.services.get("web.foo.svc.cluster.local")?.selector).toBeUndefined()
   })
 
-  it("selects by labels alone, not by what every object has", () => {
+  it("selects only by labels, not by inherited properties", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
     const inherited = JSON.parse('{"__proto__": "x", "constructor": "y"}')
@@ -349,7 +362,7 @@ describe("a Service", () => {
     expect(entry && [...registry.behind(entry)].map(({ key }) => key)).toEqual(["foo/b"])
   })
 
-  it("leads into its own namespace only", () => {
+  it("selects only in its own namespace", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
     registry.setPod(podOf("bar/a", { labels: { app: "web" } }))
@@ -359,8 +372,8 @@ describe("a Service", () => {
   })
 })
 
-describe("what is announced", () => {
-  it("is nothing where a Pod's change says nothing new", () => {
+describe("an announcement", () => {
+  it("is not made if a Pod's change has no effect", () => {
     const { registry, changes } = setUp()
     registry.setPod(podOf("foo/a"))
     const before = registry.workloads.get("foo/a")
@@ -371,7 +384,7 @@ describe("what is announced", () => {
     expect(registry.workloads.get("foo/a")).toBe(before)
   })
 
-  it("is a Service whose Pod came, went or changed, and no other", () => {
+  it("names only Services whose Pods were added, removed or changed", () => {
     const { registry, changes } = setUp()
     registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80 }]))
     registry.setService(serviceOf("foo/db", { app: "db" }, [{ port: 80 }]))
@@ -388,7 +401,7 @@ describe("what is announced", () => {
     ])
   })
 
-  it("is no workload where a Service changes nothing about those behind it", () => {
+  it("names no workload if a Service changes nothing about its workloads", () => {
     const { registry, changes } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" }, ports: [PORT] }))
     registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80, targetPort: 9999 }]))
@@ -401,7 +414,7 @@ describe("what is announced", () => {
   })
 })
 
-it("takes from the reflectors what they have, what comes and what goes", async () => {
+it("takes existing, added and deleted objects from the reflectors", async () => {
   const { registry } = setUp()
   const pods = new HandReflected([podOf("foo/a", { labels: { app: "web" }, ports: [PORT] })])
   const services = new HandReflected([serviceOf("foo/web", { app: "web" }, [{ port: 8080 }])])

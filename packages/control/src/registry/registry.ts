@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is in the mesh, updated one object at a time. A changed Pod affects that Pod and the Services that select it; a
-// changed Service affects the Pods it selects or selected. Nothing else is computed again.
+// The workloads and Services of the mesh, updated one object at a time. A changed Pod affects that Pod and the Services
+// that select it; a changed Service affects the Pods it selects or selected. Nothing else is computed again.
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -38,7 +38,7 @@ export class Registry implements MeshDirectory {
   readonly #entries = new Map<string, MeshServiceEntry>()
   /** By host. */
   readonly #services = new Map<string, FiledService>()
-  /** Those with a selector. */
+  /** Services with a selector. */
   readonly #bySelector = new SelectorIndex<FiledService>()
   readonly #servicesAt = new AddressIndex<MeshServiceEntry>()
   readonly #workloadsAt = new AddressIndex<MeshWorkload>()
@@ -82,7 +82,7 @@ export class Registry implements MeshDirectory {
       return
     }
     const before = this.#pods.get(facts.key)
-    // Most changes of a Pod are heartbeats and the like, which say nothing new to us.
+    // Most changes of a Pod are heartbeats and the like, which have no effect here.
     if (before !== undefined && isDeepStrictEqual(before, facts)) return
     for (const [key, message] of warnings) this.#warn(key, message)
     this.#pods.set(facts.key, facts)
@@ -142,7 +142,7 @@ export class Registry implements MeshDirectory {
     this.#reviseAndAnnounce(host, touched, addresses)
   }
 
-  /** Ports and their names follow from Services, so the workloads behind one may have become others. */
+  /** Ports and their names depend on Services, so the workloads behind a changed Service may have changed too. */
   #reviseAndAnnounce(host: string, workloads: ReadonlySet<string>, ofService: readonly string[]): void {
     const revised: string[] = []
     const hosts = [host]
@@ -157,7 +157,7 @@ export class Registry implements MeshDirectory {
       this.#file(after)
       revised.push(key)
       addresses.push(...after.addresses)
-      // Another Service's endpoint is the same workload, and has another protocol now.
+      // The workload is also an endpoint of other Services, and its protocol may have changed there.
       hosts.push(...services.map(hostOf))
     }
     this.#announce(revised, hosts, addresses)
@@ -184,7 +184,7 @@ export class Registry implements MeshDirectory {
   }
 }
 
-/** Field by field: for a copy by `...facts` the engine made a shape of its own each time, larger than the copy itself. */
+/** Field by field: with `...facts` the engine created a new hidden class for each copy, larger than the copy itself. */
 function workloadOf(facts: PodFacts, services: readonly FiledService[]): MeshWorkload {
   return {
     key: facts.key,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds selectors by the labels of an object, the reverse of `label-index.ts`. Each selector is indexed under one of its
-// labels, so a lookup costs one step per label and visits only near matches.
+// Finds selectors by the labels of an object, the reverse of `label-index.ts`. Each selector is indexed under one of
+// its labels, so a lookup takes one step per label and visits only near matches.
 
 interface Selecting {
   readonly namespace: string
@@ -9,7 +9,7 @@ interface Selecting {
 }
 
 export class SelectorIndex<T extends Selecting> {
-  /** By namespace, then by the label they are filed under; undefined for those that ask for none. */
+  /** By namespace, then by the label under which they are indexed; undefined for selectors without labels. */
   readonly #buckets = new Map<string, Map<string | undefined, Set<T>>>()
 
   add(item: T): void {
@@ -30,7 +30,7 @@ export class SelectorIndex<T extends Selecting> {
     if (bucket?.size === 0) this.#buckets.delete(item.namespace)
   }
 
-  /** Those of the namespace that select something with these labels. */
+  /** Selectors of the namespace that match an object with these labels. */
   *matching(namespace: string, labels: { readonly [key: string]: string }): Iterable<T> {
     const bucket = this.#buckets.get(namespace)
     if (bucket === undefined) return
@@ -41,7 +41,7 @@ export class SelectorIndex<T extends Selecting> {
   }
 }
 
-// The longest label: what names an application tends to be longer, and rarer, than what names a version.
+// The longest label: labels that name an application tend to be longer, and rarer, than those that name a version.
 function placeOf({ selector }: Selecting): string | undefined {
   let place: string | undefined
   for (const [key, value] of Object.entries(selector)) {

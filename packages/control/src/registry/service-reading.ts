@@ -12,9 +12,9 @@ export interface ServiceFacts {
   readonly entry: MeshServiceEntry
   /** Milliseconds since the epoch; counts as the newest if unknown. */
   readonly created: number
-  /** In the order of the entry's ports: what they say they speak, and how explicitly. */
+  /** In the order of the entry's ports: the declared protocols, and whether they are explicit. */
   readonly protocols: readonly { readonly declared: DeclaredProtocol | undefined; readonly explicit: boolean }[]
-  /** Where it leads datagrams, by number: a name leads only to a port that the Pod declares itself. */
+  /** UDP target ports by number; a port name can only refer to a port that the Pod declares itself. */
   readonly udpTargets: readonly number[]
 }
 
@@ -22,7 +22,7 @@ export function serviceHost(name: string, namespace: string, clusterDomain: stri
   return `${name}.${namespace}.svc.${clusterDomain}`
 }
 
-/** In every spelling a caller may use. */
+/** All names that a caller may use. */
 export function spellings({ name, namespace, host }: MeshServiceEntry): readonly string[] {
   return [name, `${name}.${namespace}`, `${name}.${namespace}.svc`, host]
 }
@@ -55,7 +55,7 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
       namespace,
       name: metadata.name,
       host: serviceHost(metadata.name, namespace, clusterDomain),
-      // Kubernetes: no selector, or one without labels, selects nothing; another program manages the endpoints.
+      // Kubernetes: no selector, or an empty one, selects nothing; another program manages the endpoints.
       selector: Object.keys(labels).length === 0 ? undefined : labels,
       ports,
       addresses: addressesOf(clusterIP, clusterIPs),
@@ -66,7 +66,7 @@ export function readService({ metadata, spec }: KubernetesObject, clusterDomain:
   }
 }
 
-/** A headless Service has `None` in place of an address. */
+/** A headless Service has `None` instead of an address. */
 function addressesOf(clusterIP: unknown, clusterIPs: unknown): readonly string[] {
   const all = [clusterIP, ...listOf(clusterIPs)].flatMap(value => textOf(value) ?? [])
   return [...new Set(all)].filter(address => isIP(address) !== 0)

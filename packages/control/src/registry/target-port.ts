@@ -9,10 +9,10 @@ interface Port {
   readonly listen: number
 }
 
-/** Undefined where the workload has no such port. */
+/** Undefined if the workload has no such port. */
 export function targetPortOf<P extends Port>(ports: readonly P[], { targetPort }: ServicePort): P | undefined {
   if (typeof targetPort === "string") return ports.find(({ name }) => name === targetPort)
   const own = ports.find(({ port }) => port === targetPort)
-  // Where capture is by Service, the Service already points at xserver's port.
+  // With capture by Service, the Service already targets xserver's port.
   return own ?? ports.find(({ listen }) => listen === targetPort)
 }

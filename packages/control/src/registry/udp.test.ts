@@ -20,9 +20,17 @@ test.each<[string, Sketch, readonly number[]]>([
   ["an SCTP port", { ports: [{ containerPort: 53, protocol: "SCTP" }] }, []],
   ["a port for both", { ports: [{ containerPort: 53 }, DNS] }, [53]],
   ["several, out of order and twice", { ports: [{ containerPort: 443, protocol: "UDP" }, DNS, DNS] }, [53, 443]],
-  ["a number that is none", { ports: [{ containerPort: 70_000, protocol: "UDP" }] }, []],
-  ["a native sidecar's", { spec: { initContainers: [{ name: "dns", restartPolicy: "Always", ports: [DNS] }] } }, [53]],
-  ["one of a container that ends before", { spec: { initContainers: [{ name: "dns", ports: [DNS] }] } }, []],
+  ["a number that is not a port", { ports: [{ containerPort: 70_000, protocol: "UDP" }] }, []],
+  [
+    "a port of a native sidecar",
+    { spec: { initContainers: [{ name: "dns", restartPolicy: "Always", ports: [DNS] }] } },
+    [53],
+  ],
+  [
+    "a port of a container that ends before the application starts",
+    { spec: { initContainers: [{ name: "dns", ports: [DNS] }] } },
+    [],
+  ],
 ])("reads the UDP ports of a Pod with %s", (_, sketch, expected) => {
   const registry = new Registry({ names })
   registry.setPod(podOf("foo/a", sketch))
@@ -32,9 +40,9 @@ test.each<[string, Sketch, readonly number[]]>([
 test.each<[string, object, readonly number[]]>([
   ["a port", { port: 53, protocol: "UDP" }, [53, 443]],
   ["a target port", { port: 53, targetPort: 5353, protocol: "UDP" }, [443, 5353]],
-  ["a name, which leads to what the Pod declares", { port: 53, targetPort: "dns", protocol: "UDP" }, [443]],
+  ["a name, which refers to a declared port", { port: 53, targetPort: "dns", protocol: "UDP" }, [443]],
   ["TCP", { port: 53 }, [443]],
-])("adds what a Service leads over UDP by %s", (_, port, expected) => {
+])("adds the UDP ports that a Service targets by %s", (_, port, expected) => {
   const registry = new Registry({ names })
   const changed: string[] = []
   registry.setPod(podOf("foo/a", { labels: WEB, ports: [{ containerPort: 443, protocol: "UDP" }] }))
@@ -55,13 +63,13 @@ test.each<[string, Sketch, string]>([
   ["whose capture never ends", { spec: init(REFUSING, { restartPolicy: "Always" }) }, "unrefusable"],
   ["whose capture runs something else", { spec: init(REFUSING, { command: ["true"] }) }, "unrefusable"],
   ["whose capture passes it", { spec: init(["capture", "--map", ""]) }, "passed"],
-  ["whose capture takes it back", { spec: init([...REFUSING, "--udp", "pass"]) }, "passed"],
-  ["whose capture takes it back in one word", { spec: init([...REFUSING, "--udp=pass"]) }, "passed"],
+  ["whose capture overrides it", { spec: init([...REFUSING, "--udp", "pass"]) }, "passed"],
+  ["whose capture overrides it with `--flag=value`", { spec: init([...REFUSING, "--udp=pass"]) }, "passed"],
   ["whose capture refuses another thing", { spec: init(["capture", "--map", "", "--undeclared", "refuse"]) }, "passed"],
   ["whose capture refuses it", { spec: init(REFUSING) }, "refused"],
-])("knows what becomes of UDP to a Pod %s", (_, sketch, expected) => {
+])("reports what happens to UDP to a Pod %s", (_, sketch, expected) => {
   const registry = new Registry({ names })
-  // As the control plane keeps it.
+  // The reduced Pod that the control plane keeps.
   registry.setPod(keptPod(podOf("foo/a", sketch)))
   expect(registry.workloads.get("foo/a")?.udp).toBe(expected)
 })

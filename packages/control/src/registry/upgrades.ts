@@ -10,13 +10,13 @@ export function upgradesAnnotation({ domain }: MeshNames): string {
   return `inbound.${domain}/upgrades`
 }
 
-/** RFC 9110 section 7.8: a token, and after a slash another. */
+/** RFC 9110 section 7.8: a token, optionally followed by a slash and another token. */
 const PROTOCOL = /^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,64}(?:\/[-!#$%&'*+.^_`|~0-9A-Za-z]{1,64})?$/
 /** Requests inside these protocols would bypass the policies, so xserver never upgrades to them. */
 const NEVER = /^(?:h2c?|http|tls)(?:$|\/)/i
 const MOST_PROTOCOLS = 32
 
-/** The ports with what the text allows; where it cannot be used, why. */
+/** The ports with the protocols that the text allows; a string with the reason if the text is invalid. */
 export function allowingUpgrades(ports: readonly ApplicationPort[], text: string): readonly ApplicationPort[] | string {
   const allowed = new Map<number, readonly string[]>()
   for (const entry of text.split(";")) {

@@ -13,7 +13,7 @@ interface Say {
   readonly explicit: boolean
 }
 
-/** `services`: those that select the workload, in any order. */
+/** `services` are those that select the workload, in any order. */
 export function workloadPorts(
   ports: readonly ApplicationPort[],
   services: Iterable<ServiceFacts>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods and Services for tests, and a reflector that a test drives by hand.
+// Pods and Services for tests, and a reflector that a test controls.
 
 import type { Change, Reflected } from "../../kubernetes/reflector.js"
 import { type KubernetesObject, objectKey } from "../../kubernetes/resource-type.js"
