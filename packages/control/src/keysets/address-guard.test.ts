@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { forbiddenAddress } from "./address-guard.js"
 
-describe("never asked", () => {
+describe("never fetched from", () => {
   test.each([
     ["169.254.169.254", "the metadata service of a cloud"],
     ["100.100.100.200", "the metadata service of a cloud"],
@@ -28,7 +28,7 @@ describe("never asked", () => {
   })
 })
 
-describe("asked, unless private addresses are denied", () => {
+describe("fetched from, unless private addresses are denied", () => {
   test.each(["10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.0.1", "fd12::1", "::ffff:10.0.0.1"])(
     "%s",
     address => {
@@ -39,13 +39,13 @@ describe("asked, unless private addresses are denied", () => {
 })
 
 test.each(["8.8.8.8", "172.32.0.1", "169.253.255.255", "2001:4860:4860::8888", "64:ff9b::8.8.8.8", "fec1:0:0::1"])(
-  "%s is asked",
+  "%s is allowed",
   address => {
     expect(forbiddenAddress(address)).toBeUndefined()
   },
 )
 
-describe("asked where the mesh allows loopback, with private addresses denied or not", () => {
+describe("fetched from only if the mesh allows loopback", () => {
   test.each(["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])("%s", address => {
     expect(forbiddenAddress(address)).toBe("a loopback address")
     expect(forbiddenAddress(address, { allowLoopback: true })).toBeUndefined()

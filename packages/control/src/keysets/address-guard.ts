@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses from which key sets are never fetched. A policy's author chooses a URL that the control plane then requests.
-// Link-local and metadata services hand out the machine's credentials, so they are never requested. Loopback has the
-// control plane's own ports and other services that trust the machine: only requested if the mesh allows it, as the local
-// one does. Private ranges are allowed by default, because issuers inside a cluster use them.
+// Addresses from which key sets are never fetched. The author of a policy chooses a URL that the control plane then
+// requests. Link-local and metadata services hand out the machine's credentials, so they are never requested. Loopback
+// has the control plane's own ports and other services that trust the machine: it is only requested if the mesh allows
+// it, as a local mesh does. Private ranges are allowed by default, because issuers inside a cluster use them.
 
 import { type Cidr, type IpAddress, parseCidr, parseIp } from "@merlon/policy/request"
 
@@ -48,13 +48,13 @@ const PRIVATE = blocks({
   ],
 })
 
-/** What kind of address it is, where it must not be asked. */
+/** Returns the kind of a forbidden address, or undefined if it may be requested. */
 export function forbiddenAddress(
   text: string,
   { denyPrivateAddresses = false, allowLoopback = false }: AddressRules = {},
 ): string | undefined {
   const address = parseIp(text)
-  // Fails closed: an address that we cannot read (one with a zone is link-local) is not asked.
+  // Fails closed: an address that we cannot parse is not requested (one with a zone is link-local).
   if (address === undefined) return "no address that can be checked"
   const rejected = [...ALWAYS, ...(allowLoopback ? [] : LOOPBACK), ...(denyPrivateAddresses ? PRIVATE : [])]
   for (const candidate of [address, ...carried(address)]) {
@@ -64,11 +64,11 @@ export function forbiddenAddress(
   return undefined
 }
 
-/** IPv4 addresses that a gateway would take out of an IPv6 one: compatible, NAT64 (RFC 6052), 6to4 (RFC 3056). */
+/** IPv4 addresses that a gateway extracts from an IPv6 one: compatible, NAT64 (RFC 6052), 6to4 (RFC 3056). */
 function carried({ family, words: [first, second, third, fourth] }: IpAddress): IpAddress[] {
   if (family === 4) return []
   const v4 = (word: number): IpAddress => ({ family: 4, words: [0, 0, 0, word >>> 0], text: "" })
-  // `::1` is the one address of the compatible range that means something else.
+  // `::1` is the loopback address and not part of the compatible range.
   if (first === 0 && second === 0 && third === 0) return fourth === 1 ? [] : [v4(fourth)]
   if (first === 0x64ff9b && second === 0 && third === 0) return [v4(fourth)]
   if (first >>> 16 === 0x2002) return [v4(((first & 0xffff) << 16) | (second >>> 16))]

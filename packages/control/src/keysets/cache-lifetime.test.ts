@@ -17,6 +17,6 @@ test.each<[string | undefined, number]>([
   ["no-store", 1_200],
   ["no-store, max-age=300", 1_200],
   ["no-cache, max-age=300", 1_200],
-])("`%s` lasts %i s", (header, seconds) => {
+])("`%s` is cached for %i s", (header, seconds) => {
   expect(cacheLifetime(header)).toBe(seconds * 1_000)
 })

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long fetched keys are cached: as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within limits. At
-// least a minute, or an issuer could make us fetch all the time; at most a day, or a withdrawn key would stay.
+// How long fetched keys are cached: as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within limits. The
+// minimum is a minute, so that an issuer cannot make us fetch all the time; the maximum is a day, so that a withdrawn
+// key does not stay longer.
 
 const DEFAULT_LIFETIME = 20 * 60_000
 const SHORTEST_LIFETIME = 60_000
 const LONGEST_LIFETIME = 24 * 60 * 60_000
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 export function cacheLifetime(cacheControl: string | undefined): number {
   const directives = (cacheControl ?? "")
     .toLowerCase()

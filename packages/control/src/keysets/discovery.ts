@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds where an issuer publishes its keys: OpenID Connect Discovery 1.0, section 4. The document must name the requested
-// issuer (section 4.3), or one issuer could impersonate another.
+// Finds where an issuer publishes its keys: OpenID Connect Discovery 1.0, section 4. The document must name the
+// requested issuer (section 4.3); otherwise one issuer could impersonate another.
 
 import { oneLine } from "../observe/one-line.js"
 import { type GuardedGetOptions, guardedGet, readUrl } from "./guarded-get.js"
@@ -36,7 +36,7 @@ function parsed(text: string): { readonly [name: string]: unknown } | undefined 
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
-    return value as { readonly [name: string]: unknown } // an object that is no list
+    return value as { readonly [name: string]: unknown } // an object that is not a list
   } catch {
     return undefined
   }

@@ -34,7 +34,7 @@ async function errorOf(result: ReturnType<typeof fetchJwks>): Promise<string> {
   return fetched.ok ? "no error" : fetched.error
 }
 
-it("yields the keys and how long they last", async () => {
+it("returns the keys and their lifetime", async () => {
   const text = jwks("a", "b")
   const issuer = await issuerThat(json(text, { "cache-control": "max-age=600" }))
   const fetched = await get(`${issuer.url}/keys?tenant=1`)
@@ -43,7 +43,7 @@ it("yields the keys and how long they last", async () => {
   expect(issuer.asked).toEqual(["/keys?tenant=1"])
 })
 
-describe("a server that misbehaves costs little and is named", () => {
+describe("a misbehaving server is cheap to handle and named", () => {
   const drip: Answer = (_, response) => {
     response.writeHead(200)
     const timer = setInterval(() => response.write(" "), 10)
@@ -67,14 +67,14 @@ describe("a server that misbehaves costs little and is named", () => {
       request => request.socket.destroy(),
       "/jwks: the connection was closed before the answer was complete",
     ],
-    ["speaks no HTTP", request => request.socket.end("SSH-2.0-OpenSSH\r\n"), "/jwks: what came is no HTTP answer"],
+    ["does not speak HTTP", request => request.socket.end("SSH-2.0-OpenSSH\r\n"), "/jwks: what came is no HTTP answer"],
     [
       "compresses",
       json("x", { "content-encoding": "gzip" }),
       "/jwks answered with content-encoding `gzip`, which was not asked for",
     ],
     [
-      "announces too much",
+      "announces too large a body",
       (_, response) => response.writeHead(200, { "content-length": "10000000" }).write("{"),
       "/jwks answered with more than 256 KiB; a key set is smaller",
     ],
@@ -90,7 +90,7 @@ describe("a server that misbehaves costs little and is named", () => {
     [307, "file:///etc/passwd"],
     [308, "//169.254.169.254/latest"],
     [307, "/moved"],
-  ])("redirects by %i to %s, and nothing follows", async (code, location) => {
+  ])("redirects with %i to %s, which is not followed", async (code, location) => {
     const issuer = await issuerThat(status(code, { location }))
     expect(await errorOf(get(`${issuer.url}/jwks`))).toContain("redirects are not followed")
     expect(issuer.asked).toEqual(["/jwks"])
@@ -118,14 +118,14 @@ describe("a server that misbehaves costs little and is named", () => {
     expect(sent).toBeLessThan(100e6)
   })
 
-  it("is not there", async () => {
+  it("is not reachable", async () => {
     const issuer = await startIssuer(() => undefined)
     await issuer.close()
     expect(await errorOf(get(issuer.url))).toBe(`${issuer.url}/: the connection was refused`)
   })
 })
 
-it("stops at once when the keys are not needed any more", async () => {
+it("stops at once when the keys are no longer needed", async () => {
   const controller = new AbortController()
   const issuer = await issuerThat(() => controller.abort(new Error("no longer needed")))
   const source = { issuer: undefined, jwksUri: issuer.url, timeoutMs: 60_000 }
@@ -134,9 +134,9 @@ it("stops at once when the keys are not needed any more", async () => {
   )
 })
 
-it("leaves no connection behind whose handshake never ends", async () => {
+it("closes a connection whose handshake never ends", async () => {
   const closed: Promise<unknown>[] = []
-  // The time is over once the connection stands, however long that takes.
+  // The deadline passes once the connection is established, however long that takes.
   const clock = new ManualClock()
   const silent = createServer(socket => {
     socket.on("error", () => undefined).resume()
@@ -145,14 +145,14 @@ it("leaves no connection behind whose handshake never ends", async () => {
   })
   silent.listen(0, "127.0.0.1")
   await once(silent, "listening")
-  const { port } = silent.address() as AddressInfo // a TCP server has this form
+  const { port } = silent.address() as AddressInfo // a TCP server's address
   expect(await errorOf(get(`https://127.0.0.1:${port}/`, { timeoutMs: 100, clock }))).toContain("timed out after 0.1 s")
   expect(closed).toHaveLength(1)
   await Promise.all(closed)
   silent.close()
 })
 
-describe("URLs that are not asked", () => {
+describe("URLs that are not fetched", () => {
   test.each([
     ["not a url", "`not a url` is no URL; write an absolute http or https URL"],
     ["file:///etc/passwd", "`file:///etc/passwd` has the scheme `file`; only http and https are fetched"],
@@ -178,7 +178,7 @@ describe("URLs that are not asked", () => {
     expect(await errorOf(get(url))).toBe(expected)
   })
 
-  it("nor private ones, if the mesh forbids them", async () => {
+  it("loopback addresses, unless the mesh allows them", async () => {
     const issuer = await issuerThat(json(jwks("a")))
     expect(await errorOf(get(issuer.url, { allowLoopback: false }))).toContain("a loopback address")
     expect(issuer.asked).toEqual([])
@@ -213,13 +213,13 @@ describe("names", () => {
     expect(await errorOf(get("http://idp.test/keys", { lookup }))).toBe(`http://idp.test/keys: ${expected}`)
   })
 
-  it("that lead there among others are asked at the others alone", async () => {
+  it("that also resolve to a forbidden address are fetched from the others", async () => {
     const issuer = await issuerThat(json(jwks("a")))
     const { lookup } = resolvingTo(["169.254.169.254", "127.0.0.1"])
     expect(await get(`http://idp.test:${issuer.port}/`, { lookup })).toMatchObject({ ok: true })
   })
 
-  it("that change their answer gain nothing: the checked address is used", async () => {
+  it("that change their answer are fetched from the checked address", async () => {
     const issuer = await issuerThat(json(jwks("a")))
     const { lookup, asked } = resolvingTo(["127.0.0.1"], ["169.254.169.254"])
     expect(await get(`http://idp.test:${issuer.port}/`, { lookup })).toMatchObject({ ok: true })
@@ -227,14 +227,14 @@ describe("names", () => {
     expect(await errorOf(get(`http://idp.test:${issuer.port}/`, { lookup }))).toContain("the metadata service")
   })
 
-  it("that never resolve do not outlast the timeout", async () => {
+  it("that never resolve time out", async () => {
     const lookup: LookupFunction = () => undefined
     expect(await errorOf(get("http://idp.test/", { lookup, timeoutMs: 50 }))).toBe(
       "http://idp.test/: timed out after 0.05 s",
     )
   })
 
-  it("that do not exist are said to", async () => {
+  it("that do not exist are reported", async () => {
     const lookup: LookupFunction = (_, __, callback) =>
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" }), [])
     expect(await errorOf(get("http://idp.test/", { lookup }))).toBe("http://idp.test/: the host name is unknown")
@@ -249,12 +249,12 @@ describe("https", { tags: ["needs/openssl"] }, () => {
     ;({ ca, key, cert } = privateAuthority())
   })
 
-  it("takes an authority from the bundle", async () => {
+  it("trusts an authority of the bundle", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })
     expect(await get(issuer.url, { caBundle: ca })).toMatchObject({ ok: true })
   })
 
-  it("trusts no other, and says what to do", async () => {
+  it("rejects other authorities with advice", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })
     expect(await errorOf(get(issuer.url))).toBe(
       `${issuer.url}/: the server's authority is not trusted; add it to the CA bundle for key sets`,
@@ -262,7 +262,7 @@ describe("https", { tags: ["needs/openssl"] }, () => {
     expect(issuer.asked).toEqual([])
   })
 
-  it("trusts the rule's own authorities in place of all others", async () => {
+  it("trusts only the rule's own authorities if it has any", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })
     const other = privateAuthority().ca
     const fetched = (own: string, bundle: string) =>
@@ -277,7 +277,7 @@ describe("https", { tags: ["needs/openssl"] }, () => {
     expect(issuer.asked).toHaveLength(1)
   })
 
-  it("fetches nothing without TLS where the rule has authorities of its own", async () => {
+  it("fetches nothing without TLS if the rule has authorities of its own", async () => {
     const plain = await issuerThat(json(jwks("a")))
     const issuer = await issuerThat(() => undefined, { key, cert })
     issuer.answer = json(JSON.stringify({ issuer: issuer.url, jwks_uri: `${plain.url}/keys` }))
@@ -288,7 +288,7 @@ describe("https", { tags: ["needs/openssl"] }, () => {
     expect(plain.asked).toEqual([])
   })
 
-  it("checks the name", async () => {
+  it("checks the host name", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })
     const lookup: LookupFunction = (_, __, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }])
     const at = (name: string) => get(`https://${name}:${issuer.port}/`, { caBundle: ca, lookup })
@@ -331,7 +331,7 @@ describe("discovery", () => {
     ],
     ["no issuer", url => ({ jwks_uri: `${url}/keys` }), "names the issuer none, not"],
     ["no jwks_uri", url => ({ issuer: url }), "has no `jwks_uri`"],
-    ["a jwks_uri that is no text", url => ({ issuer: url, jwks_uri: 5 }), "has no `jwks_uri`"],
+    ["a jwks_uri that is not a string", url => ({ issuer: url, jwks_uri: 5 }), "has no `jwks_uri`"],
     ["a file", url => ({ issuer: url, jwks_uri: "file:///etc/passwd" }), "has a `jwks_uri` that is not usable"],
     [
       "a metadata address",
@@ -339,18 +339,18 @@ describe("discovery", () => {
       "the metadata service of a cloud",
     ],
     ["a list", () => [], "is no discovery document: not a JSON object"],
-  ])("takes nothing from a document with %s", async (_, document, expected) => {
+  ])("rejects a document with %s", async (_, document, expected) => {
     expect(await errorOf((await discovering(document)).result)).toContain(expected)
   })
 
-  test.each(["shop", "urn:shop"])("tells what to do where the issuer `%s` is no http URL", async issuer => {
+  test.each(["shop", "urn:shop"])("gives advice if the issuer `%s` is not an http URL", async issuer => {
     const source = { issuer, jwksUri: undefined, timeoutMs: 1_000 }
     expect(await errorOf(fetchJwks(source, never, { clock: systemClock, allowLoopback: true }))).toContain(
       "or set `jwksUri` or `jwks`",
     )
   })
 
-  it("checks the address of the keys anew, though their host is the issuer's", async () => {
+  it("checks the address again for the keys, even on the issuer's host", async () => {
     const issuer = await issuerThat(() => undefined)
     const url = `http://idp.test:${issuer.port}`
     issuer.answer = json(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys` }))
@@ -363,7 +363,7 @@ describe("discovery", () => {
     expect(issuer.asked).toEqual(["/.well-known/openid-configuration"])
   })
 
-  it("has one deadline for both questions", async () => {
+  it("has one deadline for both requests", async () => {
     const issuer = await issuerThat(() => undefined)
     const source = { issuer: issuer.url, jwksUri: undefined, timeoutMs: 100 }
     expect(await errorOf(fetchJwks(source, never, { clock: systemClock, allowLoopback: true }))).toBe(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt to fetch an issuer's keys: discovery if the rule has no URL, the fetch, and parsing, with one deadline. An
-// unusable key set is an error, so that it never replaces a good one.
+// One attempt to fetch an issuer's keys: discovery if the rule has no URL, the fetch, and parsing, with one deadline.
+// An unusable key set is an error, so that it never replaces a good one.
 
 import { type KeySet, parseKeySet } from "@merlon/policy/tokens"
 import type { Clock } from "../observe/clock.js"
@@ -12,7 +12,10 @@ export interface KeySetSource {
   readonly issuer: string | undefined
   readonly jwksUri: string | undefined
   readonly timeoutMs: number
-  /** PEM of the only authorities whose certificates the issuer's server may have; undefined for those of the control plane. */
+  /**
+   * PEM of the only authorities that may have issued the server's certificate; undefined for those of the control
+   * plane.
+   */
   readonly caBundle?: string | undefined
 }
 
@@ -21,7 +24,7 @@ export type FetchedKeySet =
       readonly ok: true
       readonly jwks: string
       readonly keySet: KeySet
-      /** Milliseconds until the keys are to be fetched again. */
+      /** Milliseconds until the next fetch. */
       readonly lifetime: number
     }
   | { readonly ok: false; readonly error: string }
@@ -66,7 +69,8 @@ async function attempt(
     if (!discovered.ok) return discovered
     location = discovered.jwksUri
   }
-  // Fail closed: keys of an issuer with authorities of its own come over TLS, also where its document names another URL.
+  // Fail closed: an issuer with authorities of its own needs TLS for its keys, even if its discovery document names
+  // another URL.
   if (caBundle !== undefined && !location.startsWith("https:")) {
     return { ok: false, error: "the keys are not at an https URL, and the rule has a `caBundle`" }
   }

@@ -9,7 +9,7 @@ function rig(places: number) {
   return { started, take }
 }
 
-it("starts as many as there are places, then one for each that ends, in order", () => {
+it("starts a fetch per slot, then one for each that ends, in order", () => {
   const { started, take } = rig(2)
   const [a, b] = [take("a"), take("b")]
   take("c")
@@ -21,7 +21,7 @@ it("starts as many as there are places, then one for each that ends, in order", 
   expect(started).toEqual(["a", "b", "c", "d"])
 })
 
-it("keeps half of the places from those that failed last time", () => {
+it("reserves half of the slots for issuers that did not fail last time", () => {
   const { started, take } = rig(4)
   const suspects = ["s1", "s2", "s3"].map(name => take(name, true))
   take("a")
@@ -31,7 +31,7 @@ it("keeps half of the places from those that failed last time", () => {
   expect(started).toEqual(["s1", "s2", "a", "b", "s3"])
 })
 
-it("forgets a caller that stops waiting, and counts none twice", () => {
+it("forgets a caller that stops waiting, and counts it once", () => {
   const { started, take } = rig(1)
   const a = take("a")
   const b = take("b")

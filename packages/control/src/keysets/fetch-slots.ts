@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many fetches run at a time. Issuers that failed last time share half of the slots, so that a crowd of dead servers,
-// each holding its slot until the timeout, leaves the other half to those that answer.
+// Limits concurrent fetches. Issuers that failed last time share half of the slots, so that many dead servers, each
+// holding a slot until the timeout, leave the other half to servers that answer.
 
 import { ConcurrencyLimit } from "@merlon/wire/limits"
 
@@ -13,7 +13,7 @@ export class FetchSlots {
     this.#suspects = new ConcurrencyLimit({ atOnce: Math.max(1, Math.floor(atOnce / 2)) })
   }
 
-  /** Calls `start` when there is a slot. Returns what frees the slot, or stops waiting for one. */
+  /** Calls `start` when a slot is free. The returned function frees the slot, or stops waiting for one. */
   take(suspect: boolean, start: () => void): () => void {
     if (!suspect) return this.#all.take(start)
     let release = (): void => undefined

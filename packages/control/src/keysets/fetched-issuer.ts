@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One issuer's keys over time. States: idle until the next fetch, waiting for a slot, fetching. Whatever happens, the
-// last good keys stay until better ones arrive. Time is measured on a monotonic clock.
+// One issuer's keys over time. States: idle until the next fetch, waiting for a slot, fetching. The last good keys stay
+// until better ones arrive. Time is measured on a monotonic clock.
 
 import { parseKeySet } from "@merlon/policy/tokens"
 import type { Clock } from "../observe/clock.js"
@@ -71,7 +71,7 @@ export class FetchedIssuer {
     this.#source = { ...this.#source, timeoutMs }
   }
 
-  /** Keys of an earlier life; those that were fetched since are newer. */
+  /** Takes over keys from before a restart, unless newer ones were fetched. */
   adopt(good: GoodKeys): void {
     if (this.#good !== undefined) return
     this.#good = good
@@ -79,7 +79,7 @@ export class FetchedIssuer {
   }
 
   reportUnknownKey(): void {
-    // A fetch that runs answers this report too, and so does one that is already meant for it.
+    // A running or scheduled fetch also answers this report.
     if (this.#release !== undefined || this.#cancelReport !== undefined) return
     const { clock } = this.#around
     const last = this.#lastReportedFetch
@@ -102,7 +102,7 @@ export class FetchedIssuer {
 
   #clearTimers(): void {
     this.#cancelTimer?.()
-    // Whatever made us fetch: a report from before is answered by it.
+    // A fetch for any reason also answers earlier reports.
     this.#cancelReport?.()
     this.#cancelTimer = undefined
     this.#cancelReport = undefined
@@ -132,14 +132,14 @@ export class FetchedIssuer {
 
   #succeeded({ jwks, keySet, lifetime }: FetchedKeySet & { readonly ok: true }, known: boolean): void {
     const fetchedAt = this.#around.clock.now()
-    // The same keys in another spelling keep the old text, so that no proxy is sent keys that it has already.
+    // If only the spelling differs, the old text stays, so that proxies are not sent keys that they have.
     this.#good =
       known && this.#good !== undefined
         ? { ...this.#good, fetchedAt }
         : { jwks, revision: keySet.revision, keys: keySet.keys.length, fetchedAt }
     this.#error = undefined
     this.#failures = 0
-    // Up to a tenth early, so that issuers that were first asked together part ways.
+    // Up to a tenth early, so that issuers that were first fetched together spread out.
     this.#schedule(lifetime * (1 - 0.1 * this.#around.random()))
   }
 
@@ -157,7 +157,7 @@ export class FetchedIssuer {
   }
 }
 
-/** Reads stored keys as if they came from the issuer itself; undefined if they are unusable. */
+/** Reads stored keys with the same checks as an issuer's response; undefined if they are unusable. */
 export function goodKeys(jwks: string, fetchedAt: number): GoodKeys | undefined {
   const result = parseKeySet(jwks)
   if (!result.ok) return undefined

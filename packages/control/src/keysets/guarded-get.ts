@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GET to a server that a policy's author chose. Everything is bounded: time from the DNS query to the last byte, size
-// of headers and body, allowed addresses. Nothing is shared between fetches: each has its own connection, which is closed
-// afterwards. A failure is a sentence for users.
+// One GET request to a server that the author of a policy chose. Everything is bounded: time from the DNS query to the
+// last byte, size of headers and body, allowed addresses. Nothing is shared between fetches: each has its own
+// connection, which is closed afterwards. Errors are sentences for users.
 
 import { lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction, Socket } from "node:net"
@@ -15,9 +15,9 @@ const MAX_BODY = 256 * 1024
 const MAX_HEADERS = 16 * 1024
 
 export interface GuardedGetOptions extends AddressRules {
-  /** PEM of further authorities to trust, besides the system's. */
+  /** PEM of authorities to trust in addition to the system's. */
   readonly caBundle?: string
-  /** PEM of authorities that alone are trusted, in place of all others. */
+  /** PEM of the only authorities to trust, instead of all others. */
   readonly onlyAuthorities?: string
   readonly lookup?: LookupFunction
 }
@@ -26,7 +26,7 @@ export type GuardedAnswer =
   | { readonly ok: true; readonly text: string; readonly cacheControl: string | undefined }
   | { readonly ok: false; readonly error: string }
 
-/** `signal` ends all of it; its reason, where it is an Error, becomes the message. */
+/** `signal` aborts the whole exchange; its reason, if it is an Error, becomes the message. */
 export async function guardedGet(
   url: string,
   signal: AbortSignal,
@@ -42,7 +42,7 @@ export async function guardedGet(
       connect: guardedConnector(options, sockets),
       maxHeaderSize: MAX_HEADERS,
       pipelining: 0,
-      // The signal is the one deadline; a second one here would only give another message.
+      // The signal is the only deadline; a second one here would only give another message.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -50,9 +50,10 @@ export async function guardedGet(
   } catch (error) {
     return failure(`${shownUrl(target)}: ${reasonOf(error, signal)}`)
   } finally {
-    // Not awaited: a name that resolves to nothing yet would hold us here, past the deadline.
+    // Not awaited: a name that does not resolve yet would keep us here past the deadline.
     client?.destroy().catch(() => undefined)
-    // The client only knows of connections that came about; one that never does would linger until the system gives up.
+    // The client only knows established connections; one that is never established would stay until the system gives
+    // up.
     for (const socket of sockets) socket.destroy()
   }
 }
@@ -69,7 +70,7 @@ export function readUrl(text: string): URL | string {
   return url
 }
 
-/** Without credentials, which belong into no status, and without what may be as good as one. */
+/** Leaves out credentials, which must not appear in a status, and the query, which may contain some. */
 export function shownUrl({ protocol, host, pathname, search }: URL): string {
   return oneLine(`${protocol}//${host}${pathname}${search === "" ? "" : "?…"}`)
 }
@@ -82,7 +83,7 @@ async function exchange(client: Client, url: URL, signal: AbortSignal): Promise<
     signal,
   })
   const rejected = rejectedAnswer(url, statusCode, headers)
-  // An error after the last read has no receiver.
+  // An error after the last read would have no handler.
   body.on("error", () => undefined)
   if (rejected !== undefined) {
     body.destroy()
@@ -145,21 +146,21 @@ function guardedConnector(options: GuardedGetOptions, opened: Socket[]): buildCo
   })
   return (asked, callback) => {
     const host = asked.hostname.replace(/^\[|\]$/g, "")
-    // No name, no look-up: an address in the URL itself is checked here.
+    // An address in the URL needs no lookup, so it is checked here.
     const what = isIP(host) === 0 ? undefined : forbiddenAddress(host, options)
     if (what !== undefined) {
       callback(new ForbiddenAddress(host, host, what), null)
       return
     }
-    // It returns the socket at once, connected or not, though its type does not say so.
+    // It returns the socket immediately, connected or not, although its type does not say so.
     const socket: unknown = connect(asked, callback)
     if (socket instanceof Socket) opened.push(socket)
   }
 }
 
 /**
- * INVARIANT: the socket connects to the very addresses that were checked here. A name that answers otherwise the next
- * time (DNS rebinding) gains nothing, because there is no next time.
+ * INVARIANT: the socket connects to the very addresses that were checked here. A name that resolves differently the
+ * next time (DNS rebinding) gains nothing, because it is resolved only once.
  */
 function guardedLookup(lookup: LookupFunction, rules: AddressRules): LookupFunction {
   return (hostname, options, callback) => {
@@ -185,12 +186,12 @@ function authorities({ onlyAuthorities, caBundle }: GuardedGetOptions): string[]
 }
 
 function systemRoots(): readonly string[] {
-  // Newer Nodes also know what NODE_EXTRA_CA_CERTS and the system's store add; the types are those of the oldest.
+  // Newer versions of Node include NODE_EXTRA_CA_CERTS and the system's store; the types are of the oldest version.
   const { getCACertificates } = tls as unknown as { getCACertificates?: (kind: "default") => readonly string[] }
   return getCACertificates?.("default") ?? tls.rootCertificates
 }
 
-/** The exchange, or the signal's reason as soon as it fires, whatever the exchange is stuck in. */
+/** The result of the exchange, or a rejection with the signal's reason as soon as it aborts. */
 function withSignal<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error) // the caller aborts with an Error
@@ -222,9 +223,9 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return signal.reason instanceof Error ? oneLine(signal.reason.message) : "given up"
   if (!(error instanceof Error)) return "failed"
   if (error instanceof ForbiddenAddress) return error.message
-  // Several addresses were tried and each failed in its own way; the first stands for them.
+  // If several addresses failed for different reasons, the first is reported.
   const cause = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const code = (cause as NodeJS.ErrnoException).code ?? "" // system errors carry one
+  const code = (cause as NodeJS.ErrnoException).code ?? "" // system errors have a code
   if (cause.name === "HTTPParserError" || code.startsWith("HPE_")) return "what came is no HTTP answer"
   return PLAIN[code] ?? oneLine(cause.message)
 }

@@ -49,7 +49,7 @@ function rig(client = new MemoryClient()) {
   return { client, clock, persistence, state, warnings, hold, stored }
 }
 
-it("keeps keys in a ConfigMap of the root namespace and finds them again", async () => {
+it("stores keys in a ConfigMap of the root namespace and loads them again", async () => {
   const { client, clock, persistence, hold, stored } = rig()
   await hold(text)
   expect(stored()).toMatchObject([
@@ -74,7 +74,7 @@ it("writes only what changed", async () => {
   expect(client.writes.map(write => write.verb)).toEqual(["create", "patch"])
 })
 
-it("writes nothing without the lease, and catches up on winning it", async () => {
+it("writes nothing without the lease, and catches up after acquiring it", async () => {
   const { client, state, hold, persistence } = rig()
   state.leader = false
   await hold(text)
@@ -85,7 +85,7 @@ it("writes nothing without the lease, and catches up on winning it", async () =>
   expect(client.writes).toHaveLength(1)
 })
 
-it("removes what is needed no more, but nothing before it is known what is", async () => {
+it("deletes unneeded keys once the needed ones are known", async () => {
   const { state, hold, stored } = rig()
   await hold(text)
   state.needed = undefined
@@ -96,7 +96,7 @@ it("removes what is needed no more, but nothing before it is known what is", asy
   expect(stored()).toEqual([])
 })
 
-it("keeps what is needed while the issuer has not answered", async () => {
+it("keeps needed keys while the issuer does not answer", async () => {
   const { hold, stored } = rig()
   await hold(text)
   await hold(undefined)
@@ -121,7 +121,7 @@ test.each<[string, { readonly [key: string]: string }, string]>([
   ["no id", { id: "" }, "its `id` does not belong to its name"],
   ["garbage", { jwks: "{" }, "its `jwks` is no usable key set"],
   ["no time", { fetchedAt: "yesterday" }, "its `fetchedAt` is no time"],
-])("trusts no ConfigMap that was edited: %s", async (_, edit, expected) => {
+])("rejects an edited ConfigMap: %s", async (_, edit, expected) => {
   const { client, persistence, warnings, hold, stored } = rig()
   await hold(text)
   const [object] = stored()
@@ -143,7 +143,7 @@ it("ignores a time in the future", async () => {
   expect((await persistence.load()).get(id)?.fetchedAt).toBe(clock.now())
 })
 
-it("carries keys over a restart while the issuer is down", async () => {
+it("keeps keys across a restart while the issuer is down", async () => {
   const { client, hold } = rig()
   await hold(text)
   const { persistence } = rig(client)

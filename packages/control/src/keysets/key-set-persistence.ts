@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the last good keys in the cluster, so that a restart while an issuer is down changes nothing: one ConfigMap per
-// key set in the root namespace. Every replica reads them at startup; only the leader writes, and only changes. They are
-// validated like an issuer's response, because others can write ConfigMaps too.
+// Stores the last good keys in the cluster, so that a restart while an issuer is down changes nothing: one ConfigMap
+// per key set in the root namespace. Every replica reads them at startup; only the leader writes, and only changes.
+// They are validated like an issuer's response, because other clients can write ConfigMaps too.
 
 import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -18,7 +18,7 @@ interface KeysConfigMap extends KubernetesObject {
   readonly data?: { readonly [key: string]: unknown }
 }
 
-/** What is kept: the part of `FetchedKeySets` that persistence needs. */
+/** The part of `FetchedKeySets` that persistence needs. */
 export interface KeysWorthKeeping {
   readonly needed: ReadonlySet<string> | undefined
   good(): Iterable<readonly [id: string, good: GoodKeys]>
@@ -38,7 +38,7 @@ export class KeySetPersistence {
   readonly #clock: Clock
   readonly #label: string
   #keys: KeysWorthKeeping | undefined
-  /** Key-set text by ConfigMap name, as we know it to be stored; undefined until a lease holder has looked. */
+  /** Key-set text by ConfigMap name, as last known to be stored; undefined until the lease holder has read it. */
   #stored: Map<string, { readonly id: string; readonly jwks: string }> | undefined
   #running = false
   #again = false
@@ -52,7 +52,7 @@ export class KeySetPersistence {
     this.#label = `${options.names.domain}/key-set`
   }
 
-  /** Never fails: without them the issuers are asked as if for the first time. */
+  /** Never fails: without stored keys the issuers are fetched as if for the first time. */
   async load(): Promise<ReadonlyMap<string, GoodKeys>> {
     const kept = new Map<string, GoodKeys>()
     try {
@@ -67,7 +67,7 @@ export class KeySetPersistence {
     return kept
   }
 
-  /** Keeps from now on what these hold. */
+  /** Starts to persist these keys. */
   follow(keys: KeysWorthKeeping): void {
     this.#keys = keys
     keys.onChange((_, { jwks }) => {
@@ -76,7 +76,7 @@ export class KeySetPersistence {
     this.#reconcile()
   }
 
-  /** To be called when the lease was won or lost. */
+  /** Call it when the lease was acquired or lost. */
   leadershipChanged(): void {
     // Another replica may have written in between.
     this.#stored = undefined
@@ -163,7 +163,7 @@ export class KeySetPersistence {
         await client.create(CONFIG_MAPS, object)
         return
       } catch (error) {
-        // An object without our label has our name, so we take it over.
+        // An object without our label has this name, so we take it over.
         if (!(error instanceof ApiError && error.code === 409)) throw error
       }
     }
@@ -178,7 +178,7 @@ export class KeySetPersistence {
 
   #read({ metadata, data }: KeysConfigMap): { readonly id: string; readonly good: GoodKeys } | string {
     const [id, jwks, written] = [textOf(data?.id), textOf(data?.jwks), Date.parse(textOf(data?.fetchedAt))]
-    // Fails closed: keys under another issuer's name would let their holder speak for it.
+    // Fails closed: with keys under another issuer's name, their holder could impersonate that issuer.
     if (metadata.name !== this.#nameOf(id)) return "its `id` does not belong to its name"
     if (Number.isNaN(written)) return "its `fetchedAt` is no time"
     const good = goodKeys(jwks, Math.min(written, this.#clock.now()))

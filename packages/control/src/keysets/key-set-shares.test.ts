@@ -6,7 +6,7 @@ import { shareKeySets } from "./key-set-shares.js"
 const many = (word: string, count: number) => Array.from({ length: count }, (_, index) => `${word}-${index}`)
 const limits = { total: 10, perNamespace: 4, rootNamespace: "root" }
 
-it("keeps room for others beside a namespace with a thousand dead issuers", () => {
+it("keeps slots for others if one namespace has a thousand dead issuers", () => {
   const wanted = new Map([
     ["evil", many("dead", 1_000)],
     ["app", ["live"]],
@@ -17,7 +17,7 @@ it("keeps room for others beside a namespace with a thousand dead issuers", () =
   expect(rejected.get("dead-999")).toContain("more than 10 key sets are needed")
 })
 
-it("tells the namespace that is beyond its quota", () => {
+it("reports key sets beyond a namespace's quota", () => {
   const { admitted, rejected } = shareKeySets(new Map([["evil", many("dead", 6)]]), limits)
   expect([...admitted]).toEqual(many("dead", 4))
   expect([...rejected.keys()]).toEqual(["dead-4", "dead-5"])
@@ -28,7 +28,7 @@ it("has no quota for the root namespace", () => {
   expect(shareKeySets(new Map([["root", many("r", 9)]]), limits).admitted.size).toBe(9)
 })
 
-it("fetches for both what one of two namespaces may have", () => {
+it("fetches a shared key set if one of two namespaces has quota for it", () => {
   const wanted = new Map([
     ["a", [...many("x", 4), "shared"]],
     ["b", ["shared"]],
@@ -38,7 +38,7 @@ it("fetches for both what one of two namespaces may have", () => {
   expect(rejected.size).toBe(0)
 })
 
-it("gives every namespace its fair share, whatever the others name", () => {
+it("gives every namespace its fair share, however many the others name", () => {
   const names = fc.constantFrom("a", "b", "c", "d", "e")
   fc.assert(
     fc.property(fc.dictionary(names, fc.integer({ min: 1, max: 12 }), { minKeys: 1 }), sizes => {

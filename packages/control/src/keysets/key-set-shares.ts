@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which key sets are fetched if there are more than slots. Each namespace has a quota, and slots are assigned round robin
-// by namespace: a namespace with a thousand dead issuers takes slots only from itself.
+// Which key sets are fetched if there are more than slots. Each namespace has a quota, and slots are assigned round
+// robin by namespace: a namespace with a thousand dead issuers takes slots only from itself.
 
 export interface Shares {
   readonly admitted: ReadonlySet<string>
-  /** By id: why it is not fetched. */
+  /** The reason by id of a key set that is not fetched. */
   readonly rejected: ReadonlyMap<string, string>
 }
 
 export interface ShareLimits {
   readonly total: number
   readonly perNamespace: number
-  /** Its operators are those of the mesh: no quota. */
+  /** Has no quota, because its operators are those of the mesh. */
   readonly rootNamespace: string
 }
 
-/** `wanted`: ids by namespace; of one namespace in the order in which it is to have them. */
+/** `wanted`: ids by namespace, in the namespace's order of preference. */
 export function shareKeySets(
   wanted: ReadonlyMap<string, Iterable<string>>,
   { total, perNamespace, rootNamespace }: ShareLimits,
@@ -38,7 +38,7 @@ export function shareKeySets(
       else rejected.set(id, `more than ${total} key sets are needed; remove rules, or raise the limit`)
     }
   }
-  // What one namespace may not have another may have for both.
+  // A shared key set that is over one namespace's quota is fetched if another namespace has quota for it.
   for (const id of admitted) rejected.delete(id)
   return { admitted, rejected }
 }

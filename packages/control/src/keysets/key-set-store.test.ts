@@ -30,7 +30,7 @@ afterEach(() => {
 
 const inFoo = (rules: readonly JwtRule[]): readonly NeededRule[] => rules.map(rule => ({ rule, namespace: "foo" }))
 
-/** A store whose issuers answer by hand: each fetch waits until the test answers it. */
+/** A store with fake issuers: each fetch waits until the test answers it. */
 function rig(options: Partial<FetchedKeySetsOptions> = {}) {
   const clock = new ManualClock()
   const pending: { source: KeySetSource; signal: AbortSignal; answer: (result: FetchedKeySet) => Promise<void> }[] = []
@@ -59,7 +59,7 @@ function rig(options: Partial<FetchedKeySetsOptions> = {}) {
 }
 
 describe("refreshing", () => {
-  it("fetches at once, then when the keys' lifetime is over", async () => {
+  it("fetches at once, then when the keys' lifetime ends", async () => {
     const { clock, pending, changes, store, next } = rig()
     store.need(inFoo([rule("a")]))
     const text = jwks("k")
@@ -79,7 +79,7 @@ describe("refreshing", () => {
     expect(changes).toEqual(["a keys", "a state"])
   })
 
-  it("tells of other keys, and keeps the old text where only the spelling differs", async () => {
+  it("notifies of changed keys, and keeps the old text if only the spelling differs", async () => {
     const { clock, changes, store, next } = rig()
     store.need(inFoo([rule("a")]))
     const text = jwks("k", "l")
@@ -101,7 +101,7 @@ describe("refreshing", () => {
     expect(clock.next).toBe(540_000)
   })
 
-  it("is not disturbed by a wall clock that is set", async () => {
+  it("is not affected by setting the wall clock", async () => {
     const { clock, pending, store, next } = rig()
     store.need(inFoo([rule("a")]))
     await next().answer(good(jwks("k"), 600_000))
@@ -115,7 +115,7 @@ describe("refreshing", () => {
 })
 
 describe("failures", () => {
-  it("leave the last good keys in force and are retried ever more slowly, up to five minutes", async () => {
+  it("keep the last good keys and are retried with growing delays of up to five minutes", async () => {
     const { clock, store, next } = rig()
     store.need(inFoo([rule("a")]))
     const text = jwks("k")
@@ -133,7 +133,7 @@ describe("failures", () => {
     expect(store.get(idOf("a"))).toMatchObject({ jwks: text, error: undefined })
   })
 
-  it("of a fetch that throws are failures like others", async () => {
+  it("include fetches that throw", async () => {
     const { clock, store } = rig({ fetch: () => Promise.reject(new Error("broken")) })
     store.need(inFoo([rule("a")]))
     await settle()
@@ -153,7 +153,7 @@ describe("isolation", () => {
     expect(hanging.signal.aborted).toBe(false)
   })
 
-  it("bounds the fetches at a time", async () => {
+  it("limits concurrent fetches", async () => {
     const { pending, store, next } = rig({ maxConcurrentFetches: 2 })
     store.need(inFoo(["a", "b", "c"].map(name => rule(name))))
     expect(pending).toHaveLength(2)
@@ -171,8 +171,8 @@ describe("isolation", () => {
   })
 })
 
-describe("what is needed", () => {
-  it("is asked for once per issuer and URI, with the longest timeout of its rules", () => {
+describe("a needed key set", () => {
+  it("is fetched once per issuer and URI, with the longest timeout of its rules", () => {
     const { pending, store } = rig()
     store.need(
       inFoo([rule("a", { timeout: "2s" }), rule("a", { timeout: "9s" }), rule("a", { timeout: "1h" }), rule("b")]),
@@ -183,13 +183,13 @@ describe("what is needed", () => {
     ])
   })
 
-  it("is not asked for where a rule brings its keys", () => {
+  it("is not fetched for a rule with inline keys", () => {
     const { pending, store } = rig()
     store.need(inFoo([{ issuer: "a", jwks: jwks("k") }]))
     expect(pending).toEqual([])
   })
 
-  it("and no longer is, is forgotten: its fetch ends and no timer stays", async () => {
+  it("is forgotten once it is no longer needed, with its fetch and timers", async () => {
     const { clock, pending, store, next } = rig()
     store.need(inFoo([rule("a"), rule("b")]))
     const a = next()
@@ -210,7 +210,7 @@ describe("reports of an unknown key", () => {
     return { ...parts, report: () => parts.store.reportUnknownKey(idOf("a")) }
   }
 
-  it("fetch at once, one for all of them", async () => {
+  it("fetch at once, and only once", async () => {
     const { pending, report } = await ready()
     for (let i = 0; i < 1_000; i++) report()
     expect(pending).toHaveLength(1)
@@ -241,15 +241,15 @@ describe("reports of an unknown key", () => {
     expect(pending).toHaveLength(0)
   })
 
-  it("that are not needed are undefined", () => {
+  it("of a key set that is not needed do nothing", () => {
     const { pending, store } = rig()
     store.reportUnknownKey("nonsense")
     expect(pending).toEqual([])
   })
 })
 
-describe("keys of an earlier life", () => {
-  it("are in force until the issuer has answered, and while it does not", async () => {
+describe("keys from before a restart", () => {
+  it("are used until the issuer has answered", async () => {
     const text = jwks("k")
     const kept = goodKeys(text, 1_000)
     const persisted = Promise.resolve(new Map(kept === undefined ? [] : [[idOf("a"), kept]]))
@@ -262,7 +262,7 @@ describe("keys of an earlier life", () => {
     expect(changes).toEqual(["a keys", "a state"])
   })
 
-  it("are adopted if they are read before they are needed", async () => {
+  it("are used if they are read before they are needed", async () => {
     const kept = goodKeys(jwks("k"), 1_000)
     const { store } = rig({ persisted: Promise.resolve(new Map(kept === undefined ? [] : [[idOf("a"), kept]])) })
     await store.loaded
@@ -270,7 +270,7 @@ describe("keys of an earlier life", () => {
     expect(store.get(idOf("a"))?.keys).toBe(1)
   })
 
-  it("come before those of issuers that never answered, where there is no room for all", async () => {
+  it("take precedence over issuers that never answered if there are too many", async () => {
     const kept = goodKeys(jwks("k"), 1_000)
     const persisted = Promise.resolve(new Map(kept === undefined ? [] : [[idOf("z"), kept]]))
     const { store } = rig({ persisted, limits: { total: 1 } })
@@ -280,7 +280,7 @@ describe("keys of an earlier life", () => {
     expect(store.get(idOf("a"))?.error).toContain("more than 1 key sets")
   })
 
-  it("never replace what was fetched since", async () => {
+  it("never replace keys that were fetched since", async () => {
     let load: (kept: ReadonlyMap<string, never>) => void = () => undefined
     const { store, next } = rig({
       persisted: new Promise(resolve => {
@@ -326,7 +326,7 @@ it("follows a real issuer through failure, recovery and rotation", async () => {
   }
 })
 
-it("fetches another namespace's keys beside a thousand issuers of one that do not respond", async () => {
+it("fetches a namespace's keys while a thousand issuers of another do not respond", async () => {
   const { store, pending } = rig({ limits: { total: 20, perNamespace: 5 }, maxConcurrentFetches: 1_000 })
   const dead = Array.from({ length: 1_000 }, (_, index) => ({ rule: rule(`dead-${index}`), namespace: "evil" }))
   store.need([...dead, { rule: rule("live"), namespace: "app" }])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and fetches; none
-// waits for another. Stored keys are used until the issuer has answered.
+// The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and fetches, and
+// none waits for another. Stored keys are used until the issuer has answered.
 
 import { meshNames } from "@merlon/policy/mesh"
 import type { JwtRule } from "@merlon/policy/resources"
@@ -21,26 +21,28 @@ const DEFAULT_LIMITS: ShareLimits = {
   rootNamespace: meshNames().rootNamespace,
 }
 const DEFAULT_TIMEOUT = 5_000
-/** A place among the fetches is not held longer than this, whatever a rule asks for. */
+/** A fetch never holds its slot longer than this, whatever timeout a rule sets. */
 const LONGEST_TIMEOUT = 60_000
 
 export interface FetchedKeySetsOptions {
   readonly fetch: (source: KeySetSource, signal: AbortSignal) => Promise<FetchedKeySet>
-  /** The last good keys, by id, where some are kept. Fetching does not wait for them. */
+  /** Stored keys by id, if there are any. Fetching does not wait for them. */
   readonly persisted?: Promise<ReadonlyMap<string, GoodKeys>>
   readonly clock?: Clock
   readonly random?: () => number
   readonly limits?: Partial<ShareLimits>
   readonly maxConcurrentFetches?: number
-  /** After each attempt, with its error where it failed. */
+  /** Called after each attempt, with its error if it failed. */
   readonly attempted?: (id: string, error: string | undefined) => void
 }
 
 export class FetchedKeySets implements KeySets {
-  /** When the keys of an earlier life are in force. Who sends keys to proxies before that takes theirs away. */
+  /**
+   * Resolves once the stored keys are in use. Proxies must not be sent key sets earlier, or they would lose their keys.
+   */
   readonly loaded: Promise<void>
   readonly #issuers = new Map<string, FetchedIssuer>()
-  /** Ids beyond the limits, with the reason: never fetched, but not silently. */
+  /** Ids beyond the limits, with the reason. They are never fetched, but reported. */
   #rejected: ReadonlyMap<string, string> = new Map()
   readonly #changes = new Emitter<[id: string, change: { readonly jwks: boolean }]>()
   readonly #around: KeySetSurroundings
@@ -63,12 +65,15 @@ export class FetchedKeySets implements KeySets {
       kept => {
         if (kept !== undefined) this.#adopt(kept)
       },
-      // Without them we start as if there were none. The loader reports why it failed.
+      // Starts without stored keys then. The loader reports why it failed.
       () => undefined,
     )
   }
 
-  /** INVARIANT: call it with the rules of all policies at once; what is missing here is forgotten, keys included. */
+  /**
+   * INVARIANT: call it with the rules of all policies at once; issuers that are missing here are forgotten, with their
+   * keys.
+   */
   need(rules: Iterable<NeededRule>): void {
     const needed = new Map<string, KeySetSource>()
     const byNamespace = new Map<string, string[]>()
@@ -113,12 +118,12 @@ export class FetchedKeySets implements KeySets {
     return { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error }
   }
 
-  /** Last good keys by id: what is worth keeping for the next life. */
+  /** Last good keys by id, to be stored across a restart. */
   *good(): Iterable<readonly [id: string, good: GoodKeys]> {
     for (const [id, { good }] of this.#issuers) if (good !== undefined) yield [id, good]
   }
 
-  /** Ids that rules need now, with or without keys; undefined until this is known. */
+  /** Ids that rules need now, with or without keys; undefined until the rules are known. */
   get needed(): ReadonlySet<string> | undefined {
     return this.#needed ? new Set(this.#issuers.keys()) : undefined
   }
@@ -154,7 +159,7 @@ export class FetchedKeySets implements KeySets {
     this.#forgetPersisted()
   }
 
-  /** Once it is known what is needed, the rest of the earlier life is only weight. */
+  /** Drops the remaining stored keys once the needed ones are known. */
   #forgetPersisted(): void {
     if (this.#needed) this.#persisted = new Map()
   }

@@ -16,7 +16,7 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
 export interface Issuer {
   readonly url: string
   readonly port: number
-  /** Paths asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[]
   answer: Answer
   close(): Promise<void>
@@ -55,7 +55,7 @@ export async function startIssuer(
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
-  const { port } = server.address() as AddressInfo // a TCP server has this form
+  const { port } = server.address() as AddressInfo // a TCP server's address
   const issuer: Issuer = {
     url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     port,
@@ -69,7 +69,7 @@ export async function startIssuer(
   return issuer
 }
 
-/** A private authority and a certificate of it for 127.0.0.1, by openssl. */
+/** A private authority and a certificate that it issued for 127.0.0.1, made with openssl. */
 export function privateAuthority(): { readonly ca: string; readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(join(tmpdir(), "issuer-"))
   const at = (name: string): string => join(folder, name)
