@@ -6,18 +6,18 @@ import { readBundle } from "@merlon/identity"
 import { resourceNames, type TrustSpec, trustVersion } from "@merlon/xds"
 import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
 
-/** Proxies lag behind by a few versions, not by hundreds. */
+/** Proxies lag a few versions behind, not hundreds. */
 const MAX_VERSIONS = 256
 
 export class AcknowledgedTrust {
   readonly #roots = new Map<string, ReadonlySet<string>>()
 
-  /** To be told of every trust before it is sent. */
+  /** Call it with every trust before it is sent. */
   remember(trust: TrustSpec): void {
     const version = trustVersion(trust)
     const read = readBundle(trust.bundle)
     const roots = read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : []
-    // Set anew, so that the oldest entry is the one that was not sent for longest.
+    // Deleted and set again, so that the oldest entry is the one that was sent least recently.
     this.#roots.delete(version)
     this.#roots.set(version, new Set(roots))
     const [oldest] = this.#roots.keys()

@@ -5,26 +5,26 @@ import type { MeshNames } from "@merlon/policy/mesh"
 
 export interface AuthorityNames {
   readonly namespace: string
-  /** Secret with the root that we made. */
+  /** Secret with the generated root. */
   readonly rootSecret: string
   readonly rootSecretType: string
-  /** Secret with an authority that an operator plugs in. */
+  /** Secret with an authority that an operator supplies. */
   readonly pluggedInSecret: string
   /** ConfigMap with the trust bundle, in every namespace. */
   readonly bundleConfigMap: string
-  /** ConfigMap with those who are no longer believed. */
+  /** ConfigMap with the revocations. */
   readonly revocationsConfigMap: string
   readonly managedBy: string
-  /** The ClusterRole of the control plane, which owns what must not outlive it. */
+  /** The ClusterRole of the control plane. It owns the objects that must be deleted with it. */
   readonly ownRole: string
   readonly annotations: {
-    /** Set by people: any value that differs from the last one begins a rotation. */
+    /** Set by users: a value that differs from the last one starts a rotation. */
     readonly rotate: string
-    /** Set by people: the old root's fingerprint, to drop it without waiting for those who depend on it. */
+    /** Set by users: the fingerprint of the old root, to drop it without waiting for the proxies that still need it. */
     readonly retire: string
-    /** Set by people: the fingerprint of a root that has ended, to have a new one made in its place. */
+    /** Set by users: the fingerprint of an expired root, to replace it with a new one. */
     readonly replaceEnded: string
-    /** Set by us: how far a rotation is. */
+    /** Set by us: the phase of the rotation. */
     readonly phase: string
     readonly signingRoot: string
     readonly oldRoot: string

@@ -12,7 +12,7 @@ import { HOUR, NAMES, Stage } from "./testing/authority-stage.js"
 const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "httpbin", proof: "token" }
 const IDENTITY = "spiffe://cluster.local/ns/foo/sa/httpbin"
 const REQUEST = makeSigningRequest().request
-/** What an operator may allow. */
+/** The longest limit that an operator may set. */
 const LONGER = { ...DEFAULT_TTL_LIMITS, maxMs: 90 * 24 * HOUR }
 
 async function sign(authority: Authority, caller = CALLER, ttlSeconds = 0): Promise<SignedWorkload> {
@@ -22,7 +22,7 @@ async function sign(authority: Authority, caller = CALLER, ttlSeconds = 0): Prom
 }
 
 describe("signing for a workload", () => {
-  it("certifies who the caller is by its proof", async () => {
+  it("certifies the identity that the caller has proved", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
     const { certificateChain, trustBundle, serial, notAfter } = await sign(authority)
@@ -32,7 +32,7 @@ describe("signing for a workload", () => {
     expect(signerOf(certificateChain, trustBundle)).toBe(authority.current.signer)
   })
 
-  it("certifies the Pod that the proof is bound to, also by a certificate that proves it", async () => {
+  it("certifies the Pod of the caller's token or certificate", async () => {
     const authority = await new Stage().authority()
     const bound = { ...CALLER, pod: "httpbin-1", podUid: "u1" }
     for (const caller of [bound, { ...bound, proof: "certificate", serial: "4F" } as const]) {
@@ -42,7 +42,7 @@ describe("signing for a workload", () => {
     expect(certificateFacts((await sign(authority)).certificateChain).pod).toBeUndefined()
   })
 
-  it("gives the life that was asked for", async () => {
+  it("uses the requested lifetime", async () => {
     const stage = new Stage()
     expect((await sign(await stage.authority(), CALLER, 3600)).notAfter - stage.clock.now()).toBe(HOUR)
   })
@@ -56,15 +56,15 @@ describe("signing for a workload", () => {
 
   it.each<[string, Partial<Caller>, Uint8Array, number, object]>([
     ["of another trust domain", { trustDomain: "other.example" }, REQUEST, 0, foreign],
-    ["whose name is no identity", { serviceAccount: "a/b" }, REQUEST, 0, foreign],
+    ["whose name is not a valid identity", { serviceAccount: "a/b" }, REQUEST, 0, foreign],
     ["without a name", { namespace: "" }, REQUEST, 0, foreign],
     ["whose identity is revoked", { serviceAccount: "gone" }, REQUEST, 0, revoked],
     ["whose certificate is revoked", certificate("4F0A"), REQUEST, 0, revoked],
-    ["whose revoked serial is spelled otherwise", certificate("004f0a"), REQUEST, 0, revoked],
-    ["whose certificate nobody can look up", certificate(), REQUEST, 0, revoked],
-    ["who asks for too long a life", {}, REQUEST, 25 * 3600, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
-    ["who asks for too short a life", {}, REQUEST, 1, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
-    ["who sends no request", {}, Buffer.alloc(3), 0, { outcome: "bad-request", code: "INVALID_ARGUMENT" }],
+    ["whose revoked serial is spelled differently", certificate("004f0a"), REQUEST, 0, revoked],
+    ["whose certificate has no known serial", certificate(), REQUEST, 0, revoked],
+    ["who requests too long a lifetime", {}, REQUEST, 25 * 3600, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
+    ["who requests too short a lifetime", {}, REQUEST, 1, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
+    ["without a valid signing request", {}, Buffer.alloc(3), 0, { outcome: "bad-request", code: "INVALID_ARGUMENT" }],
   ])("rejects a caller %s", async (_, caller, request, ttl, rejection) => {
     const stage = new Stage()
     const identities = "cluster.local/ns/foo/sa/gone"
@@ -73,7 +73,7 @@ describe("signing for a workload", () => {
     expect(await authority.sign({ ...CALLER, ...caller }, request, ttl)).toMatchObject({ ok: false, ...rejection })
   })
 
-  it("takes a good certificate, and a token of who lost one", async () => {
+  it("accepts a valid certificate, and a token of a caller that lost its certificate", async () => {
     const stage = new Stage()
     stage.configMap(NAMES.revocationsConfigMap, { serials: "4f0a" })
     const authority = await stage.authority()
@@ -81,7 +81,7 @@ describe("signing for a workload", () => {
     await sign(authority, CALLER)
   })
 
-  it("does not sign for who is revoked while it is at work", async () => {
+  it("does not sign for a caller that is revoked in the meantime", async () => {
     const stage = new Stage()
     const authority = await stage.authority({ ttl: LONGER })
     stage.cluster.beforeWrite = async () => {
@@ -91,7 +91,7 @@ describe("signing for a workload", () => {
     expect(await authority.sign(CALLER, REQUEST, 48 * 3600)).toMatchObject({ ok: false, outcome: "revoked" })
   })
 
-  it("hands out no longer life than rotation knows of", async () => {
+  it("issues no longer lifetime than rotation has stored", async () => {
     const stage = new Stage()
     const authority = await stage.authority({ ttl: LONGER })
     stage.cluster.beforeWrite = () => {
@@ -112,8 +112,8 @@ describe("signing for a workload", () => {
   })
 })
 
-describe("what can be told of the authority", () => {
-  it("is when credentials end and what became of requests", async () => {
+describe("facts about the authority", () => {
+  it("include expiry times and the outcomes of requests", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
     authority.serve("xds", ["localhost", "127.0.0.1"])
@@ -133,7 +133,7 @@ describe("what can be told of the authority", () => {
 })
 
 describe("the control plane's own certificate", () => {
-  it("is renewed at half its life, with another key", async () => {
+  it("is renewed at half its lifetime, with another key", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
     const serving = authority.serve("xds", ["merlond.merlon-system.svc", "::1"], IDENTITY)
@@ -152,7 +152,7 @@ describe("the control plane's own certificate", () => {
     expect(told).toBe(1)
   })
 
-  it("is tried again where it cannot be renewed", async () => {
+  it("is retried if it cannot be renewed", async () => {
     const stage = new Stage()
     const authority = await stage.authority({ rootLifetimeMs: 20 * HOUR })
     const serving = authority.serve("xds", ["localhost"])
@@ -169,8 +169,8 @@ describe("the control plane's own certificate", () => {
   })
 })
 
-describe("an authority that is closed", () => {
-  it("leaves no timer and hears nothing more", async () => {
+describe("a closed authority", () => {
+  it("leaves no timers or listeners", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
     authority.serve("xds", ["localhost"])
@@ -186,10 +186,10 @@ describe("an authority that is closed", () => {
   })
 })
 
-describe("what sessions are granted under", () => {
+describe("the session grant", () => {
   const keysOf = ({ sessions: { secret, granted } }: Authority): string => `${secret.toString("hex")} ${granted}`
 
-  it("is the same for every replica and after a restart, and other for another mesh", async () => {
+  it("is the same for every replica and after a restart, and differs between meshes", async () => {
     const stage = new Stage()
     const [one, other] = [await stage.authority(), await stage.authority()]
     expect(keysOf(other)).toBe(keysOf(one))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh's certificate authority in a control plane: trusted roots, signing keys, revocations, and the certificates of
-// our own listeners. Every replica signs; the leader rotates and writes.
+// The mesh's certificate authority in a control plane: trusted roots, signing keys, revocations, and the certificates
+// of our own listeners. Every replica signs; the leader rotates and writes.
 
 import { type RevocationError, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -33,26 +33,26 @@ export interface AuthorityOptions {
   readonly mesh: MeshConfig
   /** Secrets of the root namespace. */
   readonly secrets: Reflected<KubernetesObject>
-  /** ConfigMaps of the root namespace: the revocations are among them. */
+  /** ConfigMaps of the root namespace, including the revocations. */
   readonly configMaps: Reflected<KubernetesObject>
   readonly ttl: TtlLimits
   readonly rootLifetimeMs: number
-  /** With a plugged-in authority; comes before a Secret with one. */
+  /** Folder with an authority that an operator supplies; takes precedence over a Secret with one. */
   readonly folder: string | undefined
   readonly isLeader: () => boolean
   readonly clock: Clock
   /** Numbers from 0 to 1. */
   readonly random: () => number
-  /** What people have to do before there can be an authority; undefined once there is one. */
+  /** Called with what a user has to do before there can be an authority; with undefined once there is one. */
   readonly waiting?: (what: string | undefined) => void
-  /** Ends a start that waits for people. */
+  /** Aborts a start that waits for a user. */
   readonly stopped?: AbortSignal
   readonly log: Log
 }
 
 export interface BundleTargets {
   readonly namespaces: Reflected<KubernetesObject>
-  /** ConfigMaps named `<mesh>-ca-root-cert` of all namespaces. */
+  /** ConfigMaps named `<mesh>-ca-root-cert` in all namespaces. */
   readonly bundles: Reflected<KubernetesObject>
 }
 
@@ -69,12 +69,12 @@ export class Authority implements TrustSource {
   readonly #serving = new Map<string, ServingCertificate>()
   readonly #changes = new Emitter()
   readonly #closers: (() => void)[] = []
-  /** Of what the leader alone does. */
+  /** Wake-up functions of the tasks that only the leader runs. */
   readonly #wakers: (() => void)[] = []
   #current: TrustSpec
   #version: string
 
-  /** Fails with an `AuthorityError` where the mesh's root is there and cannot be used. */
+  /** Throws an `AuthorityError` if the mesh's root exists and cannot be used. */
   static async start(options: AuthorityOptions): Promise<Authority> {
     await Promise.all([options.secrets.synced, options.configMaps.synced])
     const rejected = { count: 0 }
@@ -102,7 +102,7 @@ export class Authority implements TrustSource {
     return this.#current
   }
 
-  /** Under what proxies may resume their TLS sessions: with any replica that signs with this key, until the trust changes. */
+  /** Lets proxies resume TLS sessions with any replica that signs with this key, until the trust changes. */
   get sessions(): SessionGrant {
     return { secret: ticketSecret(this.#keys.current.signer.keys), granted: this.#version }
   }
@@ -128,12 +128,12 @@ export class Authority implements TrustSource {
     }
   }
 
-  /** Lines of the revocation list that revoke nothing because they are invalid. */
+  /** Invalid lines of the revocation list; they revoke nothing. */
   get revocationErrors(): readonly RevocationError[] {
     return this.#revocations.errors
   }
 
-  /** Whenever the revocations have been read, also where nothing of it changes the trust. */
+  /** Called whenever the revocations have been read, even if the trust does not change. */
   onRevocationsRead(listener: () => void): () => void {
     return this.#revocations.onChange(listener)
   }
@@ -151,7 +151,7 @@ export class Authority implements TrustSource {
     return result
   }
 
-  /** A certificate for a listener of ours, kept renewed until `close`. The name is for metrics. */
+  /** Issues a certificate for one of our listeners, and renews it until `close`. The name is for metrics. */
   serve(name: string, names: readonly string[], identity?: string): ServingCertificate {
     const { ttl, clock, random, log } = this.#options
     const certificate = new ServingCertificate({
@@ -168,7 +168,7 @@ export class Authority implements TrustSource {
     return certificate
   }
 
-  /** From now on rotations go on as proxies acknowledge. A plugged-in root is rotated by who plugged it in. */
+  /** Starts to advance rotations as proxies acknowledge. The operator rotates a root that they supplied. */
   rotateWith(ledger: ProxyLedger, settleMs = SETTLE_MS): void {
     if (!(this.#keys instanceof SelfSigned)) return
     const { isLeader, clock, log } = this.#options
@@ -186,7 +186,7 @@ export class Authority implements TrustSource {
     this.#wakers.push(() => void driver.wake())
   }
 
-  /** From now on every namespace holds the bundle. */
+  /** Starts to maintain the trust bundle in every namespace. */
   distributeTo({ namespaces, bundles }: BundleTargets): void {
     const { client, isLeader, clock, log } = this.#options
     const writer = new BundleWriter({
@@ -206,7 +206,7 @@ export class Authority implements TrustSource {
     )
   }
 
-  /** What waited for a leader is looked at now, not at the next look around. */
+  /** Runs the leader's tasks now, without waiting for their next interval. */
   leadershipChanged(): void {
     for (const wake of this.#wakers) wake()
   }
@@ -220,8 +220,8 @@ export class Authority implements TrustSource {
   }
 
   /**
-   * What namespaces hold is what workloads trust so far. A start with none of those roots cuts the mesh in two: an
-   * operator may want that, and must hear of it.
+   * The bundles in the namespaces are what workloads have trusted so far. A start without any of those roots splits the
+   * mesh: an operator may want that, and must be told.
    */
   #warnOfStrangeRoots(): void {
     const { namespace, bundleConfigMap } = this.names
@@ -247,7 +247,7 @@ export class Authority implements TrustSource {
     const next = this.#trust()
     const version = trustVersion(next)
     if (version === this.#version) return
-    // INVARIANT: remembered before anyone is told, so that no acknowledgement comes for a version we do not know.
+    // INVARIANT: remembered before listeners run, so that no proxy acknowledges a version that we do not know.
     this.#acknowledged.remember(next)
     this.#current = next
     this.#version = version

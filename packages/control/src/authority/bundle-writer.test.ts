@@ -21,7 +21,7 @@ const bundleIn = (stage: Stage, namespace: string) => stage.cluster.objects.get(
 const verbs = (stage: Stage) => stage.cluster.writes.map(({ verb, key }) => `${verb} ${key.split("/")[1]}`)
 
 describe("the trust bundle", () => {
-  it("is in every namespace, also in those that come later", async () => {
+  it("is in every namespace, including new ones", async () => {
     const stage = new Stage()
     for (let index = 0; index < 30; index++) stage.namespace(`ns-${index}`)
     const authority = await started(stage)
@@ -47,7 +47,7 @@ describe("the trust bundle", () => {
     expect(bundleIn(stage, "foo")).toEqual({ "root-cert.pem": authority.current.bundle })
   })
 
-  it("goes with the control plane's role, also one that an earlier installation wrote", async () => {
+  it("is owned by the control plane's role, also if an earlier installation wrote it", async () => {
     const stage = new Stage()
     stage.namespace("foo")
     await stage.cluster.create(CLUSTER_ROLES, {
@@ -68,7 +68,7 @@ describe("the trust bundle", () => {
     expect(bundleIn(stage, "foo")).toBeUndefined()
   })
 
-  it("is written by who leads, once it leads", async () => {
+  it("is written only by the leader", async () => {
     const stage = new Stage()
     stage.leading = false
     stage.namespace("foo")
@@ -79,14 +79,14 @@ describe("the trust bundle", () => {
     expect(verbs(stage)).toEqual(["create foo"])
   })
 
-  it("is not written to a namespace that ends", async () => {
+  it("is not written to a namespace that is being deleted", async () => {
     const stage = new Stage()
     stage.namespace("foo", "2026-11-15T00:00:00Z")
     await started(stage)
     expect(stage.cluster.writes).toEqual([])
   })
 
-  it("is written once while the copy lags behind", async () => {
+  it("is written once while the copy is out of date", async () => {
     const stage = new Stage()
     stage.namespace("foo")
     await settle()
@@ -115,7 +115,7 @@ describe("the trust bundle", () => {
     expect(before.get(`configmaps/foo/${NAME}`)?.data).toEqual({ "root-cert.pem": authority.current.bundle })
   })
 
-  it("reaches the other namespaces when one rejects it, which is tried again", async () => {
+  it("reaches the other namespaces if one rejects it, which is retried", async () => {
     const stage = new Stage()
     for (const name of ["a", "b", "c"]) stage.namespace(name)
     let rejecting = true

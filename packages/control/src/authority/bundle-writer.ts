@@ -15,7 +15,7 @@ export interface BundleWriterOptions {
   readonly client: KubernetesClient
   readonly names: AuthorityNames
   readonly namespaces: Reflected<KubernetesObject>
-  /** The ConfigMaps of that one name in all namespaces; others may be among them. */
+  /** ConfigMaps with the bundle's name in all namespaces; others may be among them. */
   readonly configMaps: Reflected<KubernetesObject>
   readonly bundle: () => string
   readonly isLeader: () => boolean
@@ -23,17 +23,17 @@ export interface BundleWriterOptions {
   readonly log: Log
 }
 
-/** Between two passes, also if another program keeps reverting our writes. */
+/** Pause between two passes, also if another program keeps reverting our writes. */
 const COALESCE_MS = 100
 const RETRY_MS = 5_000
-/** Looks again in case this replica came to lead since. */
+/** Checks again in case this replica has become the leader. */
 const IDLE_MS = 30_000
 const PARALLEL = 8
 
 export class BundleWriter {
   readonly #options: BundleWriterOptions
   readonly #unsubscribe: readonly (() => void)[]
-  /** What we wrote by namespace, until the copy has caught up. */
+  /** Bundles that we wrote, by namespace, until the copy shows them. */
   readonly #written = new Map<string, string>()
   #cancel: () => void = () => undefined
   #owners: readonly OwnerReference[] = []
@@ -45,7 +45,7 @@ export class BundleWriter {
     this.#options = options
     this.#unsubscribe = [
       options.namespaces.onChange(({ object, previous }) => {
-        // A namespace that only changed its labels needs nothing.
+        // A namespace of which only labels changed needs no bundle.
         if (object === undefined || previous === undefined) this.wake()
       }),
       options.configMaps.onChange(({ key, object }) => {
@@ -60,7 +60,7 @@ export class BundleWriter {
     this.#later(0)
   }
 
-  /** To be called when the bundle changed, or this replica begins to lead. */
+  /** Call it when the bundle changed, or this replica became the leader. */
   wake(): void {
     this.#woken = true
     if (!this.#running) this.#later(COALESCE_MS)
@@ -86,10 +86,10 @@ export class BundleWriter {
     this.#later(this.#woken ? COALESCE_MS : failed ? RETRY_MS : IDLE_MS)
   }
 
-  /** Whether some namespace has to be tried again. */
+  /** Returns whether some namespace has to be retried. */
   async #writeAll(): Promise<boolean> {
     const owners = await roleAsOwner(this.#options.client, this.#options.names.ownRole)
-    // The role is gone, and so are we in a moment: what is written now would stay behind.
+    // The role was deleted, so we are being uninstalled: a bundle that is written now would be left behind.
     if (owners.length === 0 && this.#owners.length > 0) return true
     this.#owners = owners
     const bundle = this.#options.bundle()
@@ -105,7 +105,7 @@ export class BundleWriter {
   }
 
   #differs({ metadata: { name, deletionTimestamp } }: KubernetesObject, bundle: string): boolean {
-    // A namespace that ends takes nothing in.
+    // A namespace that is being deleted accepts no new objects.
     if (deletionTimestamp !== undefined) return false
     const copy = this.#options.configMaps.items.get(`${name}/${this.#options.names.bundleConfigMap}`)
     if (copy !== undefined && this.#holds(copy) === bundle && this.#isOwned(copy)) {
@@ -119,7 +119,7 @@ export class BundleWriter {
     return readConfigMapData(object).get(BUNDLE_KEY)
   }
 
-  /** One of an earlier installation names a role that is gone, and goes with it. */
+  /** A bundle of an earlier installation names a deleted role as owner, and would be deleted with it. */
   #isOwned({ metadata }: KubernetesObject): boolean {
     const owned = new Set(ownerReferences(metadata).map(({ uid }) => uid))
     return this.#owners.every(({ uid }) => owned.has(uid))
@@ -159,7 +159,7 @@ export class BundleWriter {
   }
 }
 
-/** The copy we look at may be a moment old, so the other verb may be the right one. */
+/** Falls back to the other verb, since the copy may be slightly out of date. */
 async function orElse(code: number, first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
   try {
     await first()

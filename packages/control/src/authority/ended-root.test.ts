@@ -29,7 +29,7 @@ describe("a root that expired while no replica ran", () => {
     return { stage, before, waiting, stopped, started, fingerprint, annotate }
   }
 
-  it("does not keep the control plane from starting: it waits and says what to do", async () => {
+  it("makes the control plane wait and report what to do", async () => {
     const { stage, waiting, started, stopped, fingerprint } = await endedMesh()
     const command = `kubectl annotate secret merlon-ca -n merlon-system ${replaceEnded}=${fingerprint}`
     expect(waiting[0]).toContain("has ended")
@@ -52,7 +52,7 @@ describe("a root that expired while no replica ran", () => {
     another.close()
   })
 
-  it("is not replaced on a word that names another", async () => {
+  it("is not replaced if the annotation names another root", async () => {
     const { stage, waiting, started, stopped, annotate } = await endedMesh()
     annotate("another")
     await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(1), 90_000)
@@ -63,12 +63,12 @@ describe("a root that expired while no replica ran", () => {
   })
 })
 
-describe("a root that ends while a control plane runs", () => {
+describe("a root that expires while a control plane runs", () => {
   const { replaceEnded, signingRoot } = NAMES.annotations
 
   it.each([
-    ["is replaced by a new one on a person's word, without a start", (fingerprint: string) => fingerprint, true],
-    ["is not replaced on a word that names another, and how to is said", () => "another", false],
+    ["is replaced when a user asks for it, without a restart", (fingerprint: string) => fingerprint, true],
+    ["is not replaced if the annotation names another root, and the log has the fix", () => "another", false],
   ])("%s", async (_, word, replaced) => {
     const stage = new Stage()
     const authority = await stage.authority({ rootLifetimeMs: HOUR })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics and status of the authority: when credentials expire, and the results of signing requests.
+// Facts about the authority for metrics and status: when credentials expire, and the results of signing requests.
 
 import type { RotationPhase } from "@merlon/identity"
 
@@ -10,17 +10,17 @@ export type SigningOutcome = (typeof SIGNING_OUTCOMES)[number]
 export interface AuthorityFacts {
   readonly rootNotAfter: number
   readonly signerNotAfter: number
-  /** By listener. */
+  /** Expiry by listener. */
   readonly servingNotAfter: ReadonlyMap<string, number>
   readonly requests: Readonly<Record<SigningOutcome, number>>
   readonly phase: RotationPhase
   /** Fingerprint of the root that signs. */
   readonly signer: string
-  /** Changes of the Secret or the plugged-in authority that were not followed. */
+  /** Number of changes of the Secret or the supplied authority that were rejected. */
   readonly rejectedChanges: number
   readonly revokedIdentities: number
   readonly revokedSerials: number
-  /** Lines of the revocations that cannot be read. */
+  /** Number of lines in the revocations that cannot be read. */
   readonly revocationErrors: number
 }
 
@@ -32,7 +32,7 @@ export class SigningCounter {
   }
 
   get counts(): Readonly<Record<SigningOutcome, number>> {
-    // Filled with every outcome when made.
+    // The constructor fills it with every outcome.
     return Object.fromEntries(this.#counts) as Record<SigningOutcome, number>
   }
 }

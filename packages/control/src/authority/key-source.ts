@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the mesh's signing keys come from: generated and kept in a Secret, or plugged in by an operator.
+// The source of the mesh's signing keys: generated and stored in a Secret, or supplied by an operator.
 
 import type { CertificateAuthority, RotationPhase } from "@merlon/identity"
 import type { AuthorityCode } from "../errors.js"
@@ -9,7 +9,7 @@ export interface SigningKeys {
   readonly signer: CertificateAuthority
   /** Signs for the control plane's own listeners. */
   readonly server: CertificateAuthority
-  /** PEM, every root that is trusted. */
+  /** Every trusted root, in PEM. */
   readonly bundle: string
   readonly phase: RotationPhase
 }
@@ -17,12 +17,12 @@ export interface SigningKeys {
 export interface KeySource {
   readonly current: SigningKeys
   onChange(listener: () => void): () => void
-  /** To be awaited before a certificate of this life is signed: rotation has to know how long the longest one lives. */
+  /** Await it before you sign a certificate with this lifetime: rotation has to know the longest lifetime. */
   allowTtl(ttlMs: number): Promise<void>
   close(): void
 }
 
-/** What makes a mesh's roots unusable; start-up ends with it. */
+/** Why a mesh's root is unusable; the start fails with it. */
 export class AuthorityError extends Error {
   override readonly name = "AuthorityError"
 

@@ -9,7 +9,7 @@ export type PluggedInResult =
   | { readonly ok: true; readonly authority: CertificateAuthority }
   | { readonly ok: false; readonly message: string }
 
-/** Every name that is looked at. */
+/** Every file name that is read. */
 export const PLUGGED_IN_FILES = [
   "ca-cert.pem",
   "ca-key.pem",
@@ -40,9 +40,8 @@ export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): 
 }
 
 /**
- * Why `next` must not replace `current`; undefined if it may. Roots are added first and removed later, and an authority
- * signs only after its root is trusted. Otherwise some proxies would already present certificates that others do not
- * trust yet.
+ * Why `next` must not replace `current`; undefined if it may. A root must be added before its authority signs, and the
+ * old one removed later. Otherwise some proxies would present certificates that others do not trust yet.
  */
 export function replacementError(current: CertificateAuthority, next: CertificateAuthority): string | undefined {
   const before = fingerprintsOf(current)

@@ -33,11 +33,11 @@ const files = (record: Record<string, string>) => new Map(Object.entries(record)
 
 describe("the files of a plugged-in authority", () => {
   it.each<[string, Record<string, string>]>([
-    ["with the names of a mesh", own(INTERMEDIATE)],
-    ["with the names of a TLS Secret", tls(INTERMEDIATE)],
+    ["with the file names of a mesh", own(INTERMEDIATE)],
+    ["with the file names of a TLS Secret", tls(INTERMEDIATE)],
     ["with a chain that begins with the certificate itself", own(INTERMEDIATE, INTERMEDIATE.certificateChain + A.root)],
     ["with an empty chain", own(INTERMEDIATE, "\n")],
-    ["of a root that signs itself", own(A)],
+    ["of a root that signs workloads itself", own(A)],
   ])("are read %s", (_, record) => {
     const read = readPluggedIn(files(record), NOW)
     expect(read).toMatchObject({ ok: true })
@@ -45,28 +45,32 @@ describe("the files of a plugged-in authority", () => {
   })
 
   it.each<[string, Record<string, string>, string]>([
-    ["none are there", {}, "`tls.crt` and `tls.key` and `ca.crt` missing"],
+    ["they are missing", {}, "`tls.crt` and `tls.key` and `ca.crt` missing"],
     ["the root is missing", { "ca-cert.pem": A.root, "ca-key.pem": A.privateKey }, "`root-cert.pem` missing"],
     ["the chain is damaged", own(INTERMEDIATE, "-----BEGIN"), "`cert-chain.pem` cannot be used"],
-    ["the key is another's", { ...own(A), "ca-key.pem": B.privateKey }, "is not that of the first certificate"],
+    [
+      "the key belongs to another certificate",
+      { ...own(A), "ca-key.pem": B.privateKey },
+      "is not that of the first certificate",
+    ],
     ["the chain leads to another root", { ...own(INTERMEDIATE), "root-cert.pem": B.root }, "does not lead to the root"],
-  ])("are rejected where %s", (_, record, message) => {
+  ])("are rejected if %s", (_, record, message) => {
     expect(readPluggedIn(files(record), NOW)).toEqual({ ok: false, message: expect.stringContaining(message) })
   })
 })
 
-describe("what may take the place of a plugged-in authority", () => {
+describe("a replacement of a plugged-in authority", () => {
   const authority = (keys: AuthorityKeys, root = keys.root) => new CertificateAuthority({ ...keys, root }, NOW)
 
   it.each<[string, CertificateAuthority, CertificateAuthority, string | undefined]>([
     ["another intermediate of the root", authority(INTERMEDIATE), authority(SECOND), undefined],
     ["the same with a further root", authority(A), authority(A, A.root + B.root), undefined],
     ["a signer whose root is trusted", authority(A, A.root + B.root), authority(B, A.root + B.root), undefined],
-    ["the same without a root that is not needed", authority(B, A.root + B.root), authority(B), undefined],
+    ["the same without an unneeded root", authority(B, A.root + B.root), authority(B), undefined],
     ["not another root", authority(A), authority(B), "added and removed at once"],
-    ["not a root swapped beside the signer's", authority(A, A.root + B.root), authority(A, A.root + C.root), "at once"],
-    ["not a signer whose root comes with it", authority(A), authority(B, A.root + B.root), "does not trust yet"],
-  ])("is %s", (_, current, next, error) => {
+    ["not a swap of a further root", authority(A, A.root + B.root), authority(A, A.root + C.root), "at once"],
+    ["not a signer with a new root", authority(A), authority(B, A.root + B.root), "does not trust yet"],
+  ])("may be %s", (_, current, next, error) => {
     expect(replacementError(current, next)).toEqual(error === undefined ? undefined : expect.stringContaining(error))
   })
 })
@@ -78,13 +82,13 @@ describe("an authority that is plugged in by a Secret", () => {
     return { here, authority: await here.authority() }
   }
 
-  it("signs, and no root is made", async () => {
+  it("signs, and no root is generated", async () => {
     const { here, authority } = await plugged(own(INTERMEDIATE))
     expect(authority.current.bundle).toBe(A.root)
     expect(here.cluster.writes).toEqual([])
   })
 
-  it("stops the start where it cannot be used", async () => {
+  it("fails the start if it cannot be used", async () => {
     await expect(plugged({})).rejects.toThrow("the Secret `merlon-system/merlon-cacerts` cannot be used")
   })
 
@@ -99,7 +103,7 @@ describe("an authority that is plugged in by a Secret", () => {
     expect(before).toContain(INTERMEDIATE.certificateChain)
   })
 
-  it("comes to another root in the steps that keep everyone in", async () => {
+  it("changes to another root step by step", async () => {
     const { here, authority } = await plugged(own(A))
     const offer = async (keys: AuthorityKeys, root: string) => {
       here.cluster.put(SECRETS, secretObject(NAMES.pluggedInSecret, own({ ...keys, root })))
@@ -114,7 +118,7 @@ describe("an authority that is plugged in by a Secret", () => {
     expect([authority.current.bundle, authority.facts.rejectedChanges]).toEqual([B.root, 1])
   })
 
-  it("counts from the next start where it comes while the mesh runs", async () => {
+  it("is used from the next start if it is added while the mesh runs", async () => {
     const here = new Stage()
     const authority = await here.authority()
     const { bundle } = authority.current
@@ -127,8 +131,8 @@ describe("an authority that is plugged in by a Secret", () => {
   })
 
   it.each([
-    ["is reported where it shares no root with what workloads trust", B.root, 1],
-    ["is not reported where it shares one", B.root + A.root, 0],
+    ["is reported if workloads trust none of its roots", B.root, 1],
+    ["is not reported if workloads trust one of its roots", B.root + A.root, 0],
   ])("%s", async (_, trusted, reports) => {
     const here = new Stage()
     here.cluster.put(SECRETS, secretObject(NAMES.pluggedInSecret, own(A)))
@@ -137,7 +141,7 @@ describe("an authority that is plugged in by a Secret", () => {
     expect(here.log.lines.filter(line => line.includes("do not trust yet"))).toHaveLength(reports)
   })
 
-  it("goes on when the Secret is deleted", async () => {
+  it("keeps working when the Secret is deleted", async () => {
     const { here, authority } = await plugged(own(A))
     await here.cluster.delete(SECRETS, NAMES.pluggedInSecret, NAMES.namespace)
     await settle()
@@ -161,7 +165,7 @@ describe("an authority that is plugged in by a folder", () => {
     for (const [name, text] of Object.entries(record)) await writeFile(join(folder, name), text)
   }
 
-  it("is looked at again, and what cannot be used is reported once", async () => {
+  it("is read again, and unusable files are reported once", async () => {
     const folder = await folderWith(own(INTERMEDIATE))
     const clock = new ManualClock(NOW)
     let rejected = 0
@@ -180,12 +184,12 @@ describe("an authority that is plugged in by a folder", () => {
     source.close()
   })
 
-  it("stops the start where it holds nothing", async () => {
+  it("fails the start if it is empty", async () => {
     const folder = await folderWith({})
     await expect(new Stage().authority({ folder })).rejects.toThrow("cannot be used as the mesh's authority")
   })
 
-  it("comes before a Secret", async () => {
+  it("takes precedence over a Secret", async () => {
     const here = new Stage()
     here.cluster.put(SECRETS, secretObject(NAMES.pluggedInSecret, own(A)))
     const authority = await here.authority({ folder: await folderWith(own(B)) })

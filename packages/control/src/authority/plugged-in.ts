@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing keys that an operator plugs in, from a Secret or a folder, watched while the mesh runs. Unusable keys change
+// Signing keys that an operator supplies, in a Secret or a folder, watched while the mesh runs. Unusable keys change
 // nothing: the last good keys stay in use.
 
 import { readFile } from "node:fs/promises"
@@ -16,11 +16,11 @@ import { readSecretData } from "./secret-data.js"
 export interface PluggedInOptions {
   readonly clock: Clock
   readonly log: Log
-  /** What was plugged in cannot take the place of what is in force. */
+  /** Called when new files are not allowed to replace the authority in use. */
   readonly onRejected: () => void
 }
 
-/** A mounted Secret is swapped by renaming, which watches of single files miss; looking again never does. */
+/** A mounted Secret is replaced by a rename, which watches of single files miss, so the folder is polled. */
 const FOLDER_POLL_MS = 10_000
 
 export class PluggedIn implements KeySource {
@@ -32,7 +32,7 @@ export class PluggedIn implements KeySource {
   #stop: () => void = () => undefined
   #closed = false
 
-  /** Fails with an `AuthorityError` where what is there cannot be used. */
+  /** Throws an `AuthorityError` if the files cannot be used. */
   static fromSecret(
     secret: KubernetesObject,
     secrets: Reflected<KubernetesObject>,
@@ -56,7 +56,8 @@ export class PluggedIn implements KeySource {
 
   private constructor(where: string, files: ReadonlyMap<string, string>, options: PluggedInOptions) {
     const read = readPluggedIn(files, options.clock.now())
-    // Fails closed: to go on with a root of our own would split the mesh from what the operator plugged in.
+    // Fails closed: continuing with a root of our own would split the mesh from the authority that the operator
+    // supplied.
     if (!read.ok)
       throw new AuthorityError("root-unusable", `${where} cannot be used as the mesh's authority: ${read.message}`)
     this.#where = where
@@ -74,7 +75,7 @@ export class PluggedIn implements KeySource {
     return this.#changes.on(listener)
   }
 
-  /** Only the operator rotates these files. */
+  /** Does nothing, because only the operator rotates these files. */
   async allowTtl(): Promise<void> {}
 
   close(): void {
@@ -96,7 +97,7 @@ export class PluggedIn implements KeySource {
 
   #offer(files: ReadonlyMap<string, string>): void {
     const content = contentOf(files)
-    // What was looked at once is not reported again with every look.
+    // Unchanged files are not reported again on every poll.
     if (this.#closed || content === this.#seen) return
     this.#seen = content
     const read = readPluggedIn(files, this.#options.clock.now())
@@ -122,7 +123,7 @@ async function readFolder(folder: string): Promise<ReadonlyMap<string, string>> 
     try {
       files.set(name, await readFile(join(folder, name), "utf8"))
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error // node:fs fails with nothing else
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error // node:fs throws nothing else
     }
   }
   return files

@@ -23,7 +23,7 @@ describe("revocations", () => {
     expect(changes).toBe(2)
   })
 
-  it("keep their good lines beside bad ones, which are reported", async () => {
+  it("keep their good lines and report bad ones", async () => {
     const stage = new Stage()
     stage.configMap(NAMES.revocationsConfigMap, { identities: `everyone\n${ID}`, serials: "zz\n4f" })
     const authority = await stage.authority()
@@ -58,7 +58,7 @@ describe("revocations", () => {
     expect(authority.current.revokedIdentities).toEqual([])
   })
 
-  it("do not push a trust that says the same", async () => {
+  it("do not push an unchanged trust", async () => {
     const stage = new Stage()
     stage.configMap(NAMES.revocationsConfigMap, { identities: ID })
     const authority = await stage.authority()

@@ -11,7 +11,7 @@ import type { AuthorityNames } from "./authority-names.js"
 import { revocationData } from "./revocation-data.js"
 
 const NONE: RevocationLists = { identities: [], serials: [], errors: [] }
-/** Of one change; a list of thousands of bad lines says no more than its beginning. */
+/** Logged errors per change; thousands of them say no more than the first ones. */
 const MAX_LOGGED = 10
 
 export class RevocationList {

@@ -8,7 +8,7 @@ import { readStoredRoot, type StoredRoot, writeStoredRoot } from "./stored-root.
 import { NAMES, Stage, secretObject } from "./testing/authority-stage.js"
 
 describe("the Secret with the root", () => {
-  it("is made once", async () => {
+  it("is created once", async () => {
     const stage = new Stage()
     const first = await openRootSecret(stage.rootSettings)
     const second = await openRootSecret(stage.rootSettings)
@@ -43,13 +43,13 @@ describe("the Secret with the root", () => {
     ["lost its key", files => without(files, "ca-key.pem"), "`ca-key.pem` is missing"],
     ["lost its certificate", files => without(files, "ca-cert.pem"), "`ca-cert.pem` is missing"],
     [
-      "has another's key",
+      "has another certificate's key",
       files => ({ ...files, "ca-key.pem": new Stage().root().privateKey }),
       "is not that of the first",
     ],
     ["has a damaged certificate", files => ({ ...files, "ca-cert.pem": "x" }), "holds no certificate"],
     ["has a damaged state", files => ({ ...files, "state.json": "{" }), "`state.json` is not JSON"],
-    ["has a state that is none", files => ({ ...files, "state.json": "null" }), "`state.json` is not an object"],
+    ["has an invalid state", files => ({ ...files, "state.json": "null" }), "`state.json` is not an object"],
     [
       "names an unknown phase",
       files => ({ ...files, "state.json": files["state.json"]?.replace("steady", "x") ?? "" }),
@@ -61,11 +61,11 @@ describe("the Secret with the root", () => {
       "`next-cert.pem` is missing",
     ],
     [
-      "lost a number",
+      "lacks a number",
       files => ({ ...files, "state.json": files["state.json"]?.replace("longestTtlMs", "x") ?? "" }),
       "lacks the number `longestTtlMs`",
     ],
-  ])("that %s stops the start and is not touched", async (_, damage, message) => {
+  ])("that %s fails the start and is not changed", async (_, damage, message) => {
     const stage = new Stage()
     const before = stage.cluster.put(SECRETS, secretObject(NAMES.rootSecret, damage(good())))
     await expect(openRootSecret(stage.rootSettings)).rejects.toThrow(message)
@@ -74,7 +74,7 @@ describe("the Secret with the root", () => {
     expect(stage.cluster.writes).toEqual([])
   })
 
-  it("that has ended is not touched without a word", async () => {
+  it("that has expired is not changed without a request", async () => {
     const stage = new Stage()
     stage.cluster.put(SECRETS, secretObject(NAMES.rootSecret, good()))
     stage.clock.setWall(Date.UTC(2046, 0, 1))
@@ -82,7 +82,7 @@ describe("the Secret with the root", () => {
     expect(stage.cluster.writes).toEqual([])
   })
 
-  it("is not replaced on a guess while the API does not answer", async () => {
+  it("is not replaced while the API does not answer", async () => {
     const stage = new Stage()
     stage.cluster.get = () => Promise.reject(new ApiError(0, "api-unreachable", "no answer"))
     await expect(openRootSecret(stage.rootSettings)).rejects.toThrow("no answer")
@@ -112,7 +112,7 @@ describe("the Secret with the root", () => {
     }
   })
 
-  it("keeps an old root that has ended, as long as it is not retired", () => {
+  it("keeps an expired old root until it is retired", () => {
     const stage = new Stage()
     const state: StoredRoot["state"] = {
       phase: "sign",
@@ -130,7 +130,7 @@ describe("the Secret with the root", () => {
     expect(readStoredRoot(files, stage.clock.now())).toMatchObject({ ok: true })
   })
 
-  it("holds its files as any tool reads them", async () => {
+  it("stores its files in standard form", async () => {
     const stage = new Stage()
     const { stored } = await openRootSecret(stage.rootSettings)
     expect(readSecretData(stage.secret).get("root-cert.pem")).toBe(stored.state.current.root)

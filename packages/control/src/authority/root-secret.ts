@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Secret with the root that we generated. It is created once; replicas that start together end up with one root,
-// because only one creation succeeds. INVARIANT: an existing Secret is never overwritten unless we could read it, and
-// then only the version that we read. Replacing it blindly would replace the root of the whole mesh.
+// The Secret with the generated root. It is created once; replicas that start together end up with one root, because
+// only one creation succeeds. INVARIANT: an existing Secret is never overwritten unless we could read it, and then only
+// the version that we read. Replacing it blindly would replace the root of the whole mesh.
 
 import { type AuthorityKeys, createRoot, rootFingerprint } from "@merlon/identity"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
@@ -21,7 +21,7 @@ export interface RootSettings {
   readonly names: AuthorityNames
   readonly trustDomain: string
   readonly rootLifetimeMs: number
-  /** The lifetime of certificates that ask for no other. */
+  /** Lifetime of certificates whose request names none. */
   readonly defaultTtlMs: number
   readonly now: () => number
 }
@@ -29,7 +29,7 @@ export interface RootSettings {
 const CONFLICT = 409
 const MAX_ATTEMPTS = 8
 
-/** The root is fine, except that it has expired: certificates that it signs are not trusted any more. */
+/** The root is valid except that it has expired, so certificates that it signs are not trusted any more. */
 export class EndedRootError extends AuthorityError {
   readonly secret: RootSecret
 
@@ -40,8 +40,8 @@ export class EndedRootError extends AuthorityError {
 }
 
 /**
- * The root of the mesh; made here where there is none yet, or where a person says so of one that has ended. Fails with
- * an `AuthorityError` where it cannot be used.
+ * The root of the mesh. Generates it if there is none yet, or if a user asked to replace an expired one. Throws an
+ * `AuthorityError` if it cannot be used.
  */
 export async function openRootSecret(settings: RootSettings): Promise<RootSecret> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -64,7 +64,7 @@ export async function openRootSecret(settings: RootSettings): Promise<RootSecret
   throw new AuthorityError("root-gone", `${where(settings.names)} comes and goes; find out what deletes it`)
 }
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 export async function fetchRootSecret({ client, names, now }: RootSettings): Promise<RootSecret | undefined> {
   const object = await client.get<KubernetesObject>(SECRETS, names.rootSecret, names.namespace)
   if (object === undefined) return undefined
@@ -72,11 +72,11 @@ export async function fetchRootSecret({ client, names, now }: RootSettings): Pro
   if (read.ok) return { object, stored: read.stored }
   const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
   if (atAnyTime.ok) throw new EndedRootError({ object, stored: atAnyTime.stored }, names)
-  // Fail closed: whatever this is, it may be the only copy of the mesh's root.
+  // Fail closed: whatever the Secret contains, it may be the only copy of the mesh's root.
   throw new AuthorityError("root-unusable", unreadable(names, read.message))
 }
 
-/** What is stored, with a new root where a person has said so of one that has ended. Undefined where nothing is stored. */
+/** The stored root, or a new one if a user asked to replace an expired one. Undefined if none is stored. */
 export async function replacedRootSecret(settings: RootSettings): Promise<RootSecret | undefined> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     try {
@@ -91,8 +91,8 @@ export async function replacedRootSecret(settings: RootSettings): Promise<RootSe
 }
 
 /**
- * Only on a person's word, and only of the root that is named: where it is our clock that is wrong, a new root would cut
- * off a mesh that is well.
+ * Only at a user's request, and only the root that it names: if just our clock is wrong, a new root would cut off a
+ * healthy mesh.
  */
 async function replaceEnded(settings: RootSettings, error: EndedRootError): Promise<RootSecret | "again"> {
   const { object, stored } = error.secret
@@ -107,7 +107,7 @@ async function replaceEnded(settings: RootSettings, error: EndedRootError): Prom
   return replaced ?? "again"
 }
 
-/** Undefined where another replica was faster. */
+/** Undefined if another replica created it first. */
 export async function createRootSecret(settings: RootSettings, stored: StoredRoot): Promise<RootSecret | undefined> {
   const { client, names } = settings
   const object: KubernetesObject = {
@@ -130,7 +130,7 @@ export async function createRootSecret(settings: RootSettings, stored: StoredRoo
   }
 }
 
-/** Undefined where the Secret is no longer the version that was read. */
+/** Undefined if the Secret is no longer the version that was read. */
 export async function replaceRootSecret(
   { client, names }: RootSettings,
   { object }: RootSecret,
@@ -175,7 +175,7 @@ function where({ namespace, rootSecret }: AuthorityNames): string {
   return `the Secret \`${namespace}/${rootSecret}\``
 }
 
-/** For people; nothing is read from here. */
+/** Information for users; we do not read it. */
 function progress({ annotations }: AuthorityNames, { state }: StoredRoot): Record<string, string> {
   return {
     [annotations.phase]: state.phase,

@@ -8,7 +8,7 @@ import { fingerprints, HOUR, NAMES, SECRET_KEY, Stage, YEAR } from "./testing/au
 
 const { rotate, retire, phase: phaseAnnotation, oldRoot } = NAMES.annotations
 
-/** A replica that leads for long enough, in a mesh with proxies `a` and `b` that know its trust. */
+/** A replica that has led for long enough, in a mesh with the proxies `a` and `b`, which know its trust. */
 async function mesh() {
   const stage = new Stage()
   const authority = await stage.authority()
@@ -19,7 +19,7 @@ async function mesh() {
   return { stage, authority, old }
 }
 
-/** All acknowledge what is in force and have certificates of who signs. */
+/** All proxies acknowledge the current trust and have certificates of the current signer. */
 function everyone(stage: Stage, authority: Authority, names = ["a", "b"]): void {
   for (const name of names) stage.ledger.says(`foo/${name}`, authority.current, authority.current.signer)
 }
@@ -31,7 +31,7 @@ async function demanded() {
   return scene
 }
 
-/** Rotated up to where the new root signs. */
+/** A rotation up to the phase in which the new root signs. */
 async function signing() {
   const scene = await demanded()
   everyone(scene.stage, scene.authority)
@@ -48,7 +48,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("steady")
   })
 
-  it("goes through its phases as proxies acknowledge, and shows them", async () => {
+  it("goes through its phases as proxies acknowledge, and reports them", async () => {
     const { stage, authority, old } = await mesh()
     const shown = () => stage.secret.metadata.annotations?.[phaseAnnotation]
 
@@ -79,7 +79,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("steady")
   })
 
-  it("begins by itself when a fifth of the root's life is left", async () => {
+  it("begins automatically when a fifth of the root's lifetime is left", async () => {
     const { stage, authority } = await mesh()
     stage.clock.setWall(stage.clock.now() + 8.1 * YEAR)
     await stage.clock.advance(SETTLE_MS)
@@ -92,7 +92,7 @@ describe("a rotation of the root", () => {
       "lags behind",
       stage => stage.ledger.says("foo/b", { bundle: "", signer: "", revokedIdentities: [], revokedSerials: [] }, ""),
     ],
-    ["has just come", stage => stage.ledger.says("foo/c", undefined, undefined)],
+    ["has just connected", stage => stage.ledger.says("foo/c", undefined, undefined)],
   ])("waits for a proxy that %s", async (_, event) => {
     const { stage, authority } = await demanded()
     everyone(stage, authority)
@@ -115,7 +115,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("sign")
   })
 
-  it("is not held up by a phase that began under a clock that was ahead", async () => {
+  it("is not delayed by a phase that began when the clock was ahead", async () => {
     const { stage, authority } = await demanded()
     stage.clock.setWall(stage.clock.now() - YEAR / 2)
     everyone(stage, authority)
@@ -123,7 +123,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("sign")
   })
 
-  it("does not wait for a proxy that has left", async () => {
+  it("does not wait for a proxy that has disconnected", async () => {
     const { stage, authority } = await demanded()
     everyone(stage, authority, ["a"])
     await stage.clock.advance(SETTLE_MS)
@@ -133,7 +133,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("sign")
   })
 
-  it("does not take a mesh for empty that has not come back yet", async () => {
+  it("does not consider a mesh empty whose proxies have not reconnected yet", async () => {
     const { stage, authority, old } = await demanded()
     authority.close()
     for (const name of ["a", "b"]) stage.ledger.leaves(`foo/${name}`)
@@ -143,7 +143,7 @@ describe("a rotation of the root", () => {
     expect([phaseOf(restarted), restarted.current.signer]).toEqual(["distribute", old])
   })
 
-  it("waits for a proxy whose certificate is of the old root", async () => {
+  it("waits for a proxy with a certificate of the old root", async () => {
     const { stage, authority, old } = await signing()
     everyone(stage, authority, ["a"])
     stage.ledger.says("foo/b", authority.current, old)
@@ -151,7 +151,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("sign")
   })
 
-  it("keeps the old root for as long as the longest certificate lives", async () => {
+  it("keeps the old root until its last certificate expires", async () => {
     const scene = await mesh()
     const caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "a", proof: "token" } as const
     const signed = await scene.authority.sign(caller, makeSigningRequest().request, 24 * 3600)
@@ -167,7 +167,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(scene.authority)).toBe("retire")
   })
 
-  it("drops the old root at once when told which one", async () => {
+  it("drops the old root at once if an annotation names it", async () => {
     const { stage, authority, old } = await signing()
     stage.annotate({ [retire]: authority.current.signer })
     await settle()
@@ -180,7 +180,7 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("retire")
   })
 
-  it("lets the old root vouch for the control plane until it retires", async () => {
+  it("signs the control plane's certificates with the old root until it retires", async () => {
     const { stage, authority, old } = await mesh()
     const serving = authority.serve("xds", ["localhost"])
     const signer = () => signerOf(serving.current.certificateChain, authority.current.bundle)
@@ -194,7 +194,7 @@ describe("a rotation of the root", () => {
     expect([phaseOf(authority), signer()]).toEqual(["retire", authority.current.signer])
   })
 
-  it("is moved by who leads and followed by the others", async () => {
+  it("is advanced by the leader and followed by the others", async () => {
     const stage = new Stage()
     const leader = await stage.authority()
     const follower = await stage.authority({ isLeader: () => false })
@@ -209,7 +209,7 @@ describe("a rotation of the root", () => {
     expect(follower.current).toEqual(leader.current)
   })
 
-  it("makes one new root where two believe that they lead", async () => {
+  it("generates one new root if two replicas consider themselves leader", async () => {
     const stage = new Stage()
     const replicas = [await stage.authority(), await stage.authority()]
     for (const replica of replicas) replica.rotateWith(stage.ledger)
@@ -221,7 +221,7 @@ describe("a rotation of the root", () => {
     expect(fingerprints(a?.bundle ?? "")).toHaveLength(2)
   })
 
-  it("goes on from where the Secret says after a restart", async () => {
+  it("continues after a restart from the state in the Secret", async () => {
     const { stage, authority } = await signing()
     const { current } = authority
     authority.close()
@@ -230,10 +230,10 @@ describe("a rotation of the root", () => {
     expect(phaseOf(restarted)).toBe("sign")
   })
 
-  it("is followed to its end by a replica that heard nothing of it", async () => {
+  it("is followed by a replica that missed all of its steps", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
-    // A copy that shows the Secret as it was, until it hears the last version alone.
+    // A copy that shows the original Secret until it receives only the last version.
     const secrets = stage.cluster.reflect(SECRETS)
     let hear: Parameters<typeof secrets.onChange>[0] = () => undefined
     const deaf = await stage.authority({

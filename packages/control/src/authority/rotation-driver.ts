@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advances a root rotation in the leader: whenever proxies acknowledge something new, the Secret changes, or a minute has
+// Advances a root rotation in the leader: whenever proxies acknowledge a version, the Secret changes, or a minute has
 // passed. The rules are in the identity package; this provides their inputs.
 
 import { advance, type RotationFacts, rootFingerprint } from "@merlon/identity"
@@ -20,8 +20,8 @@ export interface RotationDriverOptions extends RootSettings {
   readonly clock: Clock
   readonly log: Log
   /**
-   * How long a replica has to lead, and a phase to last, before the ledger counts. Right after a restart no proxy is
-   * connected yet, so "all connected proxies" would mean none of them.
+   * How long a replica has to be the leader, and a phase to last, before the ledger counts. Right after a restart no
+   * proxy is connected yet, so "all connected proxies" would mean none.
    */
   readonly settleMs: number
 }
@@ -29,7 +29,7 @@ export interface RotationDriverOptions extends RootSettings {
 const TICK_MS = 60_000
 /** Other replicas may sign with the old root until they have seen the change. */
 const REPLICA_LAG_MS = 10 * 60_000
-/** Long enough that two fingerprints cannot be mixed up. */
+/** Long enough to be unambiguous. */
 const MIN_FINGERPRINT = 16
 
 export class RotationDriver {
@@ -44,13 +44,13 @@ export class RotationDriver {
   constructor(options: RotationDriverOptions) {
     this.#options = options
     const wake = (): void => void this.wake()
-    // Without a rotation under way nothing depends on what proxies say, and they say much.
+    // Proxies report often, and without a rotation nothing depends on it.
     const underWay = (): boolean => options.keys.current.phase !== "steady"
     this.#unsubscribe = [options.ledger.onChange(() => underWay() && wake()), options.keys.onChange(wake)]
     this.#tick()
   }
 
-  /** One look at a time; what arrives meanwhile is looked at after. */
+  /** Runs one check at a time; events during a check cause another one. */
   async wake(): Promise<void> {
     this.#again = true
     if (this.#running) return
@@ -61,7 +61,7 @@ export class RotationDriver {
         await this.#look()
       }
     } catch (error) {
-      // The next tick tries again; nothing was changed.
+      // The next tick retries; nothing was changed.
       this.#options.log.error({ error: messageOf(error) }, "the root's rotation cannot go on for now")
     } finally {
       this.#running = false
@@ -89,7 +89,7 @@ export class RotationDriver {
     }
     this.#leadingSince ??= clock.monotonic()
     await keys.update(stored => {
-      // Asked again for every attempt: a replica that lost the lease meanwhile must not write.
+      // Checked again on every attempt: a replica that has lost the lease must not write.
       if (!isLeader()) return undefined
       const next = this.#next(stored)
       if (next !== undefined) log.warn({ from: stored.state.phase, to: next.state.phase }, "root rotation continues")
@@ -111,7 +111,7 @@ export class RotationDriver {
     const { clock, settleMs, ledger, acknowledged, keys, names } = this.#options
     const now = clock.now()
     const leading = clock.monotonic() - (this.#leadingSince ?? clock.monotonic())
-    // A phase that began in the future began under a clock that was wrong.
+    // A phase that began in the future began when the clock was wrong.
     const lasted = Math.abs(now - state.since)
     const settled = leading >= settleMs && lasted >= settleMs && ledger.complete !== false
     return {
@@ -126,7 +126,7 @@ export class RotationDriver {
   }
 }
 
-/** Names the root to drop, so that an annotation left behind cannot shorten another rotation. */
+/** The annotation must name the root to drop, so that an old annotation cannot shorten another rotation. */
 function demandsRetirement(
   { annotations: { retire } }: AuthorityNames,
   annotations: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Secret's data: decodes base64 to text and back.
+// The data of a Secret: decodes base64 to text and encodes it.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 
@@ -11,7 +11,7 @@ export function writeSecretData(files: ReadonlyMap<string, string>): Readonly<Re
   return Object.fromEntries([...files].map(([name, text]) => [name, Buffer.from(text, "utf8").toString("base64")]))
 }
 
-/** A ConfigMap's data, which is text as it stands. */
+/** The data of a ConfigMap, which is plain text. */
 export function readConfigMapData({ data }: KubernetesObject): ReadonlyMap<string, string> {
   return new Map(textEntries(data))
 }

@@ -27,7 +27,7 @@ async function replica(stage: Stage) {
 const write = (stage: Stage, stored: StoredRoot) =>
   stage.cluster.put(SECRETS, { ...stage.secret, data: writeSecretData(writeStoredRoot(stored)) })
 
-describe("keys that we made", () => {
+describe("generated keys", () => {
   it("are followed by every replica", async () => {
     const stage = new Stage()
     const [a, b] = [await replica(stage), await replica(stage)]
@@ -39,7 +39,7 @@ describe("keys that we made", () => {
     expect(b.keys.current).toMatchObject({ bundle: a.keys.current.bundle })
   })
 
-  it("let the old root vouch for the control plane while the new one signs", async () => {
+  it("sign the control plane's certificates with the old root while the new one signs", async () => {
     const stage = new Stage()
     const { keys } = await replica(stage)
     const next = stage.root()
@@ -52,7 +52,7 @@ describe("keys that we made", () => {
     expect(keys.current.signer.fingerprint).toBe(new CertificateAuthority(next, stage.clock.now()).fingerprint)
   })
 
-  it("stay as they are where the Secret becomes unreadable", async () => {
+  it("stay unchanged if the Secret becomes unreadable", async () => {
     const stage = new Stage()
     const { keys, rejected } = await replica(stage)
     const before = keys.current
@@ -62,7 +62,7 @@ describe("keys that we made", () => {
     expect(stage.log.lines).toContainEqual(expect.stringMatching(/^error .*`state.json` is missing/))
   })
 
-  it("stay as they are where the Secret is swapped for a stranger's", async () => {
+  it("stay unchanged if the Secret is replaced by a foreign one", async () => {
     const stage = new Stage()
     const { keys, rejected } = await replica(stage)
     const before = keys.current
@@ -84,7 +84,7 @@ describe("keys that we made", () => {
     expect(keys.current.bundle).toBe(current.root)
   })
 
-  it("do not go back to a version from before what was just written", async () => {
+  it("do not go back to a version older than the last write", async () => {
     const stage = new Stage()
     const { keys } = await replica(stage)
     stage.cluster.hold()
@@ -118,7 +118,7 @@ describe("keys that we made", () => {
     expect(() => stage.secret).toThrow()
   })
 
-  it("remember the longest life before a certificate gets it", async () => {
+  it("store the longest lifetime before a certificate gets it", async () => {
     const stage = new Stage()
     const [a, b] = [await replica(stage), await replica(stage)]
     stage.cluster.writes.length = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signing keys that we generated. Every replica follows the Secret; writes use compare-and-set, so that no replica
-// reverts another's. A Secret that becomes unreadable or is replaced by a foreign one while we run changes nothing: the
-// last good keys stay in use.
+// reverts another's. If the Secret becomes unreadable or is replaced by a foreign one while we run, nothing changes:
+// the last good keys stay in use.
 
 import {
   bundleOf,
@@ -32,11 +32,11 @@ import { readStoredRoot, type StoredRoot } from "./stored-root.js"
 export interface SelfSignedOptions extends RootSettings {
   readonly isLeader: () => boolean
   readonly log: Log
-  /** A change of the Secret was not followed. */
+  /** Called when a change of the Secret was rejected. */
   readonly onRejected: () => void
-  /** What people have to do before there can be an authority; undefined once there is one. */
+  /** Called with what a user has to do before there can be an authority; with undefined once there is one. */
   readonly waiting: (what: string | undefined) => void
-  /** Ends the waiting. */
+  /** Aborts the waiting. */
   readonly stopped: AbortSignal
 }
 
@@ -50,7 +50,7 @@ export class SelfSigned implements KeySource {
   #keys: SigningKeys
   #unfollow: (() => void) | undefined
 
-  /** Waits for an operator if the root has expired: restarting again and again would not help. */
+  /** Waits for an operator if the root has expired: restarting in a loop would not help. */
   static async open(options: SelfSignedOptions, secrets: Reflected<KubernetesObject>): Promise<SelfSigned> {
     let said = ""
     for (;;) {
@@ -82,7 +82,7 @@ export class SelfSigned implements KeySource {
     return this.#secret.stored
   }
 
-  /** As the Secret has them now, for what people ask by annotation. */
+  /** Annotations of the Secret, with which users make requests. */
   get annotations(): Readonly<Record<string, string>> {
     return this.#secret.object.metadata.annotations ?? {}
   }
@@ -104,7 +104,9 @@ export class SelfSigned implements KeySource {
     if (seen !== undefined) this.#changed(seen)
   }
 
-  /** Writes what `change` makes of what is stored; undefined leaves it. Tries again where another replica was faster. */
+  /**
+   * Writes the result of `change` for the stored root, unless it is undefined. Retries if another replica wrote first.
+   */
   async update(change: (secret: StoredRoot) => StoredRoot | undefined): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const next = change(this.#secret.stored)
@@ -139,14 +141,14 @@ export class SelfSigned implements KeySource {
       this.#gone()
       return
     }
-    // A reflector tells of versions in their order, also of those before what we just wrote ourselves.
+    // A reflector delivers versions in order, including versions older than our own last write.
     if (!isNewer(object, this.#secret.object)) return
     const read = readStoredRoot(readSecretData(object), now())
     if (!read.ok && this.#hasEnded(object)) {
       this.#replaceEnded()
       return
     }
-    // Fails closed, twice: neither what we cannot read nor whom proxies cannot know takes the place of the last good.
+    // Fails closed: neither an unreadable root nor one that proxies cannot trust replaces the last good one.
     if (!read.ok || !this.#isOurs(read.stored)) {
       onRejected()
       const reason = read.ok ? "its root is not this mesh's and never was" : read.message
@@ -156,13 +158,13 @@ export class SelfSigned implements KeySource {
     this.#take({ object, stored: read.stored })
   }
 
-  /** Whether all that is wrong with it is the time. */
+  /** Whether the Secret is valid except that the root has expired. */
   #hasEnded(object: KubernetesObject): boolean {
     const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
     return atAnyTime.ok && this.#isOurs(atAnyTime.stored)
   }
 
-  /** What changed may be a person's word that a new one is wanted; else we say once more how to give it. */
+  /** The change may be a user's request for a new root; if not, the log repeats how to make one. */
   #replaceEnded(): void {
     const { log } = this.#options
     replacedRootSecret(this.#options)
@@ -173,8 +175,8 @@ export class SelfSigned implements KeySource {
   }
 
   /**
-   * The Secret was deleted. We still have all of it, and without it the next start would create a root that no proxy
-   * trusts.
+   * The Secret was deleted. We still have its contents, and without it the next start would generate a root that no
+   * proxy trusts.
    */
   #gone(): void {
     const { isLeader, log } = this.#options
@@ -195,7 +197,7 @@ export class SelfSigned implements KeySource {
   }
 
   #take(secret: RootSecret): void {
-    // While a write was on its way, the copy may already have brought a later one.
+    // While the write was in progress, the copy may have received a later version.
     if (!isNewer(secret.object, this.#secret.object)) return
     const keys = keysOf(secret.stored, this.#options.now())
     this.#secret = secret
@@ -204,7 +206,7 @@ export class SelfSigned implements KeySource {
   }
 }
 
-/** Also resolves after a while, because the change may have come just before this wait began. */
+/** Also resolves after a timeout, because the change may have arrived just before this wait began. */
 function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
@@ -235,7 +237,7 @@ function keysOf({ state }: StoredRoot, now: number): SigningKeys {
   return { signer, server: serverOf(state, now) ?? signer, bundle: bundleOf(state), phase: state.phase }
 }
 
-/** Undefined if the old root has expired: then no proxy trusts it any more, also not one that was offline. */
+/** Undefined if the old root has expired: then no proxy trusts it any more, not even one that was offline. */
 function serverOf(state: RotationState, now: number): CertificateAuthority | undefined {
   try {
     return new CertificateAuthority(servingKeys(state), now)
@@ -245,7 +247,7 @@ function serverOf(state: RotationState, now: number): CertificateAuthority | und
   }
 }
 
-/** Versions are numbers that grow, in every API server there is; what is not a number is only compared. */
+/** Versions are increasing numbers in all known API servers; others are only compared for equality. */
 function isNewer({ metadata: { resourceVersion: a = "" } }: KubernetesObject, than: KubernetesObject): boolean {
   const b = than.metadata.resourceVersion ?? ""
   return /^\d+$/.test(a) && /^\d+$/.test(b) ? BigInt(a) > BigInt(b) : a !== b

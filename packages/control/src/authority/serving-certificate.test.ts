@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** Connects as a proxy that trusts this bundle; fails where it would reject the control plane. */
+/** Connects like a proxy that trusts this bundle; throws if it would reject the control plane. */
 async function reach(port: number, ca: string): Promise<void> {
   const socket = connect({ port, host: "127.0.0.1", servername: "localhost", ca })
   await once(socket, "secureConnect")
@@ -22,9 +22,9 @@ async function reach(port: number, ca: string): Promise<void> {
 }
 
 describe("a listener of the control plane", () => {
-  it("is trusted by clients of the old root until that retires", async () => {
+  it("is trusted by clients of the old root until it retires", async () => {
     const stage = new Stage()
-    // Real TLS looks at real time.
+    // TLS uses the real time.
     stage.clock.setWall(Date.now())
     const authority = await stage.authority()
     const before = authority.current.bundle
@@ -39,7 +39,7 @@ describe("a listener of the control plane", () => {
       () => authority.close(),
     )
     await once(server, "listening")
-    const { port } = server.address() as AddressInfo // a TCP listener's address is never a path
+    const { port } = server.address() as AddressInfo // a TCP server's address
     await reach(port, before)
 
     authority.rotateWith(stage.ledger)
@@ -61,7 +61,7 @@ describe("a listener of the control plane", () => {
   it.each([
     ["ahead by a year", 365 * 86_400_000],
     ["back by a year", -365 * 86_400_000],
-  ])("has another certificate soon after its clock, which was %s, is right again", async (_, off) => {
+  ])("renews its certificate soon after its clock, which was %s, is corrected", async (_, off) => {
     const stage = new Stage()
     const right = Date.now()
     stage.clock.setWall(right)

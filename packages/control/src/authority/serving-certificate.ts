@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate of one of the control plane's listeners: issued at once, renewed at half its lifetime and whenever the
-// signing authority changes.
+// The certificate of one of the control plane's listeners: issued at once, renewed at half its lifetime and whenever
+// the signing authority changes.
 
 import { generateKeyPairSync } from "node:crypto"
 import { BACKDATE_MS, renewAt } from "@merlon/identity"
@@ -29,7 +29,7 @@ export interface ServingOptions {
 }
 
 const RETRY_MS = 10_000
-/** Timers know nothing of a clock that is set: the time is looked at this often. */
+/** Timers do not notice when the wall clock is set, so the time is checked this often. */
 export const LOOK_MS = 60_000
 
 export class ServingCertificate {
@@ -39,7 +39,7 @@ export class ServingCertificate {
   #signer: string
   #material: ServingMaterial
   #cancel: () => void = () => undefined
-  /** By the wall clock: from when on it is good, and when it is to be replaced. */
+  /** In wall-clock time: when it becomes valid, and when it has to be replaced. */
   #from = 0
   #due = 0
   #closed = false
@@ -58,7 +58,7 @@ export class ServingCertificate {
     return this.#material
   }
 
-  /** To be given to the listener's `setSecureContext`. */
+  /** Call the listener's `setSecureContext` here. */
   onChange(listener: () => void): () => void {
     return this.#changes.on(listener)
   }
@@ -77,7 +77,7 @@ export class ServingCertificate {
       this.#signer = signerOf(this.#options.keys)
       this.#schedule()
     } catch (error) {
-      // The one in use goes on for as long as it is good.
+      // The current certificate stays in use as long as it is valid.
       this.#options.log.error({ error: messageOf(error) }, "the control plane's own certificate cannot be renewed")
       this.#later(RETRY_MS, () => this.#renew())
       return
@@ -111,7 +111,8 @@ export class ServingCertificate {
     const left = Math.max(0, this.#due - clock.now())
     this.#later(Math.min(left, LOOK_MS), () => {
       const now = clock.now()
-      // Also if the clock was ahead when the certificate was made and is right now: it would be invalid until then.
+      // Also renews if the clock was ahead when the certificate was issued and was corrected: it would be invalid until
+      // then.
       if (now >= this.#due || now < this.#from) this.#renew()
       else this.#lookLater()
     })
@@ -123,7 +124,7 @@ export class ServingCertificate {
   }
 }
 
-/** The chain, and so also an intermediate that was replaced under the same root. */
+/** The chain identifies the signer, including an intermediate that was replaced under the same root. */
 function signerOf({ current: { server } }: KeySource): string {
   return server.keys.certificateChain
 }

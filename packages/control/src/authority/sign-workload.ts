@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signs a workload's certificate. The identity comes only from the caller's proof; of the request, only the public key is
-// used. A revoked caller gets nothing, whatever credentials it still has.
+// Signs a workload's certificate. The identity comes only from the caller's credentials; only the public key of the
+// request is used. A revoked caller gets no certificate, whatever credentials it still has.
 
 import {
   type CertifiedPod,
@@ -19,7 +19,7 @@ import type { KeySource } from "./key-source.js"
 import type { RevocationList } from "./revocation-list.js"
 
 export interface SignedWorkload extends SignedCertificate {
-  /** PEM, every root that is trusted now. */
+  /** Every currently trusted root, in PEM. */
   readonly trustBundle: string
 }
 
@@ -53,7 +53,7 @@ export async function signWorkload(
   if (!request.ok) return rejected("bad-request", "INVALID_ARGUMENT", request.message)
   try {
     await keys.allowTtl(life.ttlMs)
-    // Looked at again, because time has passed: nothing is signed for who was revoked meanwhile.
+    // Checked again after the wait: a caller that was revoked in the meantime gets no certificate.
     if (isRevoked(context, caller, identity)) return revoked()
     const { signer, bundle } = keys.current
     const signed = signer.sign({
@@ -65,7 +65,7 @@ export async function signWorkload(
     })
     return { ok: true, certificate: { ...signed, trustBundle: bundle } }
   } catch (error) {
-    // What is wrong with our own keys or the API is not the caller's to know, only that it should come again.
+    // Problems with our own keys or the API are not revealed to the caller; it only has to retry.
     const reason = error instanceof IdentityError ? messageOf(error) : "the authority cannot sign now; try again"
     return rejected("unavailable", "UNAVAILABLE", reason)
   }
@@ -75,7 +75,7 @@ function identityOf({ trustDomain, namespace, serviceAccount }: Caller): string 
   return parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)?.uri
 }
 
-/** As the proof says it: a certificate that proves a Pod renews as the same Pod's. */
+/** The Pod of the caller's credentials: a certificate of a Pod is renewed for the same Pod. */
 function podOf({ pod, podUid }: Caller): CertifiedPod | undefined {
   return pod === undefined || podUid === undefined ? undefined : { name: pod, uid: podUid }
 }

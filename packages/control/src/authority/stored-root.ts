@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes and decodes the root and its rotation state, as stored in a Secret. Pure. Partly unreadable data is rejected as
-// a whole.
+// Encodes and decodes the root and its rotation state as stored in a Secret. Pure. Partly unreadable data is rejected
+// as a whole.
 
 import { type AuthorityKeys, bundleOf, CertificateAuthority, type RotationState } from "@merlon/identity"
 import { messageOf } from "@merlon/xds/runtime"
 
 export interface StoredRoot {
   readonly state: RotationState
-  /** The longest life that any certificate was given. Raised here before such a certificate is handed out. */
+  /** The longest lifetime of any certificate so far. Raised here before such a certificate is issued. */
   readonly longestTtlMs: number
-  /** When the last certificate of the old root ends, while there is an old root. */
+  /** When the last certificate of the old root expires, while there is an old root. */
   readonly lastOldExpiry: number
-  /** Fingerprints of former roots: a workload that missed a rotation recognises the new root by them. */
+  /** Fingerprints of former roots, by which a workload that missed a rotation recognises the new root. */
   readonly past: readonly string[]
 }
 
@@ -25,7 +25,7 @@ const FILES = {
   previous: ["previous-cert.pem", "previous-key.pem"],
 } as const
 const STATE = "state.json"
-/** For people and tools that read the Secret; we do not. */
+/** For users and tools that read the Secret; we do not read it. */
 const BUNDLE = "root-cert.pem"
 const MAX_PAST = 16
 
@@ -70,7 +70,7 @@ function readPhase(
   }
 }
 
-/** Creates an authority from the keys, which also validates them. An old root may have expired meanwhile. */
+/** Creates an authority from the keys, which also validates them. An old root may have expired in the meantime. */
 function readKeys(data: ReadonlyMap<string, string>, which: keyof typeof FILES, now: number | undefined) {
   const [certificateFile, keyFile] = FILES[which]
   const certificate = data.get(certificateFile)
@@ -79,7 +79,7 @@ function readKeys(data: ReadonlyMap<string, string>, which: keyof typeof FILES, 
   if (privateKey === undefined) throw new Error(`\`${keyFile}\` is missing`)
   const keys: AuthorityKeys = { certificateChain: certificate, privateKey, root: certificate }
   try {
-    // Any moment before the end will do where the date does not matter.
+    // If the date does not matter, any moment before the expiry will do.
     return new CertificateAuthority(keys, now ?? Number.NEGATIVE_INFINITY).keys
   } catch (error) {
     throw new Error(`\`${certificateFile}\` and \`${keyFile}\`: ${messageOf(error)}`)
@@ -95,7 +95,7 @@ function readRecord(text: string | undefined) {
     throw new Error(`\`${STATE}\` is not JSON`)
   }
   if (typeof value !== "object" || value === null) throw new Error(`\`${STATE}\` is not an object`)
-  const record = value as Record<string, unknown> // what its members are is checked below
+  const record = value as Record<string, unknown> // its members are checked below
   const past = record.past
   if (!Array.isArray(past) || !past.every(entry => typeof entry === "string")) {
     throw new Error(`\`${STATE}\` lacks the list \`past\``)
@@ -109,7 +109,7 @@ function readRecord(text: string | undefined) {
     rest: {
       longestTtlMs: numberOf(record, "longestTtlMs"),
       lastOldExpiry: numberOf(record, "lastOldExpiry"),
-      past: past as readonly string[], // each was checked to be one
+      past: past as readonly string[], // each was checked to be a string
     },
   }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secret that encrypts TLS session tickets, derived from the signing key: there is nothing more to store, replicate
-// or back up, it changes when that key is replaced, and anyone who could derive it can sign certificates anyway.
+// The secret that encrypts TLS session tickets, derived from the signing key. So there is nothing more to store,
+// replicate or back up, it changes when that key is replaced, and a party that could derive it could sign certificates
+// anyway.
 
 import { createPrivateKey, hkdfSync } from "node:crypto"
 import type { AuthorityKeys } from "@merlon/identity"
 
 const BYTES = 32
-/** Whatever else is ever made of the key has another name. */
+/** Other values that are derived from the key must use another label. */
 const PURPOSE = "merlon control plane: secret of session tickets"
 
 export function ticketSecret({ privateKey }: Pick<AuthorityKeys, "privateKey">): Buffer {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-memory dependencies of an authority, controlled by the test: API, clock, leadership, acknowledgements.
+// In-memory dependencies of an authority that a test controls: API, clock, leadership, acknowledgements.
 
 import { createRoot, DEFAULT_TTL_LIMITS, readBundle } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy/mesh"
@@ -35,7 +35,7 @@ export class MemoryLog implements Log {
   }
 }
 
-/** Proxies that say what the test has them say. */
+/** Proxies that report what the test sets. */
 class MemoryLedger implements ProxyLedger {
   readonly proxies = new Map<string, ProxyRecord>()
   complete = true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An intermediate authority, made with openssl as operators do. Tests that use it have the tag `needs/openssl`; where it
-// is missing they are skipped, and the root is used instead so that their modules still load.
+// An intermediate authority, made with openssl as operators do. Tests that use it have the tag `needs/openssl`. Without
+// openssl they are skipped, and the root is used instead so that their modules still load.
 
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ const EXTENSIONS =
   "basicConstraints=critical,CA:TRUE,pathlen:0\nkeyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash\n"
 let made = 0
 
-/** Good for the year after `now`, or after the real time if that is later. */
+/** Valid for the year after `now`, or after the real time if that is later. */
 export function intermediate(root: AuthorityKeys, now: number): AuthorityKeys {
   if (spawnSync("openssl", ["version"]).status !== 0) return root
   const folder = mkdtempSync(join(tmpdir(), "intermediate-"))

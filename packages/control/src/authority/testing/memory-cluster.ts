@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes API in memory, with copies that follow it as reflectors do: delayed and in order.
+// The Kubernetes API in memory, with copies that follow it like reflectors: delayed and in order.
 
 import type { Change, Reflected } from "../../kubernetes/reflector.js"
 import { type KubernetesObject, objectKey, type ResourceType } from "../../kubernetes/resource-type.js"
@@ -21,7 +21,7 @@ export class MemoryCluster extends MemoryClient {
     return existed
   }
 
-  /** Copies hear of nothing until `release`. */
+  /** Copies receive no changes until `release`. */
   hold(): void {
     this.#held ??= []
   }
