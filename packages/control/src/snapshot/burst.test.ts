@@ -11,7 +11,7 @@ function setUp() {
   return { scheduler, burst, since: () => acts.map(at => at - start) }
 }
 
-it("acts at once after a quiet time, once for all that asked", () => {
+it("runs at once after a quiet time, once for all requests", () => {
   const { scheduler, burst, since } = setUp()
   for (let i = 0; i < 3; i++) burst.request()
   expect(scheduler.waiting).toEqual([0])
@@ -19,7 +19,7 @@ it("acts at once after a quiet time, once for all that asked", () => {
   expect(since()).toEqual([0])
 })
 
-it("acts a window later at most while requests keep coming", () => {
+it("runs at most one window later while requests keep coming", () => {
   const { scheduler, burst, since } = setUp()
   for (let i = 0; i < 12; i++) {
     burst.request()
@@ -28,7 +28,7 @@ it("acts a window later at most while requests keep coming", () => {
   expect(since()).toEqual([0, 5, 10])
 })
 
-it("is quick again after the burst", () => {
+it("runs at once again after the burst", () => {
   const { scheduler, burst, since } = setUp()
   burst.request()
   scheduler.advance(100)
@@ -37,7 +37,7 @@ it("is quick again after the burst", () => {
   expect(since()).toEqual([0, 100])
 })
 
-it("takes what is asked for during the act as the next", () => {
+it("runs again for a request that arrives during the run", () => {
   const scheduler = new HandScheduler()
   let acts = 0
   const burst = new Burst(() => {
@@ -51,7 +51,7 @@ it("takes what is asked for during the act as the next", () => {
   expect(acts).toBe(2)
 })
 
-it("does nothing more once stopped", () => {
+it("does nothing after stop", () => {
   const { scheduler, burst, since } = setUp()
   burst.request()
   burst.stop()
@@ -60,7 +60,7 @@ it("does nothing more once stopped", () => {
   expect(since()).toEqual([])
 })
 
-it("acts by the system's clock too", async () => {
+it("works with the system clock", async () => {
   let acts = 0
   await new Promise<void>(resolve => {
     const burst: Burst = new Burst(() => {

@@ -2,13 +2,13 @@
 // When to act on changes: immediately after a quiet time, and a few milliseconds later while they keep coming, so that
 // one action covers a burst and no change waits longer than that.
 
-/** The passing of time, as an argument. */
+/** A clock with timers, which tests replace. */
 export interface Scheduler {
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   now(): number
-  /** When what runs now is done. */
+  /** Runs once the current work is done. */
   soon(run: () => void): void
-  /** Returns how to call it off. */
+  /** Returns a function that cancels it. */
   later(run: () => void, milliseconds: number): () => void
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An enforced policy in its wire form: stripped and encoded once, with the data to find the workloads it selects and the
-// keys it needs.
+// An enforced policy in its wire form: stripped and encoded once, with the data to find the workloads it selects and
+// the keys it needs.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { targetKey } from "@merlon/policy/selection"
@@ -17,14 +17,14 @@ export interface EncodedPolicy {
   readonly key: string
   readonly document: SecurityPolicy
   readonly namespace: string
-  /** Targets of its namespace that it names instead of labels, as `targetKey` writes them. */
+  /** Targets in its namespace that it names instead of labels, as `targetKey` writes them. */
   readonly targets: readonly string[] | undefined
-  /** Labels asked for; empty for everything in scope. */
+  /** Required labels; empty to select everything in scope. */
   readonly selector: { readonly [key: string]: string }
   readonly resource: VersionedResource
-  /** Of the rules that bring no keys of their own. */
+  /** Key sets of the rules without inline keys. */
   readonly keySets: ReadonlySet<string>
-  /** Of one that was deleted along with some workloads: their uids; it selects no others. */
+  /** For a policy that was deleted together with some workloads: their uids. It selects no others. */
   readonly staysFor?: ReadonlySet<string>
 }
 
@@ -51,7 +51,7 @@ export function encodePolicy(document: SecurityPolicy, names: MeshNames, encode:
   }
 }
 
-/** Ids of the key sets that are fetched for the document, each once, in the order of its rules. */
+/** Ids of the key sets that are fetched for the policy, each once, in the order of its rules. */
 export function keySetsOf(policy: SecurityPolicy): readonly string[] {
   if (policy.kind !== "RequestAuthentication") return []
   const fetched = (policy.spec.jwtRules ?? []).filter(({ jwks }) => jwks === undefined)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key sets in wire form, and which policies contain each.
+// Key sets in wire form, and the policies that use each of them.
 
 import { resourceNames } from "@merlon/xds"
 import { contentVersion } from "@merlon/xds/runtime"
@@ -40,7 +40,7 @@ export class KeyResources {
     return resource
   }
 
-  /** Whether a RequestAuthentication is concerned, so that other keys may be needed. */
+  /** Returns whether a RequestAuthentication is affected, so that other keys may be needed. */
   replace(before: EncodedPolicy | undefined, after: EncodedPolicy | undefined): boolean {
     if (after !== undefined) this.#hold(after)
     if (before !== undefined) this.#release(before)

@@ -25,14 +25,14 @@ describe("pending changes", () => {
     expect(batches).toEqual([batch(["a"])])
   })
 
-  it("begin once", () => {
+  it("begin only once", () => {
     const { batches, pending } = stage()
     pending.begin()
     pending.begin()
     expect(batches).toEqual([batch([])])
   })
 
-  it("of one burst are one batch, each key once", () => {
+  it("of one burst form one batch with each key once", () => {
     const { scheduler, batches, pending } = stage()
     pending.begin()
     batches.length = 0
@@ -55,7 +55,7 @@ describe("pending changes", () => {
     expect(batches).toEqual([batch(["a"]), batch(["b"])])
   })
 
-  it("are not due for a change that touches nothing", () => {
+  it("are not due for a change that affects nothing", () => {
     const { scheduler, pending } = stage()
     pending.begin()
     pending.add({})

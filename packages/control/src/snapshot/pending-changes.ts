@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that are still to be processed: workloads to revise and policies to report. `due` is called once per burst and
-// takes them all. INVARIANT: it is never called before `begin`.
+// Changes that are still to be processed: workloads to revise and policies to report. `due` is called once per burst
+// and takes them all. INVARIANT: it is never called before `begin`.
 
 import { Burst, type Scheduler } from "./burst.js"
 
@@ -42,14 +42,14 @@ export class PendingChanges {
     return taken
   }
 
-  /** Acts on what was added until now, at once. Later calls do nothing. */
+  /** Processes everything added until now, at once. Later calls do nothing. */
   begin(): void {
     if (this.#begun) return
     this.#begun = true
     this.#due()
   }
 
-  /** Acts on what was added, without waiting for the end of the burst. */
+  /** Processes everything added until now, without waiting for the end of the burst. */
   settle(): void {
     if (this.#begun && this.#workloads.size + this.#policies.size > 0) this.#due()
   }

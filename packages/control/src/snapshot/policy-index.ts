@@ -30,7 +30,7 @@ export class PolicyIndex {
     }
   }
 
-  /** Some of them more than once. */
+  /** Candidates, some of them more than once. */
   *proposed(workload: MeshWorkload, names: MeshNames): Iterable<EncodedPolicy> {
     const { namespace, labels } = workload
     for (const place of new Set([names.rootNamespace, namespace])) yield* this.#byLabels.matching(place, labels)

@@ -6,15 +6,15 @@ import type { VersionedResource } from "@merlon/xds/server"
 
 /** One workload's resources. Replaced as a whole by each change that touches it. */
 export interface ProxyView {
-  /** The change that made it; grows over all workloads. */
+  /** The change that made this view; increases across all workloads. */
   readonly revision: number
-  /** By name on the wire. Bodies are shared by all views that hold them. */
+  /** Resources by name on the wire. Views share the encoded bodies. */
   readonly resources: ReadonlyMap<string, VersionedResource>
 }
 
 export interface ProxyViews {
-  /** By workload key. Only proxied workloads have one. */
+  /** View by workload key. Only workloads with a proxy have one. */
   get(workload: string): ProxyView | undefined
-  /** Keys of the workloads whose view changed, once per burst; a workload that went has no view any more. */
+  /** Keys of the workloads whose view changed, once per burst. A removed workload has no view any more. */
   onChange(listener: (workloads: ReadonlySet<string>) => void): () => void
 }

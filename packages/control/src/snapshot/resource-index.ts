@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that proxies are sent, encoded once: policies and the workloads they select, keys, trust, workloads. Each
-// change returns what it affects. Nothing here knows of views or of time.
+// Everything that is sent to proxies, encoded once: policies and the workloads they select, keys, trust, workloads.
+// Each change returns what it affects. This file knows nothing about views or time.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { encodeProxyResource, type MeshSpec, resourceNames, trustVersion } from "@merlon/xds"
@@ -92,19 +92,19 @@ export class ResourceIndex {
     return { workloads: this.#directory.workloads.keys() }
   }
 
-  /** Keys of all workloads that the policy selects now, with a proxy and without. Kept up to date in place. */
+  /** Keys of all workloads that the policy selects now, with or without a proxy. Updated in place. */
   selectedBy(policy: string): ReadonlySet<string> {
     return this.#selection.selectedBy(policy)
   }
 
-  /** The rules whose keys have to be fetched; undefined while they are those of the last call. */
+  /** Rules whose keys have to be fetched; undefined if they have not changed since the last call. */
   takeNeededRules(): Iterable<NeededRule> | undefined {
     if (!this.#rulesChanged) return undefined
     this.#rulesChanged = false
     return this.#neededRules()
   }
 
-  /** All that the workload's proxy is sent, by name on the wire. */
+  /** All resources that are sent to the workload's proxy, by name on the wire. */
   resourcesOf(workload: MeshWorkload): ReadonlyMap<string, VersionedResource> {
     const own = this.#workloadResource(workload)
     const resources = new Map([

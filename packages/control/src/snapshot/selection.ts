@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which policies select which workloads, in both directions, by index. The index only proposes candidates;
-// `@merlon/policy` decides whether a policy applies, as it does again in the proxy.
+// Which policies select which workloads, in both directions. The index only finds candidates; `@merlon/policy` decides
+// whether a policy applies, and does so again in the proxy.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { peerScope, select } from "@merlon/policy/selection"
@@ -26,12 +26,12 @@ export class Selection {
     this.#mesh = mesh
   }
 
-  /** Keys of workloads, with a proxy and without. */
+  /** Keys of workloads, with or without a proxy. */
   selectedBy(policy: string): ReadonlySet<string> {
     return this.#workloads.get(policy) ?? NO_WORKLOADS
   }
 
-  /** In no order. */
+  /** In arbitrary order. */
   policiesOf(workload: string): ReadonlySet<EncodedPolicy> {
     return this.#policies.get(workload) ?? NO_POLICIES
   }
@@ -62,7 +62,9 @@ export class Selection {
     return touched
   }
 
-  /** To be called when the workload came, went or changed. Returns the policies that began or ceased to select it. */
+  /**
+   * Call it when the workload was added, removed or changed. Returns the policies that started or stopped selecting it.
+   */
   reviseWorkload(key: string): ReadonlySet<string> {
     const workload = this.#directory.workloads.get(key)
     const before = this.policiesOf(key)

@@ -23,7 +23,7 @@ function stage() {
 }
 
 describe("a policy that names a Service is in the views of", () => {
-  it("the workloads behind it, whether policy or Service came first", () => {
+  it("its workloads, whether the policy or the Service was created first", () => {
     const first = stage()
     first.registry.setService(serviceOf("foo/web", web, []))
     first.policies.set(AP, named)
@@ -35,7 +35,7 @@ describe("a policy that names a Service is in the views of", () => {
     expect(later.holders()).toEqual(["foo/a"])
   })
 
-  it("those the Service selects now, and reports where it moved", () => {
+  it("the workloads that the Service selects now, and reports the change", () => {
     const { registry, policies, holders, views } = stage()
     const reselected: string[] = []
     views.onSelectionChange(keys => reselected.push(...keys))
@@ -52,7 +52,7 @@ describe("a policy that names a Service is in the views of", () => {
     expect(holders()).toEqual([])
   })
 
-  it("none once it is gone, and none behind a Service without a selector", () => {
+  it("no workload if the Service is deleted or has no selector", () => {
     const { registry, policies, holders } = stage()
     registry.setService(serviceOf("foo/web", undefined, []))
     policies.set(AP, named)
@@ -64,7 +64,7 @@ describe("a policy that names a Service is in the views of", () => {
   })
 })
 
-it("tells a proxy the Services in front of it, so that it comes to the same answer", () => {
+it("sends a proxy its Services, so that it selects the same policies", () => {
   const { registry, views, settle } = viewsStage()
   registry.setPod(podOf("foo/a", { labels: web }))
   registry.setService(serviceOf("foo/web", web, []))

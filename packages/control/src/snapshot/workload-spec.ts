@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy receives about its own workload. It does not include readiness and address, so their changes send nothing.
+// What a proxy receives about its own workload. It does not include readiness and address, so their changes send
+// nothing.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshSpec, WorkloadSpec } from "@merlon/xds"
@@ -20,7 +21,7 @@ export function workloadSpec(workload: MeshWorkload, mesh: MeshSpec): WorkloadSp
     serviceAccount,
     labels,
     services,
-    // Names of container ports resolve Services; a proxy has no use for them.
+    // The names of container ports are only needed to resolve Services, which proxies do not do.
     ports: ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames, upgrades }) => ({
       port,
       listen,

@@ -80,15 +80,15 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ bundle: fc.constantFrom("r1", "r2") }) },
 )
-// Much at first, then little at a time: in a large burst nearly every workload changes for some reason.
+// A large burst first, then small ones: in a large burst nearly every workload changes for some reason.
 const bursts = fc
   .tuple(fc.array(step, { maxLength: 40 }), fc.array(fc.array(step, { maxLength: 3 }), { maxLength: 12 }))
   .map(([first, later]) => [first, ...later])
 
-/** What is stored, with the last readable version of each policy. */
+/** The stored objects, and the last readable version of each policy. */
 class World {
   readonly policies = new Map<string, KubernetesObject>()
-  /** Keys of policies of which nothing readable is known. */
+  /** Keys of policies without a readable version. */
   readonly fallbacks = new Set<string>()
   readonly #services = new Map<string, KubernetesObject>()
 
@@ -109,7 +109,7 @@ class World {
       if (set) this.#services.set(objectKey(object), object)
       else this.#services.delete(objectKey(object))
     } else {
-      const kind = object.kind as SecurityKind // the only other kinds there are here
+      const kind = object.kind as SecurityKind // this test uses no other kinds
       const key = `${kind} ${objectKey(object)}`
       if (!set) {
         policies.delete(kind, namespace, name)
@@ -208,7 +208,7 @@ it("equals a computation from scratch after any changes", () => {
           const resources = stage.views.get(key)?.resources
           const shown = resources && Object.fromEntries([...resources].map(([name, { version }]) => [name, version]))
           expect(shown).toEqual(after.get(key))
-          // A proxy computes versions from what it holds; where they differed, it would be sent everything again.
+          // A proxy computes versions from the resources it has; if they differed, everything would be sent again.
           for (const { value, version } of resources?.values() ?? [])
             expect(resourceVersion(decodeProxyResource(value))).toBe(version)
           if (isDeepStrictEqual(before.get(key), after.get(key))) expect(stage.views.get(key)).toBe(identities.get(key))

@@ -13,7 +13,7 @@ const web = { app: "web" }
 const forWeb = { selector: { matchLabels: web } }
 
 describe("a view", () => {
-  it("is that of a proxied workload only", () => {
+  it("exists only for a workload with a proxy", () => {
     const { registry, views, settle } = viewsStage()
     registry.setPod(podOf("foo/a"))
     registry.setPod(podOf("foo/b", { proxied: false }))
@@ -22,7 +22,7 @@ describe("a view", () => {
     expect(views.get("foo/b")).toBeUndefined()
   })
 
-  it("holds the policies of the root namespace and its own that select the workload", () => {
+  it("has the policies of its own and the root namespace that select the workload", () => {
     const { policies, registry, settle, namesOf } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     policies.set(AP, policyOf(AP, "foo/own", forWeb))
@@ -47,7 +47,7 @@ describe("a view", () => {
     ])
   })
 
-  it("holds the keys of rules without inline keys, once there are any", () => {
+  it("has the keys of rules without inline keys, once they are fetched", () => {
     const { policies, registry, views, keySets, settle, namesOf } = viewsStage()
     const remote = { issuer: "https://a.example", jwksUri: "https://a.example/keys" }
     const inline = { issuer: "b", jwks: JSON.stringify({ keys: [] }) }
@@ -84,7 +84,7 @@ describe("a view", () => {
 })
 
 describe("a change", () => {
-  it("that proxies would not notice sends nothing", () => {
+  it("that does not affect proxies sends nothing", () => {
     const { policies, registry, views, settle, changes, encoded } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     const policy = policyOf(AP, "foo/p", forWeb)
@@ -102,7 +102,7 @@ describe("a change", () => {
     expect(views.get("foo/a")).toBe(view)
   })
 
-  it("of the dry-run annotation is one of meaning", () => {
+  it("of the dry-run annotation is sent", () => {
     const { policies, registry, views, settle } = viewsStage()
     registry.setPod(podOf("foo/a"))
     const version = () => views.get("foo/a")?.resources.get("policy/AuthorizationPolicy/foo/p")?.version
@@ -115,7 +115,7 @@ describe("a change", () => {
     expect(version()).not.toBe(before)
   })
 
-  it("of a selector reaches those selected before and those selected now", () => {
+  it("of a selector reaches the workloads selected before and after", () => {
     const { policies, registry, views, settle, changes } = viewsStage()
     for (const app of ["web", "db", "cache"]) registry.setPod(podOf(`foo/${app}`, { labels: { app } }))
     policies.set(AP, policyOf(AP, "foo/p", forWeb))
@@ -153,7 +153,7 @@ describe("a change", () => {
     })
   })
 
-  it("of trust reaches every proxy, and the same trust told again none", () => {
+  it("of trust reaches every proxy, and unchanged trust reaches none", () => {
     const { registry, trust, settle, changes } = viewsStage()
     registry.setPod(podOf("foo/a"))
     registry.setPod(podOf("bar/b"))
@@ -166,7 +166,7 @@ describe("a change", () => {
     expect(changes).toEqual([["bar/b", "foo/a"]])
   })
 
-  it("makes one revision of a burst, and revisions grow over a restart", () => {
+  it("makes one revision per burst, and revisions increase across a restart", () => {
     const first = viewsStage()
     first.registry.setPod(podOf("foo/a"))
     first.registry.setPod(podOf("foo/b"))
@@ -175,7 +175,7 @@ describe("a change", () => {
     expect(first.views.get("foo/b")?.revision).toBe(revision)
     first.policies.set(AP, policyOf(AP, "foo/p", {}))
     first.settle()
-    // The wall clock stands still, and goes back.
+    // First the wall clock stands still, then it goes back.
     expect(first.views.get("foo/a")?.revision).toBe(revision + 1)
     first.time.now -= 1_000
     first.policies.delete(AP, "foo", "p")
@@ -188,7 +188,7 @@ describe("a change", () => {
     expect(second.views.get("foo/a")?.revision).toBeGreaterThan(revision + 2)
   })
 
-  it("of a workload that went takes its view away", () => {
+  it("that removes a workload removes its view", () => {
     const { policies, registry, views, settle, changes } = viewsStage()
     registry.setPod(podOf("foo/a"))
     policies.set(AP, policyOf(AP, "foo/p", {}))
@@ -204,7 +204,7 @@ describe("a change", () => {
 describe("a document that cannot be read", () => {
   const broken = { selector: { matchLabels: web }, rulez: [] }
 
-  it("is reported, and the strictest it could mean enforced, where no readable version is known", () => {
+  it("is reported and replaced by the fallback policy if no readable version is known", () => {
     const { policies, registry, settle, namesOf, invalid, encoded } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     registry.setPod(podOf("foo/b"))
@@ -224,7 +224,7 @@ describe("a document that cannot be read", () => {
     expect(encoded.at(-1)).toMatchObject({ document: { spec: forWeb } })
   })
 
-  it("is never kept in the reading of an earlier unreadable version", () => {
+  it("does not keep the fallback of an earlier unreadable version", () => {
     const { policies, registry, settle, namesOf } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     policies.set(AP, policyOf(AP, "foo/p", { selector: { matchLabels: { app: "db" } }, rulez: [] }))
@@ -233,7 +233,7 @@ describe("a document that cannot be read", () => {
     expect(namesOf("foo/a")).toContain("policy/AuthorizationPolicy/foo/p")
   })
 
-  it("leaves the last good version in force", () => {
+  it("leaves the last good version in effect", () => {
     const { policies, registry, views, settle, invalid, changes } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     policies.set(AP, policyOf(AP, "foo/p", forWeb))
@@ -249,7 +249,7 @@ describe("a document that cannot be read", () => {
     expect(changes).toEqual([["foo/a"]])
   })
 
-  it("does not keep alive another object that had its name", () => {
+  it("does not keep an earlier object of the same name in effect", () => {
     const { policies, registry, settle, encoded } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     policies.set(AP, policyOf(AP, "foo/p", forWeb))
@@ -259,7 +259,7 @@ describe("a document that cannot be read", () => {
     expect(sent.at(-1)).toMatchObject({ document: { metadata: { uid: "another" }, spec: { action: "ALLOW" } } })
   })
 
-  it.each([null, 7, [], "x", { spec: null }])("does not end the control plane where its spec is %j", spec => {
+  it.each([null, 7, [], "x", { spec: null }])("does not crash the control plane if its spec is %j", spec => {
     const { policies, settle, invalid } = viewsStage()
     policies.set(AP, policyOf(AP, "foo/p", spec))
     settle()
@@ -267,7 +267,7 @@ describe("a document that cannot be read", () => {
   })
 })
 
-it("tells which policies select other workloads now, those without a proxy included", () => {
+it("reports which policies select other workloads now, including those without a proxy", () => {
   const { policies, registry, views, settle } = viewsStage()
   const told: string[][] = []
   views.onSelectionChange(keys => told.push([...keys].sort()))
@@ -283,7 +283,7 @@ it("tells which policies select other workloads now, those without a proxy inclu
   expect([...views.selectedBy(AP, "foo", "q")]).toEqual(["foo/a"])
 })
 
-it("shares one encoding among all that hold a resource", () => {
+it("shares one encoding of a resource between views", () => {
   const { policies, registry, views, settle, encoded } = viewsStage()
   for (let i = 0; i < 10; i++) registry.setPod(podOf(`foo/w${i}`))
   policies.set(AP, policyOf(AP, "foo/p", {}))
@@ -294,7 +294,7 @@ it("shares one encoding among all that hold a resource", () => {
   expect(a?.get("trust")).toBe(b?.get("trust"))
 })
 
-it("touches of 5,000 workloads exactly those that a changed policy selects", () => {
+it("affects only the selected ones of 5,000 workloads when a policy changes", () => {
   const { policies, registry, views, settle, changes, encoded } = viewsStage()
   for (let i = 0; i < 5_000; i++) {
     registry.setPod(podOf(`ns-${i % 100}/w${i}`, { labels: { app: `app-${i % 1_000}`, version: `v${i % 2}` } }))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each proxy should enforce. Data flows one way: a change goes into the resource index, the index returns the
-// affected workloads, and a burst of changes makes one revision of their views. INVARIANT: no view exists before `begin`,
-// which is called when everything stored has been read: a view that lacks a policy only because it has not arrived yet
-// would allow what the policy denies.
+// affected workloads, and a burst of changes makes one revision of their views. INVARIANT: no view exists before
+// `begin`, which is called once everything stored has been read: a view that lacks a policy only because it has not
+// arrived yet would allow requests that the policy denies.
 
 import { Emitter } from "@merlon/xds/runtime"
 import type { VersionedResource } from "@merlon/xds/server"
@@ -56,7 +56,7 @@ export class WorkloadViews implements ProxyViews {
     return this.#views.get(workload)
   }
 
-  /** Keys of all workloads that the policy selects now, with a proxy and without. Kept up to date in place. */
+  /** Keys of all workloads that the policy selects now, with or without a proxy. Updated in place. */
   selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string> {
     return this.#index.selectedBy(policyKey(kind, namespace, name))
   }
@@ -70,13 +70,13 @@ export class WorkloadViews implements ProxyViews {
     return this.#selections.on(listener)
   }
 
-  /** Everything stored has been read: from here on there are views, but no first one in a namespace that is deleted. */
+  /** Everything stored has been read: creates the views. A namespace that is being deleted gets no first views. */
   begin(isGoing: (namespace: string) => boolean = () => false): void {
     this.#isGoing ??= isGoing
     this.#pending.begin()
   }
 
-  /** Takes in at once what has changed until now. */
+  /** Processes all changes until now at once. */
   settle(): void {
     this.#pending.settle()
   }
@@ -86,7 +86,7 @@ export class WorkloadViews implements ProxyViews {
   }
 
   #flush(): void {
-    // Keys that are found at once are reported at once: those workloads are part of this flush.
+    // Keys that are available at once are reported at once: those workloads are part of this flush.
     const rules = this.#index.takeNeededRules()
     if (rules !== undefined) this.#options.keySets.need(rules)
     const { workloads, policies } = this.#pending.take()
@@ -95,10 +95,10 @@ export class WorkloadViews implements ProxyViews {
     if (policies.size > 0) this.#selections.emit(policies)
   }
 
-  /** Returns the workloads whose view is another than before. */
+  /** Returns the workloads whose view changed. */
   #revise(workloads: ReadonlySet<string>): ReadonlySet<string> {
-    // From the wall clock, so that a restarted control plane continues above the revisions it gave out before: revisions
-    // are never made faster than one per millisecond.
+    // From the wall clock, so that a restarted control plane continues above the revisions it gave out before:
+    // revisions never grow faster than one per millisecond.
     const revision = Math.max(this.#revision + 1, Math.floor(this.#now()))
     const changed = new Set<string>()
     for (const key of workloads) if (this.#reviseView(key, revision)) changed.add(key)
@@ -110,8 +110,8 @@ export class WorkloadViews implements ProxyViews {
     const workload = this.#options.directory.workloads.get(key)
     if (workload === undefined || !workload.proxied) return this.#views.delete(key)
     const before = this.#views.get(key)
-    // Fail closed: its policies may have been deleted before we started. Its proxy keeps what it has, and a proxy that has
-    // nothing denies everything.
+    // Fail closed: its policies may have been deleted before we started. Its proxy keeps its configuration, and a proxy
+    // without one denies everything.
     if (before === undefined && this.#isGoing?.(workload.namespace) === true) return false
     const resources = this.#index.resourcesOf(workload)
     if (before !== undefined && sameResources(before.resources, resources)) return false

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dependencies of the views, controlled by a test: time, trust, key sets.
+// Dependencies of the views that a test controls: time, trust, key sets.
 
 import { keySetId } from "@merlon/policy/tokens"
 import type { TrustSpec } from "@merlon/xds"
