@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tenant can do to others with a MeshService, in routes as callers get them: nothing.
+// What a tenant's MeshService can do to other tenants' calls: nothing.
 
 import type { MeshService } from "@merlon/policy/resources"
 import { clusterName, decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, loadRouteEncoders } from "@merlon/xds"
@@ -56,7 +56,7 @@ function world(...documents: readonly MeshService[]) {
 describe("a tenant's MeshService for another namespace's host", () => {
   const redirect = ofEvil({ hosts: ["web.app"], routes: to({ host: "sink" }) })
 
-  it("redirects no other namespace's calls, however old it is", () => {
+  it("does not redirect other namespaces' calls, however old it is", () => {
     const { hostsSeenBy } = world(redirect)
     for (const caller of ["app", "shop", ROOT]) expect(hostsSeenBy(caller)).toEqual([WEB])
   })
@@ -76,15 +76,15 @@ describe("a tenant's MeshService for another namespace's host", () => {
       ofEvil({ hosts: ["mine"], routes: to({ host: "x", name: "web.app", ...plain }) }),
     ],
     [
-      "of a route from an outside name",
+      "of a route from an external name",
       ofEvil({ hosts: ["pay.example.com"], routes: to({ host: "web.app", ...plain }) }),
     ],
-  ])("does not take the encryption off others' calls by the mode %s", (_, document) => {
+  ])("does not remove encryption from others' calls by the mode %s", (_, document) => {
     const { modesSeenBy } = world(document)
     for (const caller of ["app", "shop", ROOT]) expect(modesSeenBy(caller)).toEqual([undefined])
   })
 
-  it("removes it only from its own callers, and not against the governing policy", () => {
+  it("removes it only for its own callers, and not against the governing policy", () => {
     const { modesSeenBy, meshServices } = world(ofEvil({ hosts: ["web.app"], ...plain }))
     expect(modesSeenBy("evil")).toEqual(["DISABLE"])
     meshServices.set(meshService("web", { hosts: ["web"], ...mutual }))
@@ -103,7 +103,7 @@ describe("a tenant's MeshService for another namespace's host", () => {
     expect(modesSeenBy("shop")).toEqual([undefined])
   })
 
-  it("yields to one of the root namespace, and that to one of the Service's own", () => {
+  it("yields to the root namespace's, which yields to the one in the Service's namespace", () => {
     const root = meshService("m", { hosts: ["web.app"], ...mutual }, { namespace: ROOT })
     const { modesSeenBy, meshServices } = world(redirect, root)
     expect(modesSeenBy("evil")).toEqual(["DUBBO_MUTUAL"])
@@ -112,7 +112,7 @@ describe("a tenant's MeshService for another namespace's host", () => {
   })
 })
 
-it("lets a namespace route its own host to another's, with its own subsets and mode", () => {
+it("lets a namespace route its own host to another namespace, with own subsets and mode", () => {
   const front = meshService(
     "front",
     { hosts: ["front"], routes: to({ host: "web.app", name: "v1", labels: { version: "v1" }, ...plain }) },
@@ -137,11 +137,11 @@ it.each([
   ["web.app", undefined],
   ["a.web.app.svc.cluster.local", undefined],
   ["10.0.0.1", undefined],
-])("takes %s for a host of the namespace %s", (host, namespace) => {
+])("assigns the host %s to the namespace %s", (host, namespace) => {
   expect(namespaceOf(host, SCOPE)).toBe(namespace)
 })
 
-it("tells which hosts of a document are others'", () => {
+it("reports which hosts of a document belong to others", () => {
   expect(guestHosts(ofEvil({ hosts: ["mine", "web.app", "mine.evil", "pay.example.com"] }), SCOPE)).toEqual([
     "web.app",
     "pay.example.com",

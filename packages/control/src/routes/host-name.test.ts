@@ -49,7 +49,7 @@ describe("an authority", () => {
     expect(parseAuthority(text)).toEqual(authority)
   })
 
-  it.each(["web", "10.0.0.1", "::1"])("of %s reads back", host => {
+  it.each(["web", "10.0.0.1", "::1"])("of %s survives a round trip", host => {
     expect(parseAuthority(authorityOf(host, 80))).toEqual({ host, port: 80 })
   })
 })

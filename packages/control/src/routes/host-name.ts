@@ -9,8 +9,8 @@ function serviceHost(name: string, namespace: string, clusterDomain: string): st
 }
 
 /**
- * What a host may stand for, the likeliest first. Only two labels leave a choice: `web.app` is the Service where there
- * is one, and a name of its own (`example.com`) where there is none.
+ * The names that a host may mean, most likely first. Only two labels are ambiguous: `web.app` is the Service if there
+ * is one, otherwise an external name such as `example.com`.
  */
 export function hostCandidates(text: string, namespace: string, clusterDomain: string): readonly [string, ...string[]] {
   const host = text.toLowerCase().replace(/\.$/, "")
@@ -39,7 +39,7 @@ export interface Authority {
 const MAX_AUTHORITY = 512
 const PORT = /^[1-9]\d{0,4}$/
 
-/** `host:port`, `host`, `[address]:port`. Undefined where it is none of them. */
+/** Parses `host:port`, `host` or `[address]:port`. Undefined for anything else. */
 export function parseAuthority(text: string): Authority | undefined {
   if (text.length === 0 || text.length > MAX_AUTHORITY) return undefined
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(.*))?$/.exec(text) ?? []

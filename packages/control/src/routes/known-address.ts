@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is at an address: the Service that has it as a cluster IP, or the workload behind a proxy. Callers whose connections are
-// captured know only the address they called.
+// Finds what is at an address: the Service that has it as a cluster IP, or the workload behind a proxy. Callers whose
+// connections are captured know only the address they called.
 
 import type { MeshServiceEntry } from "../registry/mesh-directory.js"
 import type { MeshWorkload, WorkloadPort } from "../registry/mesh-workload.js"
@@ -14,7 +14,7 @@ export function serviceAt(address: string, { directory }: Directory): MeshServic
   return undefined
 }
 
-/** Whether the address belongs to the cluster: a Service has the port there, or it is a Pod's. */
+/** Whether the address belongs to the cluster: a Service has the port there, or the address is a Pod's. */
 export function isRegistered(address: string, port: number, { directory }: Directory): boolean {
   const { services, workloads } = directory.at(address)
   return [...services].some(({ ports }) => ports.some(each => each.port === port)) || [...workloads].length > 0
@@ -26,8 +26,8 @@ export interface ProxiedPort {
 }
 
 /**
- * The one most likely to answer, where several workloads have the address; undefined if none has a proxy for the port. A proxy's own
- * port is not one of the workload: who calls that speaks mutual TLS itself.
+ * The workload most likely to answer if several have the address; undefined if none has a proxy for the port. The
+ * proxy's own port is not included: a caller that uses it speaks mTLS itself.
  */
 export function proxiedPortAt(address: string, port: number, { directory }: Directory): ProxiedPort | undefined {
   let best: ProxiedPort | undefined

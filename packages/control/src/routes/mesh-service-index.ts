@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MeshServices by host, and for a caller's namespace those that apply (`host-governance.ts`): one routes the host,
+// MeshServices by host, and those that apply to a caller's namespace (`host-governance.ts`): one routes the host,
 // several may define its subsets and its TLS mode, in order of governance.
 
 import type { Destination, MeshService } from "@merlon/policy/resources"
@@ -23,7 +23,7 @@ export class MeshServiceIndex {
     for (const document of documents) this.set(keyOf(document.metadata), document)
   }
 
-  /** Replaces or, with undefined, removes. Returns the hosts whose routes or clusters may be others now. */
+  /** Replaces a document, or removes it if undefined. Returns the hosts whose routes or clusters may change. */
   set(key: string, document: MeshService | undefined): ReadonlySet<string> {
     const touched = new Set<string>()
     const previous = this.#documents.get(key)
@@ -41,29 +41,29 @@ export class MeshServiceIndex {
     return touched
   }
 
-  /** The one whose routes are in force for callers of a namespace. */
+  /** The document whose routes apply to callers of a namespace. */
   governing(host: string, caller: string | undefined): MeshService | undefined {
     return this.#governing.get(host)?.find(document => this.#isHeard(document, host, caller))
   }
 
-  /** All that they hear on connections to the host: who governs it first, then those that lead to it. */
+  /** All documents that affect connections to the host: the one that governs it first, then those that route to it. */
   speaking(host: string, caller: string | undefined): readonly MeshService[] {
     const governing = this.governing(host, caller)
     const leading = (this.#leading.get(host) ?? []).filter(document => this.#isHeard(document, host, caller))
     return governing === undefined ? leading : [governing, ...leading.filter(document => document !== governing)]
   }
 
-  /** All that govern the host, for callers of any namespace. */
+  /** All documents that govern the host, for callers of any namespace. */
   governedBy(host: string): readonly MeshService[] {
     return this.#governing.get(host) ?? []
   }
 
-  /** All whose routes lead to the host, for callers of any namespace. */
+  /** All documents with routes to the host, for callers of any namespace. */
   leadingTo(host: string): readonly MeshService[] {
     return this.#leading.get(host) ?? []
   }
 
-  /** Hosts that some MeshService governs. */
+  /** Hosts that a MeshService governs. */
   get hosts(): Iterable<string> {
     return this.#governing.keys()
   }
@@ -96,7 +96,7 @@ export function isSubset({ labels }: Destination): boolean {
   return labels !== undefined && Object.keys(labels).length > 0
 }
 
-/** With labels a destination is a subset of its host; without, `name` is the Service to call. */
+/** A destination with labels is a subset of its host; without labels, `name` is the Service to call. */
 export function addressedHost(destination: Destination): string {
   return isSubset(destination) ? destination.host : (destination.name ?? destination.host)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses must never be called in plaintext: Services for which a MeshService requires mTLS or whose workloads
-// are STRICT, and those workloads. A change updates the hosts and workloads it affects, and hosts whose routes lead
-// there.
+// Addresses that must never be called in plaintext: Services for which a MeshService requires mTLS or whose workloads
+// are STRICT, and those workloads. A change updates only the hosts and workloads that it affects, and hosts with routes
+// to them.
 
 import { isIP } from "node:net"
 import type { MeshService } from "@merlon/policy/resources"
@@ -13,7 +13,7 @@ import { addressedHost, destinationsOf } from "./mesh-service-index.js"
 import { mtlsBlocks } from "./mtls-blocks.js"
 import { type RouteContext, scopeOf } from "./route-context.js"
 
-/** Addresses that demand it of callers of some namespaces, or of all. */
+/** Addresses that require mTLS for callers of some namespaces, or of all. */
 interface Demand {
   readonly services: readonly string[]
   readonly pods: readonly string[]
@@ -24,12 +24,12 @@ export interface MtlsContext extends RouteContext {
   readonly directory: Pick<MeshDirectory, "services" | "workloads" | "behind" | "at" | "select">
 }
 
-/** No policy can name it: it gets the mode of the workload as a whole. */
+/** A port that no policy can name, so it has the mode of the whole workload. */
 const UNNAMED_PORT = 0
 
 export class MtlsAddresses {
   readonly #context: MtlsContext
-  /** By workload key: addresses of those that accept nothing but mutual TLS on some port. */
+  /** By workload key: addresses of workloads with a port that accepts only mTLS. */
   readonly #strict = new Map<string, readonly string[]>()
   /** By host. */
   readonly #demands = new Map<string, Demand>()
@@ -40,7 +40,7 @@ export class MtlsAddresses {
     this.update(directory.workloads.keys(), [...directory.services.keys(), ...meshServices.hosts])
   }
 
-  /** Looks again at what changed; returns whether any address demands something else now. */
+  /** Recomputes what changed; returns whether the requirement of any address changed. */
   update(workloads: Iterable<string>, hosts: Iterable<string>): boolean {
     const { directory, meshServices } = this.#context
     const touched = new Set(hosts)
@@ -57,7 +57,7 @@ export class MtlsAddresses {
     return changed
   }
 
-  /** What callers of the namespace must not call in plaintext. */
+  /** Addresses that callers of the namespace must not call in plaintext. */
   blocksFor(namespace: string): readonly string[] {
     const services: string[] = []
     const pods = [...this.#strict.values()].flat()
@@ -69,7 +69,7 @@ export class MtlsAddresses {
     return mtlsBlocks(services, pods)
   }
 
-  /** Namespaces whose MeshServices demand it of their own callers alone. */
+  /** Namespaces whose MeshServices require mTLS only for their own callers. */
   get guests(): ReadonlySet<string> {
     const guests = new Set<string>()
     for (const { callers } of this.#demands.values()) if (callers !== "*") for (const each of callers) guests.add(each)
@@ -78,7 +78,8 @@ export class MtlsAddresses {
 
   #isStrict(workload: MeshWorkload): boolean {
     const declared = workload.ports.map(({ port }) => port)
-    // Fail closed: one that declares no port can listen at any, in the mode of ports that no policy names.
+    // Fail closed: a workload without declared ports can listen on any port, with the mode of ports that no policy
+    // names.
     const ports = declared.length === 0 ? [UNNAMED_PORT] : declared
     return workload.proxied && ports.some(port => this.#context.modeOf(workload, port) === "STRICT")
   }
@@ -95,7 +96,7 @@ export class MtlsAddresses {
     return { services: addresses, pods: [], callers: "*" }
   }
 
-  /** Of whom MeshServices demand it: those of the host, and of hosts that its routes lead to. */
+  /** Callers for which a MeshService requires mTLS: one for the host, or for a host to which its routes lead. */
   #demanded(host: string): Demand["callers"] | undefined {
     const { meshServices, clusterDomain } = this.#context
     const hosts = new Set([host])
@@ -117,13 +118,13 @@ export class MtlsAddresses {
   }
 }
 
-/** For some destination of it: which of them a connection would take is for the routes to say. */
+/** Whether some destination requires it. Which destination a connection takes is decided by its routes. */
 function demandsMtls(document: MeshService): boolean {
   const policies = [document.spec, ...destinationsOf(document)].map(({ trafficPolicy }) => trafficPolicy)
   return policies.some(policy => policy?.tls?.mode === "DUBBO_MUTUAL")
 }
 
-/** Returns whether it is another value now. */
+/** Returns whether the value changed. */
 function replace<V extends Demand | readonly string[]>(
   map: Map<string, V>,
   key: string,

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses as a short list of CIDR blocks. Every captured workload gets the list and gets it again when it changes, so it must
-// neither grow with the number of Pods nor change with each of them.
+// Addresses as a short list of CIDR blocks. Every captured workload gets the list, and gets it again when it changes,
+// so it must neither grow with the number of Pods nor change with each of them.
 
 import { parseIp } from "@merlon/policy/request"
 import { MAX_MTLS_BLOCKS } from "@merlon/xds"
 
-/** What Kubernetes gives to a node by default: addresses of this block belong to Pods. */
+/** The block that Kubernetes assigns to a node by default: its addresses belong to Pods. */
 const POD_BLOCK = { 4: "/24", 6: "/64" } as const
-/** A block with so many addresses is listed as a whole. */
+/** A block with at least this many addresses is listed as a whole. */
 const DENSE = 8
-/** Fail closed: if there are too many to list, every address counts as one of them. */
+/** Fail closed: if there are too many blocks to list, every address counts. */
 const EVERYTHING = ["0.0.0.0/0", "::/0"]
 
-/** `services` are listed one by one: their addresses seldom change. Sorted, so that all replicas list the same. */
+/**
+ * `services` are listed one by one, since their addresses rarely change. Sorted, so that all replicas give the same
+ * list.
+ */
 export function mtlsBlocks(services: Iterable<string>, pods: Iterable<string>): readonly string[] {
   const blocks = new Set(services)
   const byBlock = new Map<string, Set<string>>()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether workloads may call destinations outside the cluster: by their namespace's label, else by the mesh's setting.
+// Whether workloads may call destinations outside the cluster: decided by their namespace's label, else by the mesh's
+// setting.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { OUTBOUND_MODES, type OutboundMode } from "@merlon/xds"
@@ -8,19 +9,19 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 
 export interface OutboundModes {
   modeOf(namespace: string): OutboundMode
-  /** Called with the namespace whose mode may be another one now. */
+  /** Called with the namespace whose mode may have changed. */
   onChange(listener: (namespace: string) => void): () => void
 }
 
 export interface OutboundModesOptions {
   readonly namespaces: Pick<Reflected<KubernetesObject>, "items" | "onChange">
   readonly names: MeshNames
-  /** Of namespaces without the label. */
+  /** The mode of namespaces without the label. */
   readonly mode: OutboundMode
   readonly warn: (namespace: string, message: string) => void
 }
 
-/** On namespaces: `ALLOW_ANY` or `REGISTRY_ONLY` instead of the mesh's own choice. */
+/** Label of namespaces: `ALLOW_ANY` or `REGISTRY_ONLY` overrides the mesh's setting. */
 export function outboundPolicyLabel({ mesh }: MeshNames): string {
   return `${mesh}-outbound-policy`
 }
@@ -32,7 +33,7 @@ export function outboundModes({ namespaces, names, mode, warn }: OutboundModesOp
   return {
     modeOf: namespace => {
       const text = written(namespaces.items.get(namespace))
-      // Fail closed: a mistyped word was most likely meant to reject something.
+      // Fail closed: a mistyped value was most likely meant to restrict.
       return text === undefined ? mode : (known(text) ?? "REGISTRY_ONLY")
     },
     onChange: listener =>

@@ -87,7 +87,7 @@ type World = ReturnType<typeof world>
 const WEB_PODS = ["10.0.0.1", "fd00::1"]
 const WEB = [...WEB_PODS, VIP, "fd96::1"]
 
-describe("addresses that demand mutual TLS", () => {
+describe("addresses that require mTLS", () => {
   it.each<[string, (world: World) => void, readonly string[]]>([
     ["none by default", () => undefined, []],
     ["of a STRICT namespace", w => w.peers.set(peerAuthentication("default", STRICT)), WEB],
@@ -110,7 +110,7 @@ describe("addresses that demand mutual TLS", () => {
       WEB,
     ],
     [
-      "of a host whose MeshService demands it",
+      "of a host whose MeshService requires it",
       w => w.meshServices.set(meshService("m", { hosts: ["web"], ...MUTUAL })),
       WEB,
     ],
@@ -129,7 +129,7 @@ describe("addresses that demand mutual TLS", () => {
       WEB,
     ],
     [
-      "of a host whose routes lead to one that demands it",
+      "of a host with routes to one that requires it",
       w => {
         w.meshServices.set(meshService("m", { hosts: ["api"], routes: [{ service: [{ host: "web" }] }] }))
         w.meshServices.set(meshService("n", { hosts: ["web"], ...MUTUAL }))
@@ -142,7 +142,7 @@ describe("addresses that demand mutual TLS", () => {
       ["192.0.2.7"],
     ],
     [
-      "none of a workload that has gone",
+      "none of a deleted workload",
       w => {
         w.peers.set(peerAuthentication("default", STRICT))
         w.directory.setWorkload("app/web-1", undefined)
@@ -150,7 +150,7 @@ describe("addresses that demand mutual TLS", () => {
       [],
     ],
     [
-      "none once nothing demands it",
+      "none once nothing requires it",
       w => {
         w.meshServices.set(meshService("m", { hosts: ["web"], ...MUTUAL }))
         w.meshServices.remove("app/m")
@@ -158,7 +158,7 @@ describe("addresses that demand mutual TLS", () => {
       [],
     ],
   ])("are: %s", (_, change, expected) => {
-    // Once as a new watch sees it, once as a watch sees it that began before the change.
+    // Once for a new watch, and once for a watch that began before the change.
     const after = world()
     change(after)
     expect(after.policyOf().mtls).toEqual([...expected].sort())
@@ -170,7 +170,7 @@ describe("addresses that demand mutual TLS", () => {
     expect(decodeOutboundPolicy(value ?? new Uint8Array()).mtls).toEqual([...expected].sort())
   })
 
-  it("apply only to callers of its own namespace if a guest's MeshService demands it", () => {
+  it("apply only to callers of its own namespace if a guest's MeshService requires it", () => {
     const w = world()
     w.meshServices.set(meshService("m", { hosts: ["web.app"], ...MUTUAL }, { namespace: "guest" }))
     expect(w.policyOf("guest").mtls).toEqual([...WEB].sort())
@@ -202,7 +202,7 @@ describe("the mode", () => {
     expect(w.policyOf().mode).toBe(expected)
   })
 
-  it("changes for those who watch, of that namespace alone", () => {
+  it("changes only for watches of that namespace", () => {
     const w = world()
     const watch = w.watch("caller", OUTBOUND_POLICY)
     w.watch("other", OUTBOUND_POLICY).snapshot()
@@ -214,7 +214,7 @@ describe("the mode", () => {
     expect(decodeOutboundPolicy(value ?? new Uint8Array()).mode).toBe("REGISTRY_ONLY")
   })
 
-  it("that cannot be read is warned of", () => {
+  it("that is unreadable causes a warning", () => {
     const w = world()
     w.namespaces.label("caller", "nope")
     expect(w.warnings).toEqual([
@@ -237,7 +237,7 @@ describe("under REGISTRY_ONLY, destinations without routes", () => {
     expect([cluster?.tlsMode, cluster?.endpoints[0]?.mtlsMode]).toEqual([undefined, undefined])
   })
 
-  it("become known to those who watch when the mode changes or the Pod comes", () => {
+  it("are sent to watches when the mode changes or the Pod is added", () => {
     const w = world()
     const watch = w.watch("caller", ...NAMES)
     expect(watch.snapshot().resources.size).toBe(0)

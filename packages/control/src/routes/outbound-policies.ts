@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outbound policy of each namespace as a resource. Nearly all namespaces share one of two, so that thousands of proxies cost
-// the memory of two. Nothing is computed before the first proxy asks.
+// The outbound policy of each namespace as a resource. Nearly all namespaces share one of two policies, so thousands of
+// proxies need the memory of two. Nothing is computed before the first proxy requests it.
 
 import { encodeOutboundPolicy, OUTBOUND_POLICY } from "@merlon/xds"
 import type { VersionedResource } from "@merlon/xds/server"
@@ -12,7 +12,7 @@ export class OutboundPolicies {
   readonly #context: MtlsContext
   readonly #modes: Pick<OutboundModes, "modeOf">
   readonly #touched = { workloads: new Set<string>(), hosts: new Set<string>() }
-  /** By mode, and the namespace where it has demands of its own. */
+  /** By mode, and by namespace if it has requirements of its own. */
   readonly #made = new Map<string, VersionedResource>()
   #addresses: MtlsAddresses | undefined
 
@@ -27,7 +27,7 @@ export class OutboundPolicies {
     for (const host of hosts) this.#touched.hosts.add(host)
   }
 
-  /** The mTLS modes of a namespace, or of all, are others now. */
+  /** Call it when the mTLS modes of a namespace, or of all, changed. */
   touchNamespace(namespace: string | undefined): void {
     const { directory } = this.#context
     const services = [...directory.services.values()].filter(each => (namespace ?? each.namespace) === each.namespace)
@@ -38,7 +38,7 @@ export class OutboundPolicies {
     )
   }
 
-  /** Takes in what was touched; returns whether any policy may be another one now. */
+  /** Processes the pending changes; returns whether any policy may have changed. */
   settle(): boolean {
     const { workloads, hosts } = this.#touched
     if (workloads.size === 0 && hosts.size === 0) return false

@@ -17,11 +17,11 @@ const web = workload("web", { labels: { app: "web" } })
 const strict = { mtls: { mode: "STRICT" } }
 const root = { namespace: "merlon-system" }
 
-it("is PERMISSIVE where nothing says", () => {
+it("is PERMISSIVE by default", () => {
   expect(source().modes.modeOf(web, 8080)).toBe("PERMISSIVE")
 })
 
-it("follows what comes, changes and goes, and says whose modes may have changed", () => {
+it("follows policies, and reports whose modes may have changed", () => {
   const { documents, modes, told } = source()
   documents.set(peerAuthentication("p", strict))
   expect(modes.modeOf(web, 8080)).toBe("STRICT")
@@ -32,20 +32,20 @@ it("follows what comes, changes and goes, and says whose modes may have changed"
   expect(told).toEqual(["app", "app", "app"])
 })
 
-it("names no namespace where the whole mesh is concerned", () => {
+it("names no namespace if the whole mesh is affected", () => {
   const { documents, modes, told } = source()
   documents.set(peerAuthentication("p", strict, root))
   expect(modes.modeOf(web, 8080)).toBe("STRICT")
   expect(told).toEqual([undefined])
 })
 
-it("knows what was there before it", () => {
+it("includes policies that existed before", () => {
   const documents = new MemoryDocuments<PeerAuthentication>()
   documents.set(peerAuthentication("p", strict))
   expect(new PeerModeSource(documents, MESH).modeOf(web, 8080)).toBe("STRICT")
 })
 
-it("looks at the workload's own port, and at another namespace not at all", () => {
+it("uses the workload's own port, and ignores other namespaces", () => {
   const { documents, modes } = source()
   const selector = { matchLabels: { app: "web" } }
   documents.set(peerAuthentication("p", { selector, portLevelMtls: { 8080: { mode: "STRICT" } } }))

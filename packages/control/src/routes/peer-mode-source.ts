@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mTLS modes of workloads' ports, from the PeerAuthentications in force, cached per workload until one of them
+// The mTLS modes of workloads' ports, from the PeerAuthentications in effect, cached per workload until one of them
 // changes.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -13,7 +13,7 @@ export class PeerModeSource {
   readonly #mesh: MeshConfig
   readonly #byNamespace = new Map<string, Set<PeerAuthentication>>()
   readonly #changes = new Emitter<[namespace: string | undefined]>()
-  /** By the workload as it is now: one that changed is another value. */
+  /** By workload value: a changed workload is a new value. */
   #modes = new WeakMap<MeshWorkload, PeerModes>()
   readonly #stop: () => void
 
@@ -40,7 +40,7 @@ export class PeerModeSource {
     return modes.resolve(port).mode
   }
 
-  /** Told the namespace whose workloads may have other modes now; undefined stands for all of them. */
+  /** Called with the namespace whose workloads' modes may have changed; undefined means all of them. */
   onChange(listener: (namespace: string | undefined) => void): () => void {
     return this.#changes.on(listener)
   }

@@ -60,7 +60,7 @@ describe("a cluster of a Service", () => {
     })
   })
 
-  it("has only those with the labels of a subset, also as identities", () => {
+  it("has only endpoints and identities with the labels of a subset", () => {
     const documents = [meshService("m", { hosts: ["web"], routes: to(v1) })]
     const cluster = clusterOf(`outbound|80|v1|${WEB}`, { documents })
     expect(cluster?.endpoints.map(({ workload: key }) => key)).toEqual(["app/web-a", "app/web-c"])
@@ -108,7 +108,7 @@ describe("a cluster of a Service", () => {
     })
   })
 
-  it("names identities in every trust domain that counts as ours", () => {
+  it("names identities in every trusted trust domain", () => {
     const config = { ...MESH, trustDomainAliases: ["old.td"] }
     const documents = [meshService("m", { hosts: ["web"], routes: to(v1) })]
     expect(clusterOf(`outbound|80|v1|${WEB}`, { documents, config })?.identities).toEqual([
@@ -117,7 +117,7 @@ describe("a cluster of a Service", () => {
     ])
   })
 
-  it("asks for the mode of each workload's own port", () => {
+  it("uses the mode of each workload's own port", () => {
     const asked: unknown[] = []
     clusterOf(`outbound|80||${WEB}`, {
       modeOf: ({ key }, port) => {
@@ -128,7 +128,7 @@ describe("a cluster of a Service", () => {
     expect(asked).toContainEqual(["app/web-a", 8080])
   })
 
-  it("is empty at a port the Service lacks", () => {
+  it("is empty at a port that the Service lacks", () => {
     expect(clusterOf(`outbound|82||${WEB}`)?.endpoints).toEqual([])
   })
 
@@ -169,14 +169,14 @@ describe("an endpoint", () => {
   it.each([
     ["has the listen port of its target port", { ports }, 8080, [at(15081)]],
     ["is found by the name of a container port", { ports }, "http", [at(15081)]],
-    ["is left out where it has no port of that name", { ports }, "grpc", []],
-    ["is known by the port on which xserver listens", { ports }, 15081, [at(15081)]],
+    ["is left out if it has no port of that name", { ports }, "grpc", []],
+    ["is found by the port on which xserver listens", { ports }, 15081, [at(15081)]],
     ["has its own port without xserver", { ports, proxied: false }, "http", [at(8080, { mtlsMode: undefined })]],
-    ["has its own port where xserver does not stand in front", { ports }, 7000, [at(7000, { mtlsMode: undefined })]],
+    ["has its own port if xserver does not protect it", { ports }, 7000, [at(7000, { mtlsMode: undefined })]],
     ["is unhealthy while it is not ready", { ports, ready: false }, 8080, [at(15081, { healthy: false })]],
-    ["is left out while nobody knows its address", { ports, addresses: [] }, 8080, []],
+    ["is left out while its address is unknown", { ports, addresses: [] }, 8080, []],
     [
-      "has the other addresses of a dual-stack Pod beside the primary one",
+      "has the further addresses of a dual-stack Pod",
       { ports, addresses: ["10.0.0.1", "fd00::1"] },
       8080,
       [at(15081, { otherAddresses: ["fd00::1"] })],
@@ -188,7 +188,7 @@ describe("an endpoint", () => {
     expect(clusterOf(`outbound|80||${WEB}`, { directory })?.endpoints).toEqual(endpoints)
   })
 
-  it("of a Service without selector cannot be told", () => {
+  it("of a Service without selector is unknown", () => {
     const directory = mesh()
     directory.setService(service("web", { selector: undefined }))
     expect(clusterOf(`outbound|80||${WEB}`, { directory })).toMatchObject({ endpoints: [], identities: [] })
@@ -201,23 +201,28 @@ describe("the TLS mode", () => {
   const plain = tls("DISABLE")
   const later = { created: "2026-02-01T00:00:00Z" }
   const cases: readonly [string, readonly MeshService[], string, string | undefined][] = [
-    ["is undefined where nothing says", [], "", undefined],
+    ["is undefined by default", [], "", undefined],
     ["is the document's", [meshService("m", { hosts: ["web"], ...mutual, routes: to(v1) })], "v1", "DUBBO_MUTUAL"],
-    ["is the document's for a host alone", [meshService("m", { hosts: ["web"], ...mutual })], "", "DUBBO_MUTUAL"],
     [
-      "is the destination's before the document's",
+      "is the document's if it only names a host",
+      [meshService("m", { hosts: ["web"], ...mutual })],
+      "",
+      "DUBBO_MUTUAL",
+    ],
+    [
+      "is the destination's rather than the document's",
       [meshService("m", { hosts: ["web"], ...mutual, routes: to({ ...v1, ...plain }) })],
       "v1",
       "DISABLE",
     ],
     [
-      "of one destination says nothing of another",
+      "of one destination does not affect another",
       [meshService("m", { hosts: ["web"], routes: to({ ...v1, ...plain }, { host: "web" }) })],
       "",
       undefined,
     ],
     [
-      "is what the owner of the host says, though another is older",
+      "is the host owner's, even if another document is older",
       [
         meshService("front", { hosts: ["front"], ...plain, routes: to({ host: "web" }) }),
         meshService("web", { hosts: ["web"], ...mutual }, later),
@@ -226,13 +231,13 @@ describe("the TLS mode", () => {
       "DUBBO_MUTUAL",
     ],
     [
-      "is what the leading service says if the host has no owner",
+      "is the routing document's if the host has no owner",
       [meshService("front", { hosts: ["front"], ...mutual, routes: to({ host: "web" }) })],
       "",
       "DUBBO_MUTUAL",
     ],
     [
-      "of a document that leads elsewhere says nothing",
+      "of a document that routes elsewhere has no effect",
       [meshService("front", { hosts: ["front"], ...mutual, routes: to({ host: "other" }) })],
       "",
       undefined,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves a cluster's name: the endpoints of the Service's port that have the subset's labels, how to call them, and
+// Resolves a cluster's name: the endpoints of the Service's port with the labels of the subset, how to call them, and
 // which identities they may have.
 
 import { parseIp, parseSpiffeId } from "@merlon/policy/request"
@@ -20,15 +20,15 @@ import { canonicalHost, type RouteContext } from "./route-context.js"
 import { clusterTraffic } from "./traffic.js"
 
 interface ClusterSpec {
-  /** Whether anything leads there. */
+  /** Whether any document or Service leads to the cluster. */
   readonly known: boolean
-  /** Of the subset; empty for the whole Service. */
+  /** Labels of the subset; empty for the whole Service. */
   readonly labels: { readonly [key: string]: string }
   readonly tlsMode: ClientTlsMode | undefined
   readonly traffic: ClusterTraffic | undefined
 }
 
-/** Undefined where nothing of that name exists. */
+/** Undefined if there is no such cluster. */
 export function resolveCluster(name: string, context: RouteContext): ServiceCluster | undefined {
   const key = parseClusterName(name)
   if (key === undefined) return undefined
@@ -54,13 +54,13 @@ export function resolveCluster(name: string, context: RouteContext): ServiceClus
 }
 
 /**
- * The document that governs the host goes first; within a document the setting of the destination overrides the general
- * one.
+ * The document that governs the host has precedence; within a document the setting of the destination overrides the
+ * general one.
  */
 function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): ClusterSpec {
   let labels: ClusterSpec["labels"] | undefined
   let known = false
-  // In the order in which they count.
+  // In order of precedence.
   const said: (TrafficPolicy | undefined)[] = []
   for (const document of context.meshServices.speaking(host, guest)) {
     const destinations = destinationsOf(document).filter(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A route table with all its destinations: what our own callers get as one resource, and what xclient prints.
+// A route table with all its destinations: the resource that our own clients get, and that xclient prints.
 
 import type { EffectiveMode } from "@merlon/policy/selection"
 import {
@@ -34,7 +34,7 @@ export interface AddressAndPort {
   readonly port: number
 }
 
-/** An address that is reached as it was called. */
+/** Routes for an address that is called directly. */
 export function passThroughRoutes({ host, port }: AddressAndPort, trust: TrustSpec): HostRoutesSpec {
   const name = clusterName({ port, subset: "", host })
   const endpoint = { address: host, port, healthy: true, workload: "", mtlsMode: undefined }
@@ -43,7 +43,7 @@ export function passThroughRoutes({ host, port }: AddressAndPort, trust: TrustSp
   return { table: { host, port, aliases: [], routes: [route] }, clusters: [cluster], services: [], trust }
 }
 
-/** As the Service's port declares it, or the workload's where an address was called. */
+/** The protocol that the Service's port declares, or the workload's port if an address was called. */
 function protocolOf({ host, port }: RouteTable, context: RouteContext): RoutedProtocol | undefined {
   const service = context.directory.services.get(host)
   if (service === undefined) {
@@ -66,7 +66,7 @@ function modeOf(port: number, { endpoints }: ServiceCluster): PortMode {
   return { port, mtlsMode: STRICTEST.find(mode => modes.has(mode)), mixed: modes.size > 1 }
 }
 
-/** A route may lead to what has gone in the meantime. */
+/** For a route to a cluster that was removed in the meantime. */
 function empty(name: string): ServiceCluster {
   const { host, port, subset } = parseClusterName(name) ?? { host: "", port: 0, subset: "" }
   return { name, host, port, subset, tlsMode: undefined, sni: host, identities: [], endpoints: [] }

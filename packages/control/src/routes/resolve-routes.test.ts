@@ -57,19 +57,19 @@ describe("a host without MeshService", () => {
     })
   })
 
-  it("has no table at a port the Service lacks", () => {
+  it("has no table at a port that the Service lacks", () => {
     expect(tableOf([], WEB, 82)).toBeUndefined()
   })
 
-  it("has no table where there is no Service", () => {
+  it("has no table without a Service", () => {
     expect(tableOf([], "none.app.svc.cluster.local")).toBeUndefined()
   })
 })
 
-describe("time limits and retries", () => {
+describe("timeouts and retries", () => {
   const retries = { attempts: 3, perTryTimeout: "250ms", retryOn: "503, reset" }
 
-  it("come with the host's own route where the MeshService has no other", () => {
+  it("apply to the host's default route if the MeshService has no other", () => {
     expect(routesOf({ timeout: "1.5s", retries })).toEqual([
       {
         ...all(OWN),
@@ -79,7 +79,7 @@ describe("time limits and retries", () => {
     ])
   })
 
-  it("of a rule go before those of the document, and `0s` is no limit", () => {
+  it("of a rule override those of the document, and `0s` means no timeout", () => {
     const rules = [
       { match: [canary], route: to(v2), timeout: "0s" },
       { match: [{ uri: { exact: "/" } }], route: to(v1), timeout: "2s" },
@@ -89,12 +89,12 @@ describe("time limits and retries", () => {
   })
 })
 
-describe("a MeshService governs the host however it is spelt", () => {
+describe("a MeshService governs the host in any spelling", () => {
   it.each(["web", "web.app", "web.app.svc", WEB, "WEB.app"])("%s", host => {
     expect(tableOf([meshService("m", { hosts: [host], routes: to(v1) })])?.routes).toEqual([all(V1)])
   })
 
-  it("from another namespace, by a name with a dot, for callers there", () => {
+  it("from another namespace, by a name with a dot, for its own callers", () => {
     const document = meshService(
       "m",
       { hosts: ["web.app"], routes: to({ ...v1, host: "web.app" }) },
@@ -104,12 +104,12 @@ describe("a MeshService governs the host however it is spelt", () => {
     expect(tableOf([document])?.routes).toEqual([all(OWN)])
   })
 
-  it("but not that of another namespace by a name without", () => {
+  it("but not a host of another namespace by a name without a dot", () => {
     const document = meshService("m", { hosts: ["web"], routes: to(v1) }, { namespace: "shop" })
     expect(tableOf([document])?.routes).toEqual([all(OWN)])
   })
 
-  it("also where no Service has that name", () => {
+  it("also if no Service has that name", () => {
     const document = meshService("m", { hosts: ["front"], routes: to({ host: "web" }) })
     expect(tableOf([document], "front.app.svc.cluster.local")?.routes).toEqual([all(OWN)])
   })
@@ -126,7 +126,7 @@ describe("of several MeshServices for one host", () => {
     expect(tableOf(documents)?.routes).toEqual([all(V1)])
   })
 
-  it("one of the Service's own namespace routes it, however old another's is", () => {
+  it("the one in the Service's namespace routes it, even if another is older", () => {
     const foreign = meshService(
       "m",
       { hosts: ["web.app"], routes: to({ host: "web.app", name: "v2", labels: { version: "v2" } }) },
@@ -135,7 +135,7 @@ describe("of several MeshServices for one host", () => {
     expect(new MeshServiceIndex(SCOPE, [foreign, newer]).governing(WEB, "app")).toBe(newer)
   })
 
-  it("the next one takes over when the oldest goes", () => {
+  it("the next one takes over when the oldest is deleted", () => {
     const index = new MeshServiceIndex(SCOPE, [older, newer])
     expect([...index.set("app/z", undefined)]).toEqual([WEB])
     expect(index.governing(WEB, "app")).toBe(newer)
@@ -144,7 +144,7 @@ describe("of several MeshServices for one host", () => {
 
 describe("routes", () => {
   const cases: readonly [string, object, readonly WeightedRoute[]][] = [
-    ["go to the host itself where the MeshService names hosts alone", {}, [all(OWN)]],
+    ["go to the host itself if the MeshService only names hosts", {}, [all(OWN)]],
     [
       "keep weights as shares",
       { routes: to({ ...v1, weight: 90 }, { ...v2, weight: 10 }) },
@@ -172,7 +172,7 @@ describe("routes", () => {
       ],
     ],
     [
-      "split equally where no weight is given",
+      "split equally without weights",
       { routes: to(v1, v2) },
       [
         {
@@ -185,7 +185,7 @@ describe("routes", () => {
       ],
     ],
     [
-      "of several entries are one split, and of one cluster one share",
+      "of several entries form one split with one share per cluster",
       {
         routes: [
           { service: [{ ...v1, weight: 30 }] },
@@ -208,7 +208,7 @@ describe("routes", () => {
       ],
     ],
     [
-      "are tried in order, what has no match after all that has one",
+      "are tried in order, those without a match last",
       {
         rules: [
           { match: [canary], route: to(v2), routes: to(v1) },
@@ -231,22 +231,22 @@ describe("routes", () => {
       [all(V1)],
     ],
     [
-      "leave out a match that leads nowhere",
+      "leave out a match without a destination",
       { rules: [{ match: [canary], routes: to(v1) }], routes: to(v2) },
       [all(V1)],
     ],
     [
-      "lead nowhere else where nothing else is said",
+      "have no default destination if none is given",
       { rules: [{ match: [canary], route: to(v1) }] },
       [{ match: [canary], destinations: [{ cluster: V1, weight: 100 }] }],
     ],
     [
-      "take an empty alternative as every request",
+      "match every request with an empty alternative",
       { rules: [{ match: [canary, {}], route: to(v1) }], routes: to(v2) },
       [all(V1)],
     ],
     [
-      "settle the port of a match",
+      "resolve the port of a match",
       {
         rules: [
           { match: [{ port: 81 }], route: to(v2) },
@@ -259,12 +259,12 @@ describe("routes", () => {
     ["call another port by number", { routes: to({ ...v1, port: { number: 81 } }) }, [all(`outbound|81|v1|${WEB}`)]],
     ["call another port by name", { routes: to({ ...v1, port: { name: "admin" } }) }, [all(`outbound|81|v1|${WEB}`)]],
     [
-      "lead nowhere for a port name the Service lacks",
+      "have no destination for a port name that the Service lacks",
       { routes: to({ ...v1, port: { name: "nope" } }) },
       [all(`outbound|0|v1|${WEB}`)],
     ],
     [
-      "take `name` without labels as the Service to call",
+      "use `name` without labels as the Service to call",
       { routes: to({ host: "web", name: "web-v2" }) },
       [all("outbound|80||web-v2.app.svc.cluster.local")],
     ],
@@ -274,7 +274,7 @@ describe("routes", () => {
       [all("outbound|80||web.shop.svc.cluster.local|app")],
     ],
     [
-      "take two labels without such a Service as a name",
+      "use two labels as an external name if there is no such Service",
       { routes: to({ host: "a.com" }) },
       [all("outbound|80||a.com|app")],
     ],

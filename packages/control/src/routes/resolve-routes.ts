@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves MeshService and Service into a route table. Rules are tried in order and the first that matches routes; routes
-// without a match come last. Unreachable routes are dropped.
+// Resolves MeshService and Service into a route table. Rules are tried in order and the first that matches routes;
+// routes without a match come last. Unreachable routes are dropped.
 
 import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy/resources"
 import { clusterName, type RouteTable, type WeightedDestination, type WeightedRoute } from "@merlon/xds"
@@ -11,12 +11,12 @@ import { addressedHost, isSubset } from "./mesh-service-index.js"
 import { canonicalHost, type RouteContext, scopeOf } from "./route-context.js"
 import { routeTraffic } from "./traffic.js"
 
-/** Where nothing gives weights to compare, one destination has all of it. */
+/** The share of a single destination if there are no weights to compare. */
 const WHOLE = 100
 
 /**
- * The table of a host in its full spelling, or of an address, for callers of a namespace; undefined where no MeshService, Service
- * or proxied workload has it.
+ * The table of a host in its full spelling, or of an address, for callers of a namespace. Undefined if no MeshService,
+ * Service or proxied workload has it.
  */
 export function resolveRoutes(
   { host, port }: { readonly host: string; readonly port: number },
@@ -34,7 +34,7 @@ export function resolveRoutes(
   return { host, port, aliases: hostAliases(host, context.clusterDomain), routes: governed ? routes : [own] }
 }
 
-/** What a guest says of a host counts where the guest leads there, and nowhere else. */
+/** A guest's settings for a host apply only to routes of the guest. */
 function guestOf(document: MeshService | undefined, host: string, context: RouteContext): { readonly guest?: string } {
   const namespace = document?.metadata.namespace
   return namespace !== undefined && isGuest(namespace, host, scopeOf(context)) ? { guest: namespace } : {}
@@ -62,8 +62,8 @@ function routesOf(document: MeshService, port: number, context: RouteContext): r
 }
 
 /**
- * The alternatives that can hold at the port, without naming it; empty where every request matches, undefined where
- * none can.
+ * The alternatives that can match at the port, without the port itself. Empty if every request matches; undefined if
+ * none can match.
  */
 function matchesAt(match: readonly RouteMatch[], port: number): readonly RouteMatch[] | undefined {
   if (match.length === 0) return []
@@ -93,7 +93,7 @@ function isUnconditional({ uri, method, host, headers = {}, queryParams = {} }: 
   )
 }
 
-/** The entries are one split. A cluster named twice has the sum of its shares. */
+/** Entries form one split. The shares of a cluster that is named twice are added. */
 function splitOf(
   entries: readonly Route[],
   document: MeshService,
@@ -123,6 +123,6 @@ function clusterOf(destination: Destination, document: MeshService, called: numb
 function portOf({ port }: Destination, host: string, called: number, { directory }: RouteContext): number {
   if (port === undefined) return called
   if (port.number !== undefined) return port.number
-  // Port 0 leads nowhere: requests that were meant for a port that is missing must not end at another one.
+  // Port 0 has no endpoints: requests for a missing port must not go to another one.
   return directory.services.get(host)?.ports.find(({ name }) => name === port.name)?.port ?? 0
 }

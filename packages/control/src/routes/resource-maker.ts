@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds one resource by type and name, for standard xDS or for our own callers, and records its inputs: it is rebuilt
+// Builds one resource by type and name, for standard xDS or for our own clients, and records its inputs: it is rebuilt
 // only if one of them changes.
 
 import { isIP } from "node:net"
@@ -29,9 +29,9 @@ import { canonicalHost, type RouteContext } from "./route-context.js"
 import { contentVersioned } from "./versioned.js"
 
 export interface MadeResource {
-  /** Undefined where nothing of that name exists now. */
+  /** Undefined if there is no such resource now. */
   readonly resource: VersionedResource | undefined
-  /** Hosts that were looked at, found or not. */
+  /** Hosts that were looked up, found or not. */
   readonly hosts: ReadonlySet<string>
 }
 
@@ -43,10 +43,10 @@ export const ROUTE_TYPES: ReadonlySet<string> = new Set([
   HOST_ROUTES,
 ])
 
-/** Stands among the hosts of a resource that names whom to trust; no host is spelt so. */
+/** Marks a resource that depends on trust, in the set of its hosts; no host has such a name. */
 export const TRUST = "|trust"
 
-/** Stands among the hosts of a resource that depends on the outbound mode of the namespace. */
+/** Marks a resource that depends on the outbound mode of the namespace, in the set of its hosts. */
 export function modeOfNamespace(namespace: string): string {
   return `${OUTBOUND_POLICY} ${namespace}`
 }
@@ -73,7 +73,7 @@ export class ResourceMaker {
     this.#outbound = outbound
   }
 
-  /** `namespace` is the asking caller's: a host without a dot means the Service there, and its MeshServices are heard. */
+  /** `namespace` is that of the caller: a host without a dot is a Service there, and its MeshServices apply. */
   make(typeUrl: string, name: string, namespace: string): MadeResource {
     if (typeUrl === HOST_ROUTES && name === OUTBOUND_POLICY) {
       const hosts = new Set([OUTBOUND_POLICY, modeOfNamespace(namespace)])
@@ -110,8 +110,8 @@ export class ResourceMaker {
   }
 
   /**
-   * A cluster IP means its Service, also where a MeshService names the address: otherwise one could bypass what the owner of the
-   * Service says about it.
+   * A cluster IP means its Service, even if a MeshService names the address: otherwise that would bypass the settings
+   * of the Service's owner.
    */
   #hostOf(spelling: string, namespace: string): string {
     const host = canonicalHost(spelling, namespace, this.#context)
@@ -124,8 +124,8 @@ export class ResourceMaker {
   }
 
   /**
-   * Destinations without routes are passed through, or rejected under REGISTRY_ONLY. There the proxy has to know which of them are
-   * in the cluster, such as the API server.
+   * Destinations without routes are passed through, or rejected under REGISTRY_ONLY. In that mode the proxy has to know
+   * which of them are in the cluster, such as the API server.
    */
   #makeUnrouted(name: string, at: AddressAndPort, namespace: string, hosts: ReadonlySet<string>): MadeResource {
     const isPassed =
@@ -148,13 +148,13 @@ export class ResourceMaker {
   }
 }
 
-/** A caller who knows only the cluster IP sends it as the authority. */
+/** A caller that knows only the cluster IP sends it as the authority. */
 function addressedAs(spelling: string, table: RouteTable): RouteTable {
   if (isIP(spelling) === 0 || spelling === table.host) return table
   return { ...table, aliases: [...table.aliases, isIP(spelling) === 6 ? `[${spelling}]` : spelling] }
 }
 
-/** Whether its names are hosts with ports; those of the others are clusters. */
+/** Whether the type's names are hosts with ports; names of other types are clusters. */
 export function isTableType(typeUrl: string): boolean {
   return typeUrl === LISTENER || typeUrl === ROUTE_CONFIGURATION || typeUrl === HOST_ROUTES
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of all hosts, for clients of one namespace that ask for all of them. Kept per host: a change affects only its
-// hosts and those whose routes lead there.
+// The names of all hosts, for clients of one namespace that request all of them. Kept per host: a change affects only
+// its hosts and those with routes to them.
 
 import { clusterName } from "@merlon/xds"
 import { authorityOf, hostCandidates } from "./host-name.js"
@@ -12,7 +12,7 @@ import { canonicalHost, type RouteContext } from "./route-context.js"
 interface HostNames {
   readonly tables: ReadonlySet<string>
   readonly clusters: ReadonlySet<string>
-  /** Other hosts that have a say in it: those its routes lead to, and what its name may stand for. */
+  /** Other hosts that it depends on: those its routes lead to, and those its name may mean. */
   readonly leadsTo: ReadonlySet<string>
 }
 
@@ -20,7 +20,7 @@ export class RouteCatalog {
   readonly #context: RouteContext
   readonly #caller: string
   readonly #hosts = new Map<string, HostNames>()
-  /** How many hosts name it. */
+  /** Number of hosts that name each table. */
   readonly #tables = new Map<string, number>()
   readonly #clusters = new Map<string, number>()
   readonly #ledFrom = new Map<string, Set<string>>()
@@ -35,7 +35,7 @@ export class RouteCatalog {
     return (isTableType(typeUrl) ? this.#tables : this.#clusters).keys()
   }
 
-  /** Whether any name of the type came or went is for the caller to see; returns whether anything did. */
+  /** Returns whether names were added or removed. The caller decides which types that affects. */
   refresh(hosts: Iterable<string>): boolean {
     const touched = new Set(hosts)
     for (const host of [...touched]) for (const other of this.#ledFrom.get(host) ?? []) touched.add(other)
@@ -46,7 +46,7 @@ export class RouteCatalog {
 
   #replace(host: string, after: HostNames): boolean {
     const before = this.#hosts.get(host)
-    // What stays is counted up first, so that it never seems to have gone in between.
+    // New names are counted first, so that a name that stays is never reported as removed.
     const came = [count(this.#tables, after.tables, 1), count(this.#clusters, after.clusters, 1)]
     const went = [count(this.#tables, before?.tables ?? [], -1), count(this.#clusters, before?.clusters ?? [], -1)]
     for (const other of before?.leadsTo ?? []) {
@@ -67,7 +67,7 @@ export class RouteCatalog {
     const tables = new Set<string>()
     const clusters = new Set<string>()
     const leadsTo = this.#leadsTo(host)
-    // Where a Service takes the name, this spelling of it is only an alias.
+    // If a Service has the name, this spelling is only an alias.
     if (canonicalHost(host, "", this.#context) !== host) return { tables, clusters, leadsTo }
     const own = this.#context.directory.services.get(host)
     for (const port of own === undefined ? this.#portsOf(host) : new Set(own.ports.map(entry => entry.port))) {
@@ -91,7 +91,7 @@ export class RouteCatalog {
     return others
   }
 
-  /** A host without a Service has the ports of the Services it leads to. */
+  /** A host without a Service has the ports of the Services to which it routes. */
   #portsOf(host: string): ReadonlySet<number> {
     const document = this.#context.meshServices.governing(host, this.#caller)
     const destinations = document === undefined ? [] : destinationsOf(document)
@@ -103,7 +103,7 @@ export class RouteCatalog {
   }
 }
 
-/** Whether a name came or went by it. */
+/** Returns whether a name was added or removed. */
 function count(counts: Map<string, number>, names: Iterable<string>, by: 1 | -1): boolean {
   let changed = false
   for (const name of names) {

@@ -44,7 +44,7 @@ function world() {
   return { clients, watch, set }
 }
 
-it("counts who asks for the hosts of a MeshService, and who has taken them as they are now", async () => {
+it("counts clients of a MeshService's hosts, and those with the current routes", async () => {
   const { clients, watch, set } = world()
   const told: string[] = []
   clients.onChange(keys => told.push(...keys))
@@ -78,7 +78,7 @@ it("counts no clients for other hosts and derived resources", () => {
   expect(clients.count("app", "split").clients).toBe(0)
 })
 
-it("counts who asks by the cluster IP", () => {
+it("counts clients that use the cluster IP", () => {
   const { clients, watch } = world()
   watch("captured", HOST_ROUTES, "10.96.0.7:80")
   expect(clients.count("app", "split")).toMatchObject({ clients: 1, waiting: ["other/captured"] })

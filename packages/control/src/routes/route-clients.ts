@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clients ask for the routes of which host and have acknowledged the current ones: the input of a MeshService's
+// Which clients request the routes of which host and have acknowledged the current ones: the input of a MeshService's
 // status. It sits between the streams and the routes and changes nothing.
 
 import { HOST_ROUTES, ROUTE_CONFIGURATION } from "@merlon/xds"
@@ -26,7 +26,7 @@ interface Asking {
   rejection: string | undefined
 }
 
-/** The types that say how requests are split; the others follow from them. */
+/** The types that define how requests are split; the other types follow from them. */
 const SPLITTING: ReadonlySet<string> = new Set([HOST_ROUTES, ROUTE_CONFIGURATION])
 const MOST_NAMED = 10
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of resolving routes and clusters, and the lookup that both need: which host a spelling means.
+// The inputs of resolving routes and clusters, and a lookup that both need: which host a spelling means.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { EffectiveMode } from "@merlon/policy/selection"
@@ -9,7 +9,7 @@ import type { MeshScope } from "./host-governance.js"
 import { hostCandidates } from "./host-name.js"
 import type { MeshServiceIndex } from "./mesh-service-index.js"
 
-/** What a proxied workload's own port accepts. */
+/** The mTLS mode of a proxied workload's port. */
 export type ModeOf = (workload: MeshWorkload, port: number) => EffectiveMode
 
 export interface RouteContext {

@@ -65,7 +65,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(name, name, version, fc.boolean(), fc.boolean()).map(
     ([key, app, labelled, ready, proxied]): Step =>
       ({ directory }) => {
-        // Labelled `a`, two workloads share an address.
+        // With the label `a`, two workloads share an address.
         const addresses = [podIP(app === "a" ? app : key)]
         const words = { labels: { app, version: labelled }, ready, proxied, addresses }
         directory.setWorkload(`app/${key}`, workload(key, words))
@@ -145,7 +145,7 @@ function seen(watch: RouteWatch): object {
   return Object.fromEntries(names.map(key => [key, resources.get(key)?.version]))
 }
 
-it("watching all the time is coming afterwards", () => {
+it("a permanent watch ends like a new one", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(steps, fc.boolean()), { maxLength: 25 }), plan => {
       const world: World = {

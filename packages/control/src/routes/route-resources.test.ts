@@ -104,7 +104,7 @@ class World {
     for (const listener of this.#trustListeners) listener()
   }
 
-  /** Lets everything that waits happen, and tells who was woken by it. */
+  /** Runs everything that is scheduled, and returns the watches that were woken. */
   pass(): readonly string[] {
     for (let run = this.#due.shift(); run !== undefined; run = this.#due.shift()) run()
     return this.woken.splice(0).sort()
@@ -112,13 +112,13 @@ class World {
 }
 
 describe("a watch of names", () => {
-  it("yields those that exist, as they were asked for", () => {
+  it("returns existing resources under the requested names", () => {
     const world = new World()
     const watch = world.watch(LISTENER, ["web.app:80", `${WEB}:80`, "web.app.svc", "web:80", "nope.app:80", "?"])
     expect([...watch.snapshot().resources.keys()]).toEqual(["web.app:80", `${WEB}:80`, "web.app.svc"])
   })
 
-  it("takes a host without a dot for a Service of the caller's namespace", () => {
+  it("resolves a host without a dot to a Service of the caller's namespace", () => {
     const world = new World()
     expect(world.watch(ROUTE_CONFIGURATION, ["web:80"], "app").snapshot().resources.size).toBe(1)
     expect(world.watch(ROUTE_CONFIGURATION, ["web:80"], "other").snapshot().resources.size).toBe(0)
@@ -129,7 +129,7 @@ describe("a watch of names", () => {
     expect(watch.snapshot()).toBe(watch.snapshot())
   })
 
-  it("yields what is named later as soon as it exists", () => {
+  it("returns a requested resource as soon as it exists", () => {
     const world = new World()
     const watch = world.watch(CLUSTER, [V1])
     const before = watch.snapshot()
@@ -188,7 +188,7 @@ describe("a change notifies only the watches that see it", () => {
       [],
     ],
     [
-      "a Service that goes",
+      "a deleted Service",
       world => world.directory.removeService(SHOP),
       [
         endpoints(`outbound|80||${SHOP}`),
@@ -198,7 +198,7 @@ describe("a change notifies only the watches that see it", () => {
       ],
     ],
     [
-      "a mode that leaves only TLS",
+      "a mode that allows only TLS",
       world => world.peerAuthentications.set(peerAuthentication("p", { mtls: { mode: "STRICT" } })),
       [`Cluster outbound|80||${SHOP}`, `Cluster outbound|80||${WEB}`],
     ],
@@ -224,7 +224,7 @@ describe("a change notifies only the watches that see it", () => {
     expect(world.pass()).toEqual([...woken].sort())
   })
 
-  it("several together wake once", () => {
+  it("several together notify once", () => {
     const world = everything()
     world.meshServices.set(meshService("web", split(90, 10)))
     world.meshServices.set(meshService("web", split(80, 20)))
@@ -266,7 +266,7 @@ describe("a watch that was closed", () => {
     expect(world.pass()).toEqual([])
   })
 
-  it("leaves others of the same resource alone", () => {
+  it("does not affect other watches of the same resource", () => {
     const world = new World()
     const name = `outbound|80||${WEB}`
     const [first] = [world.watch(ENDPOINTS, [name]), world.watch(ENDPOINTS, [name])]
@@ -291,7 +291,7 @@ describe("a watch of everything", () => {
     ])
   })
 
-  it("follows what comes and goes", () => {
+  it("follows added and removed hosts", () => {
     const world = new World()
     const listeners = world.watch(LISTENER, "*")
     const clusters = world.watch(CLUSTER, "*")
@@ -309,7 +309,7 @@ describe("a watch of everything", () => {
     expect(namesOf(clusters)).toEqual([`outbound|80||new.app.svc.cluster.local`, `outbound|80||${WEB}`])
   })
 
-  it("learns of a host without Service once its routes lead somewhere", () => {
+  it("includes a host without a Service once its routes have a destination", () => {
     const world = new World()
     const listeners = world.watch(LISTENER, "*")
     world.meshServices.set(meshService("front", { hosts: ["front"], routes: [{ service: [{ host: "late" }] }] }))
@@ -320,7 +320,7 @@ describe("a watch of everything", () => {
     expect(namesOf(listeners)).toContain("front.app.svc.cluster.local:80")
   })
 
-  it("goes with the last one who asked for it", () => {
+  it("is dropped with its last client", () => {
     const world = new World()
     world.watch(LISTENER, "*").close()
     world.directory.setService(service("new"))
@@ -329,7 +329,7 @@ describe("a watch of everything", () => {
   })
 })
 
-describe("routes of one host in one piece", () => {
+describe("routes of one host in one resource", () => {
   it("name every destination, its endpoints, accepted modes and trusted identities", () => {
     const world = new World()
     world.meshServices.set(meshService("web", split(100, 0)))
@@ -355,7 +355,7 @@ describe("routes of one host in one piece", () => {
     ["an endpoint", world => world.directory.setWorkload("app/web-1", undefined)],
     ["a mode", world => world.peerAuthentications.set(peerAuthentication("p", { mtls: { mode: "DISABLE" } }))],
     ["a weight", world => world.meshServices.set(meshService("web", split(1, 2)))],
-  ])("are others with %s", (_, change) => {
+  ])("change with %s", (_, change) => {
     const world = new World()
     world.watch(HOST_ROUTES, ["web.app:80"])
     world.watch(HOST_ROUTES, ["nope.app:80"])
@@ -373,7 +373,7 @@ describe("an address", () => {
     return bytes === undefined ? undefined : decodeHostRoutes(bytes)
   }
 
-  it("of a Service has the routes of the Service, MeshServices included", () => {
+  it("of a Service has the routes of the Service, including MeshServices", () => {
     const world = new World()
     world.directory.setService(service("web", { addresses: [CLUSTER_IP, "fd00::7"] }))
     expect(routesTo(world, `${CLUSTER_IP}:81`)).toBeUndefined()
@@ -408,7 +408,7 @@ describe("an address", () => {
     ])
   })
 
-  it("of a workload without a proxy, at a port without one, or of the proxy itself, is unknown", () => {
+  it("of a workload or port without a proxy, or of the proxy itself, is unknown", () => {
     const world = new World()
     world.directory.setWorkload("app/web-1", workload("web-1", { addresses: [POD], proxied: false }))
     expect(routesTo(world, `${POD}:8080`)).toBeUndefined()
@@ -422,7 +422,7 @@ describe("an address", () => {
     expect(routesTo(world, `${POD}:8080`)?.clusters[0]?.endpoints[0]?.workload).toBe("app/web-1")
   })
 
-  it("notifies its watchers when the workload leaves, or its address or mode changes", () => {
+  it("notifies its watches when the workload leaves, or its address or mode changes", () => {
     const world = new World()
     world.watch(HOST_ROUTES, [`${POD}:8080`])
     world.directory.setWorkload("app/web-1", undefined)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes on demand, as standard xDS and for our own callers: a resource is built when a client watches it and rebuilt
-// when one of its inputs changes. Watchers are woken only if the result differs.
+// Routes on demand, as standard xDS and for our own clients: a resource is built when a client watches it and rebuilt
+// when one of its inputs changes. Watches are notified only if the result differs.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshService } from "@merlon/policy/resources"
@@ -26,12 +26,12 @@ export interface MeshRoutesOptions {
   readonly directory: MeshDirectory
   readonly meshServices: Documents<MeshService>
   readonly modes: Pick<PeerModeSource, "modeOf" | "onChange">
-  /** `ALLOW_ANY` everywhere where absent. */
+  /** `ALLOW_ANY` everywhere if undefined. */
   readonly outboundModes?: OutboundModes
   readonly trust: TrustSource
   readonly encoders: RouteEncoders
   readonly mesh: MeshConfig
-  /** `cluster.local` where absent. */
+  /** `cluster.local` if undefined. */
   readonly clusterDomain?: string
   readonly scheduler?: Scheduler
 }
@@ -40,7 +40,7 @@ const ALLOW_ANY: OutboundModes = { modeOf: () => "ALLOW_ANY", onChange: () => ()
 
 type Watch = StreamWatch<Entry>
 
-/** Kept only while a proxy of the namespace watches everything. */
+/** Exists only while a proxy of the namespace watches everything. */
 interface Wildcards {
   readonly catalog: RouteCatalog
   readonly watches: Map<Watch, string>
@@ -85,7 +85,7 @@ export class MeshRoutes implements RouteResources {
     })
     this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
     this.#stops = [
-      // A change of a workload names its addresses and the Services in front of it.
+      // A change of a workload includes its addresses and its Services.
       directory.onChange(({ workloads, services, addresses }) => {
         this.#policies.touch(workloads, services)
         this.#mark([...services, ...addresses])
@@ -101,12 +101,12 @@ export class MeshRoutes implements RouteResources {
     ]
   }
 
-  /** Who governs which host, for the status of those that do not. */
+  /** Which document governs which host, for the status of the documents that do not. */
   get meshServices(): MeshServiceIndex {
     return this.#index
   }
 
-  /** Every host that `host:port` may mean to callers of a namespace; a cluster IP means its Service. */
+  /** Every host that `host:port` may mean for callers of a namespace; a cluster IP means its Service. */
   hostsNamed(name: string, namespace: string): readonly string[] {
     const host = parseAuthority(name)?.host
     if (host === undefined) return []
@@ -131,7 +131,7 @@ export class MeshRoutes implements RouteResources {
   }
 
   #watchAll(watch: Watch, typeUrl: string, namespace: string): Iterable<string> {
-    // A catalog that stands must not be behind: what is dirty now is part of the new watch already.
+    // An existing catalog must be up to date: pending changes are part of the new watch already.
     this.#settle()
     const wildcards = this.#wildcards.get(namespace) ?? {
       catalog: new RouteCatalog(this.#context, namespace),
@@ -147,7 +147,7 @@ export class MeshRoutes implements RouteResources {
     for (const stop of this.#stops) stop()
   }
 
-  /** Modes show in the endpoints of Services, which select in their own namespace only, and of addresses. */
+  /** Modes affect the endpoints of Services, which select only in their own namespace, and of addresses. */
   #modesChanged(namespace: string | undefined): void {
     const { directory } = this.#context
     this.#policies.touchNamespace(namespace)
@@ -172,7 +172,7 @@ export class MeshRoutes implements RouteResources {
     for (const watch of woken) watch.wake()
   }
 
-  /** Recomputes what the changes so far affect. INVARIANT: notifies no watch; readers call it too. */
+  /** Recomputes what the changes so far affect. INVARIANT: notifies no watch, since readers call it too. */
   #settle(): void {
     if (this.#dirty.size === 0) return
     const hosts = [...this.#dirty, ...(this.#policies.settle() ? [OUTBOUND_POLICY] : [])]
@@ -194,7 +194,7 @@ export class MeshRoutes implements RouteResources {
     this.#waking.add(watch)
   }
 
-  /** Lets a watch of everything follow what came and went. */
+  /** Updates the names of a watch of everything after hosts were added or removed. */
   #rename(watch: Watch, typeUrl: string, names: Set<string>, namespace: string): void {
     let changed = false
     for (const entry of [...watch.entries]) {
@@ -245,7 +245,7 @@ export class MeshRoutes implements RouteResources {
   }
 }
 
-/** A host is another one, or routed otherwise, for callers of another namespace; a cluster is the same for all. */
+/** A host may be another one, or have other routes, for callers of another namespace; a cluster is the same for all. */
 function keyOf(typeUrl: string, name: string, namespace: string): string {
   return JSON.stringify([typeUrl, name, isTableType(typeUrl) ? namespace : ""])
 }

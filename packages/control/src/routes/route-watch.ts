@@ -11,9 +11,9 @@ export interface WatchedResource {
 }
 
 export interface WatchHooks<R extends WatchedResource> {
-  /** Brings everything up to date before it is read. */
+  /** Processes pending changes before resources are read. */
   settle(): void
-  /** Greater than any before. */
+  /** Greater than any revision before. */
   nextRevision(): number
   closed(watch: StreamWatch<R>): void
 }
@@ -37,7 +37,7 @@ export class StreamWatch<R extends WatchedResource> implements RouteWatch {
     return this.#snapshot
   }
 
-  /** What its names yield is something else now. */
+  /** Call it when the resources of its names have changed. */
   touch(): void {
     this.#revision = this.#hooks.nextRevision()
     this.#snapshot = undefined

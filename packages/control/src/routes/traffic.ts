@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time limits, retries, balancing, limits and ejection of MeshServices, in the form in which callers get them.
+// Timeouts, retries, load balancing, limits and ejection of MeshServices, in the form that clients receive.
 
 import {
   type ConnectionPool,
@@ -12,7 +12,7 @@ import {
 import { durationMilliseconds } from "@merlon/policy/shape"
 import type { ClusterTraffic, ConnectionPoolSpec, OutlierDetectionSpec, RetrySpec, RouteTraffic } from "@merlon/xds"
 
-/** A rule's own word, else the document's. */
+/** The rule's settings, else the document's. */
 export function routeTraffic(...said: readonly Pick<MeshRule, "timeout" | "retries">[]): RouteTraffic {
   const timeout = said.map(one => one.timeout).find(text => text !== undefined)
   const timeoutMs = timeout === undefined ? 0 : durationMilliseconds(timeout)
@@ -33,7 +33,7 @@ function retrySpec({ attempts, perTryTimeout, retryOn, retryNonIdempotent = fals
   }
 }
 
-/** Each field as the first policy says it that has it; undefined where none says anything. */
+/** Each field comes from the first policy that has it; undefined if no policy sets anything. */
 export function clusterTraffic(policies: readonly (TrafficPolicy | undefined)[]): ClusterTraffic | undefined {
   const loadBalancer = first(policies, policy => policy.loadBalancer?.simple)
   const pool = first(policies, policy => policy.connectionPool)
@@ -83,8 +83,8 @@ function first<T>(
 
 type Defined<T> = { readonly [key in keyof T]?: Exclude<T[key], undefined> }
 
-/** Absent fields stay absent, so that routes without them stay as they are on the wire. */
+/** Absent fields stay absent, so that routes without them do not change on the wire. */
 function defined<T extends object>(fields: T): Defined<T> {
-  // The entries are those of `fields`, without the undefined ones.
+  // The entries are those of `fields`, without undefined values.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An in-memory directory with documents, filled by a test.
+// An in-memory directory and documents that a test fills.
 
 import type { Change } from "../../kubernetes/reflector.js"
 import type { Documents } from "../../policies/documents-in-force.js"

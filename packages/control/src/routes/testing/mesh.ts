@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short forms of workloads, Services and documents for tests. Documents pass the real validation.
+// Short constructors of workloads, Services and documents for tests. Documents pass the real validation.
 
 import { meshConfig } from "@merlon/policy/mesh"
 import { type MeshService, type PeerAuthentication, type PolicyDocument, validate } from "@merlon/policy/resources"
