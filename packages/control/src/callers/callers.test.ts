@@ -10,17 +10,17 @@ const AUDIENCE = mesh.names.tokenAudience
 const USER = "system:serviceaccount:foo:web"
 const POD = { "authentication.kubernetes.io/pod-name": ["a"], "authentication.kubernetes.io/pod-uid": ["uid-a"] }
 
-/** An API that finds this of every token. */
+/** An API that returns this status for every token. */
 function api(status: object): KubernetesClient {
   const create = async (_: unknown, object: object) => ({ ...object, status })
-  return { create } as unknown as KubernetesClient // nothing else is asked
+  return { create } as unknown as KubernetesClient // nothing else is called
 }
 
 const token = (claims: object) => `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`
 const good = { authenticated: true, audiences: [AUDIENCE], user: { username: USER, extra: POD } }
 const known = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "web", proof: "token" }
 
-it("knows a caller by what the API server says of its token, and until when by the token", async () => {
+it("takes a caller from the token review, and the expiry from the token", async () => {
   expect(await callerOfToken(api(good), mesh, token({ exp: 1_800_000_000 }))).toEqual({
     ...known,
     pod: "a",
@@ -29,20 +29,20 @@ it("knows a caller by what the API server says of its token, and until when by t
   })
 })
 
-it.each(["x", "a.b.c", token({}), token({ exp: "soon" }), token([])])("takes no end from `%s`", async text => {
+it.each(["x", "a.b.c", token({}), token({ exp: "soon" }), token([])])("reads no expiry from `%s`", async text => {
   expect(await callerOfToken(api(good), mesh, text)).toEqual({ ...known, pod: "a", podUid: "uid-a" })
 })
 
 it.each([
-  ["that is not good", { ...good, authenticated: false }],
+  ["that is invalid", { ...good, authenticated: false }],
   ["for another audience", { ...good, audiences: ["api"] }],
-  ["of a server that knows no audiences", { ...good, audiences: undefined }],
-  ["of a person", { ...good, user: { username: "admin" } }],
-])("does not know a token %s", async (_, status) => {
+  ["reviewed by a server that does not know audiences", { ...good, audiences: undefined }],
+  ["of a user", { ...good, user: { username: "admin" } }],
+])("rejects a token %s", async (_, status) => {
   expect(await callerOfToken(api(status), mesh, "t")).toBeUndefined()
 })
 
-it("knows the Pod of a certificate that was signed for one", () => {
+it("takes the Pod from a certificate that names one", () => {
   const certificate = {
     id: spiffeId("cluster.local", "foo", "web"),
     serial: "1",

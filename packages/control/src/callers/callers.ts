@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identifies a caller: by the API server's review of its token, or by its certificate once the chain is verified.
+// Identifies a caller by the API server's review of its token, or by its certificate once the chain is verified.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Caller, PeerCertificate } from "@merlon/xds/server"
@@ -12,7 +12,7 @@ const USER = /^system:serviceaccount:([^:]+):([^:]+)$/
 const POD_NAME = "authentication.kubernetes.io/pod-name"
 const POD_UID = "authentication.kubernetes.io/pod-uid"
 
-/** Undefined for a token that is invalid or has another audience. */
+/** Undefined if the token is invalid or has another audience. */
 export async function callerOfToken(
   client: KubernetesClient,
   { names, trustDomain }: MeshConfig,
@@ -25,7 +25,7 @@ export async function callerOfToken(
     spec: { token, audiences: [names.tokenAudience, invitationAudience(names)] },
   })
   const { authenticated, user, audiences } = objectOf(review.status)
-  // Fail closed: a server that does not know audiences returns none, and then the token may be meant for any service.
+  // Fail closed: an API server that does not know audiences returns none, and then the token may be for any service.
   const accepted = listOf(audiences)
   const isInvitation = !accepted.includes(names.tokenAudience) && accepted.includes(invitationAudience(names))
   if (authenticated !== true || (!isInvitation && !accepted.includes(names.tokenAudience))) return undefined
@@ -46,13 +46,13 @@ export async function callerOfToken(
   }
 }
 
-/** A review does not tell. The API server has found the token good, so that what it says of itself is true. */
+/** A review does not contain the expiry. The API server has accepted the token, so its own claims are true. */
 function expiryOf(token: string): number | undefined {
   try {
     const { exp } = objectOf(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8")))
     return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined
   } catch {
-    // Not one of those that tell; such a token is looked at again when its caller comes again.
+    // The token has no readable expiry, so it is reviewed again when the caller returns.
     return undefined
   }
 }

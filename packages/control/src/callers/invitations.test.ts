@@ -28,11 +28,11 @@ function cluster(now = () => 0) {
     },
     list: async () => ({ items: [...stored.values()], resourceVersion: "1" }),
     delete: async (_: ResourceType, name: string) => stored.delete(name),
-  } as unknown as KubernetesClient // nothing else of it is called
+  } as unknown as KubernetesClient // nothing else is called
   return { stored, invitations: () => new Invitations(client, meshNames(), now) }
 }
 
-it("admits one client only, whichever replica is asked", async () => {
+it("admits one client only, whichever replica it asks", async () => {
   const { invitations } = cluster()
   const replicas = [invitations(), invitations(), invitations()]
   const outcomes = await Promise.all(replicas.map(replica => replica.take(caller())))
@@ -40,18 +40,18 @@ it("admits one client only, whichever replica is asked", async () => {
   expect(outcomes.find(outcome => outcome !== undefined)?.message).toContain("has been used")
 })
 
-it("is good for a workload that it names", async () => {
+it("is valid only for the workload that it names", async () => {
   const { invitations } = cluster()
   expect((await invitations().take(caller({ pod: undefined } as never)))?.message).toContain("names no workload")
 })
 
-it("leaves all other callers alone", async () => {
+it("ignores callers without an invitation", async () => {
   const { invitations, stored } = cluster()
   const { invitation: _, ...usual } = caller()
   expect([await invitations().take(usual), stored.size]).toEqual([undefined, 0])
 })
 
-it("forgets invitations that cannot be used any more", async () => {
+it("forgets expired invitations", async () => {
   let now = 0
   const { invitations, stored } = cluster(() => now)
   await invitations().take(caller())
@@ -60,7 +60,7 @@ it("forgets invitations that cannot be used any more", async () => {
   await expect.poll(() => [...stored.keys()]).toEqual([`merlon-invitation-${invitationDigest("another")}`])
 })
 
-it("has its own audience, and stores nothing that could be used", () => {
+it("has its own audience, and stores only a digest", () => {
   expect(invitationAudience(meshNames())).toBe("merlon-ca-invitation")
   expect(invitationDigest("secret")).toMatch(/^[0-9a-f]{40}$/)
 })

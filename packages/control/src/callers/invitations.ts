@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens that let a machine join once. They have their own audience and are valid for one certificate only. INVARIANT:
-// over all replicas and calls, exactly one succeeds: redeeming an invitation creates an object of its name.
+// Invitations: tokens that let a machine join once. They have their own audience and are valid for one certificate.
+// INVARIANT: over all replicas and calls, exactly one succeeds: redeeming an invitation creates an object of its name.
 
 import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -8,14 +8,14 @@ import type { Caller, Rejection } from "@merlon/xds/server"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 
-/** Longer than any invitation is good. */
+/** Longer than any invitation is valid. */
 const REMEMBERED_MS = 48 * 3_600_000
 
 export function invitationAudience({ tokenAudience }: MeshNames): string {
   return `${tokenAudience}-invitation`
 }
 
-/** What of a token is kept: enough to know it again, nothing that could be used. */
+/** What is stored of a token: enough to recognise it, but not to use it. */
 export function invitationDigest(token: string): string {
   return createHash("sha256").update(token).digest("hex").slice(0, 40)
 }
@@ -31,7 +31,9 @@ export class Invitations {
     this.#now = now
   }
 
-  /** Before a certificate is signed. Undefined where it may be, and then never again by the same token. */
+  /**
+   * Redeems the invitation before a certificate is signed. Returns undefined if it was valid; it is not valid again.
+   */
   async take({ invitation, namespace, pod }: Caller): Promise<Rejection | undefined> {
     if (invitation === undefined) return undefined
     // Fail closed: the author of the invitation must choose the workload that it invites.
@@ -56,7 +58,7 @@ export class Invitations {
         message: "this invitation has been used; ask for another: `merlonctl invite`",
       }
     }
-    // A client that waits for a certificate does not wait for this.
+    // Runs in the background: a client that waits for a certificate does not wait for this.
     void this.#forgetOld().catch(() => undefined)
     return undefined
   }

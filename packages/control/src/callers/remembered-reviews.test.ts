@@ -24,14 +24,14 @@ beforeEach(() => {
   reviews = new RememberedReviews({ review, now: () => now, elapsed: () => elapsed })
 })
 
-it("asks once about a token that is shown again, also by those who come together", async () => {
+it("reviews a token once, also for concurrent callers", async () => {
   const together = await Promise.all([reviews.callerOf("a"), reviews.callerOf("a"), reviews.callerOf("b")])
   expect(together).toEqual([CALLER, CALLER, CALLER])
   expect(await reviews.callerOf("a")).toEqual(CALLER)
   expect(asked).toEqual(["a", "b"])
 })
 
-it("notices within a minute that an account is gone", async () => {
+it("notices within a minute that an account was deleted", async () => {
   await reviews.callerOf("a")
   said = undefined
   elapsed = REMEMBERED_MS - 1
@@ -41,7 +41,7 @@ it("notices within a minute that an account is gone", async () => {
   expect(reviews.size).toBe(0)
 })
 
-it("counts the minute from the question, however late the answer comes", async () => {
+it("counts the minute from the query, however late the answer arrives", async () => {
   let answer: (caller: Caller) => void = () => {}
   const review = () => new Promise<Caller>(resolve => (answer = resolve))
   reviews = new RememberedReviews({ review, now: () => now, elapsed: () => elapsed })
@@ -54,7 +54,7 @@ it("counts the minute from the question, however late the answer comes", async (
   expect(await again).toMatchObject({ namespace: "later" })
 })
 
-it("trusts no token past its end, and a clock that goes back makes nothing last longer", async () => {
+it("trusts no token past its expiry, even if the clock goes back", async () => {
   said = { ...CALLER, expiresAt: now + 10 }
   await reviews.callerOf("a")
   now += 10
@@ -69,9 +69,9 @@ it("trusts no token past its end, and a clock that goes back makes nothing last 
 })
 
 it.each<[string, () => void]>([
-  ["not good", () => (said = undefined)],
+  ["invalid", () => (said = undefined)],
   ["an invitation", () => (said = { ...CALLER, invitation: "once" })],
-])("remembers nothing of a token that is %s", async (_, say) => {
+])("does not cache a token that is %s", async (_, say) => {
   say()
   await reviews.callerOf("a")
   await reviews.callerOf("a")
@@ -79,14 +79,14 @@ it.each<[string, () => void]>([
   expect(reviews.size).toBe(0)
 })
 
-it("remembers nothing of a question that failed", async () => {
+it("does not cache a failed review", async () => {
   said = new Error("the API is away")
   await expect(reviews.callerOf("a")).rejects.toThrow("away")
   said = CALLER
   expect(await reviews.callerOf("a")).toEqual(CALLER)
 })
 
-it("remembers so many and no more, the youngest", async () => {
+it("caches a limited number of reviews, the newest", async () => {
   for (let i = 0; i <= MOST_REMEMBERED; i++) await reviews.callerOf(String(i))
   expect(reviews.size).toBe(MOST_REMEMBERED)
   asked = []

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches the API server's token reviews for a minute: a proxy sends the same token on each of its streams and calls, and
-// after an outage all proxies do at once. Keyed by digest, so that the cache contains no usable token. INVARIANT: no
-// entry outlives a minute or the token's expiry, so that a deleted account or Pod is noticed; tokens that were not
+// Caches the API server's token reviews for a minute: a proxy sends the same token on each of its streams and calls,
+// and after an outage all proxies do at once. Keyed by digest, so that the cache contains no usable token. INVARIANT:
+// no entry outlives a minute or the token's expiry, so that a deleted account or Pod is noticed; tokens that were not
 // accepted are not cached.
 
 import { createHash } from "node:crypto"
 import type { Caller } from "@merlon/xds/server"
 
 export interface RememberedReviewsOptions {
-  /** Undefined for an invalid token. Throws if the review was not possible. */
+  /** Returns undefined for an invalid token. Throws if the review was not possible. */
   readonly review: (token: string) => Promise<Caller | undefined>
-  /** Wall clock, in milliseconds: what a token's end is told by. */
+  /** Wall clock in milliseconds: decides when a token expires. */
   readonly now?: () => number
-  /** Milliseconds that never go back: what the minute is told by. */
+  /** Monotonic clock in milliseconds: measures the minute. */
   readonly elapsed?: () => number
 }
 
@@ -29,9 +29,9 @@ export class RememberedReviews {
   readonly #review: RememberedReviewsOptions["review"]
   readonly #now: () => number
   readonly #elapsed: () => number
-  /** By digest, oldest first. */
+  /** Accepted tokens by digest, oldest first. */
   readonly #good = new Map<string, Remembered>()
-  /** Asked and not answered: streams that come together ask once. */
+  /** Reviews in progress: concurrent streams with the same token share one. */
   readonly #asking = new Map<string, Promise<Caller | undefined>>()
 
   constructor({ review, now = Date.now, elapsed = () => performance.now() }: RememberedReviewsOptions) {
@@ -55,7 +55,7 @@ export class RememberedReviews {
   }
 
   async #ask(digest: string, token: string): Promise<Caller | undefined> {
-    // From before the question: the answer may be older than its coming.
+    // Taken before the query: the answer may describe any moment since then.
     const since = this.#elapsed()
     try {
       const caller = await this.#review(token)
@@ -67,7 +67,7 @@ export class RememberedReviews {
   }
 
   #remember(digest: string, remembered: Remembered): void {
-    // To the end of the order, which is that of their ages.
+    // Moves it to the end of the map, whose order is by age.
     this.#good.delete(digest)
     this.#good.set(digest, remembered)
     if (this.#good.size <= MOST_REMEMBERED) return
@@ -90,7 +90,7 @@ export class RememberedReviews {
   }
 }
 
-/** An invitation is valid once, so every use of it is reviewed again. */
+/** An invitation can be used only once, so every use is reviewed again. */
 function isLasting({ invitation }: Caller): boolean {
   return invitation === undefined
 }
