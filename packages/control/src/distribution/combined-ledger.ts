@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies of all replicas: our own and those that the others report. If a proxy has two records, the later connection
-// counts. A report that is not renewed stops counting, because its writer and proxies may be gone. As the replica may
-// also be alive but unreachable, the ledger is incomplete until that report is renewed or removed.
+// The proxies of all replicas: our own and those that the others report. If a proxy has two records, the later
+// connection counts. A report that is not renewed stops counting, because its writer and proxies may be gone. Since the
+// replica may also be running but unreachable, the ledger is incomplete until that report is renewed or removed.
 
 import { isDeepStrictEqual } from "node:util"
 import { Emitter } from "@merlon/xds/runtime"
@@ -18,7 +18,7 @@ export interface CombinedLedgerOptions {
   readonly own: ProxyLedger
   /** ConfigMaps of the root namespace with the label of reports. */
   readonly reports: Reflected<KubernetesObject>
-  /** `namespace/name` of our own report, which an earlier life may have left. */
+  /** `namespace/name` of our own report, which an earlier run may have left. */
   readonly ownReport: string
   readonly versions: InternedVersions
   readonly scheduler?: Scheduler
@@ -26,12 +26,14 @@ export interface CombinedLedgerOptions {
 
 interface Received {
   readonly report: ReplicaReport
-  /** By our own clock: those of other replicas may be wrong, but that a report changes is a sign of life. */
+  /**
+   * By our own clock: clocks of other replicas may be wrong, but a changed report shows that its replica is running.
+   */
   readonly at: number
 }
 
 const STALE_MS = 30_000
-/** By then a replica that lives has been heard, or has been restarted under another name. */
+/** By then a running replica has renewed its report, or was restarted under another name. */
 const ABANDONED_MS = 10 * 60_000
 
 export class CombinedLedger implements ProxyLedger {
@@ -39,7 +41,7 @@ export class CombinedLedger implements ProxyLedger {
   readonly #scheduler: Scheduler
   readonly #burst: Burst
   readonly #received = new Map<string, Received>()
-  /** Reports that are there and say nothing, and since when. */
+  /** Reports that exist but are unreadable or no longer renewed, and since when. */
   readonly #silent = new Map<string, number>()
   readonly #proxies = new Map<string, ProxyRecord>()
   readonly #changed = new Set<string>()
@@ -129,7 +131,7 @@ export class CombinedLedger implements ProxyLedger {
         if (record !== undefined && record.connectedAt > (latest?.connectedAt ?? -1)) latest = record
       }
       const before = this.#proxies.get(key)
-      // A report renewed without news brings equal records anew; one of our own is another only where it says something else.
+      // A renewed report without changes has equal but new records; our own record is replaced only if it differs.
       if (latest === before || (latest !== own && isDeepStrictEqual(latest, before))) continue
       if (latest === undefined) this.#proxies.delete(key)
       else this.#proxies.set(key, latest)

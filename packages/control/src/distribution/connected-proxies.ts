@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proxies connected to this replica and what each enforces. A proxy that reconnects while its old stream lingers has
-// two sessions; the newer one counts.
+// The proxies connected to this replica and what each enforces. A proxy that reconnects while its old stream is still
+// open has two sessions; the newer one counts.
 
 import { Emitter } from "@merlon/xds/runtime"
 import { Burst, type Scheduler } from "../snapshot/burst.js"
@@ -12,16 +12,16 @@ export interface ConnectedProxiesOptions {
   readonly now?: () => number
 }
 
-/** Told which resources were sent. */
+/** Receives which resources were sent and acknowledged. */
 export interface ProxySession {
-  /** From here on the proxy may enforce it instead of what it acknowledged, or may not yet. */
+  /** From now on the proxy may enforce these resources instead of the acknowledged ones, or may not yet. */
   sent(resources: Enforced): void
   acknowledged(sent: Enforced): void
   rejected(revision: number, message: string, sent: Enforced): void
   close(): void
 }
 
-/** What is read of a node's metadata; whatever is not as we know it counts as not said. */
+/** The fields of a node's metadata that are read; values of another type count as absent. */
 export interface ProxyMetadata {
   readonly signer?: unknown
   readonly version?: unknown
@@ -47,7 +47,7 @@ class Session implements ProxySession {
     this.#host = host
   }
 
-  /** INVARIANT: what is counted is certain, whether the proxy applied this already or not. */
+  /** INVARIANT: only what the proxy enforces in either case is counted, whether it has applied this already or not. */
   sent(resources: Enforced): void {
     const enforced = inBoth(this.record.enforced, resources)
     if (enforced !== this.record.enforced) this.become({ ...this.record, enforced })
@@ -74,7 +74,7 @@ class Session implements ProxySession {
 }
 
 const MAX_MESSAGE = 1_024
-/** Enough for whatever a build is called, and nothing that a terminal would act on. */
+/** Enough for any version name, without characters that a terminal would interpret. */
 const VERSION = /^[\w.+-]{1,64}$/
 const SIGNER = /^[0-9a-f]{64}$/
 
@@ -101,7 +101,7 @@ export class ConnectedProxies implements ProxyLedger {
     return this.#changes.on(listener)
   }
 
-  /** `said`: what the proxy says of its own certificate and of itself. `pod`: the uid of its Pod, as proven. */
+  /** `said`: what the proxy reports about its certificate and itself. `pod`: the proven uid of its Pod. */
   connect(key: string, said: ProxyMetadata = {}, pod?: string): ProxySession {
     const record: ProxyRecord = {
       key,
@@ -123,7 +123,7 @@ export class ConnectedProxies implements ProxyLedger {
     return session
   }
 
-  /** A certificate was signed for the proxy; what it said when it connected no longer holds. */
+  /** Records a certificate that was signed for the proxy; it replaces what the proxy reported when it connected. */
   noteCertificate(key: string, signer: string, certificateNotAfter: number): void {
     for (const session of this.#sessions.get(key) ?? []) {
       session.become({ ...session.record, signer: readSigner(signer), certificateNotAfter })
@@ -154,7 +154,7 @@ export class ConnectedProxies implements ProxyLedger {
   }
 }
 
-/** The first map itself where nothing of it differs. */
+/** Returns the first map itself if nothing in it differs. */
 function inBoth(one: Enforced, other: Enforced): Enforced {
   const same = [...one].filter(([name, { version }]) => other.get(name)?.version === version)
   return same.length === one.size ? one : new Map(same)
@@ -174,7 +174,7 @@ function readVersion(version: unknown): string | undefined {
   return typeof version === "string" && VERSION.test(version) ? version : undefined
 }
 
-/** Fail closed: of a way that we do not know nothing is claimed. */
+/** Fail closed: an unknown value counts as not reported. */
 export function readCalls(calls: unknown): CallsTaken | undefined {
   return calls === "captured" || calls === "http_proxy" ? calls : undefined
 }
@@ -183,7 +183,7 @@ export function readEnforcer(enforcer: unknown): Enforcer | undefined {
   return enforcer === "authorizer" ? enforcer : undefined
 }
 
-/** Undefined where no date can say it. */
+/** Undefined if it is not a valid date. */
 export function readTime(time: unknown): number | undefined {
   return typeof time === "number" && Number.isSafeInteger(time) && time >= 0 && time <= 8.64e15 ? time : undefined
 }

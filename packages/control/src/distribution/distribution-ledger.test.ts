@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane knows about the policies that each proxy enforces.
+// What the control plane records about the policies that each proxy enforces.
 import { PROXY_RESOURCE } from "@merlon/xds"
 import { describe, expect, it, test } from "vitest"
 import { podOf } from "../registry/testing/objects.js"
 import { caller, node, setUp } from "./testing/distribution-stage.js"
 
 describe("the ledger", () => {
-  it("has a connected proxy enforce nothing before it acknowledges", () => {
+  it("counts nothing as enforced before the proxy acknowledges", () => {
     const { connect, proxies } = setUp()
     connect()
     expect(proxies.proxies.get("foo/a")).toMatchObject({ connectedAt: 1_000, enforced: new Map(), signer: undefined })
   })
 
-  it("has what was sent at the acknowledged revision, not what is newest", () => {
+  it("counts what was sent at the acknowledged revision, not the newest", () => {
     const { connect, apply, proxies, views } = setUp()
     const subscriber = connect()
     const { revision } = subscriber.snapshot(PROXY_RESOURCE)
@@ -38,7 +38,7 @@ describe("the ledger", () => {
     apply("p", 2)
     const second = subscriber.snapshot(PROXY_RESOURCE).revision
     expect(enforced()).toBeUndefined()
-    // Changed back, as a label or an annotation may be: the second one is still under way.
+    // Changed back, as a label or an annotation may be, while the second revision is still in flight.
     apply("p", 1)
     const third = subscriber.snapshot(PROXY_RESOURCE).revision
     expect(enforced()).toBeUndefined()
@@ -48,7 +48,7 @@ describe("the ledger", () => {
     expect(enforced()).toBe(version)
   })
 
-  it("counts what a proxy had before the update that it rejects", () => {
+  it("counts what a proxy had before an update that it rejects", () => {
     const { connect, apply, proxies } = setUp()
     const subscriber = connect()
     apply("p")
@@ -59,7 +59,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.enforced).toBe(before)
   })
 
-  it("takes no acknowledgement of what was never sent", () => {
+  it("ignores an acknowledgement of a revision that was never sent", () => {
     const { connect, proxies } = setUp()
     const subscriber = connect()
     subscriber.snapshot(PROXY_RESOURCE)
@@ -67,7 +67,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
   })
 
-  it("names what a rejected revision would have brought, until the next acknowledgement", () => {
+  it("names the changes of a rejected revision until the next acknowledgement", () => {
     const { connect, apply, proxies } = setUp()
     const subscriber = connect()
     subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
@@ -84,7 +84,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.rejection).toBeUndefined()
   })
 
-  it("has one object for equal versions, over streams", () => {
+  it("shares one object for equal versions between streams", () => {
     const { connect, proxies } = setUp()
     const first = connect()
     first.acknowledged(PROXY_RESOURCE, first.snapshot(PROXY_RESOURCE).revision)
@@ -94,7 +94,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.enforced).toBe(before)
   })
 
-  it("counts the younger of two streams, and the other again when it ends", () => {
+  it("counts the newer of two streams, and the other one again after it ends", () => {
     const { connect, proxies, clock } = setUp()
     const first = connect()
     clock.now = 2_000
@@ -106,7 +106,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.size).toBe(0)
   })
 
-  it("counts no stream of a Pod that another one of its name has replaced", () => {
+  it("ignores a stream of a Pod that was replaced by another of its name", () => {
     const { connect, proxies, registry, settle } = setUp()
     const old = connect(caller({ podUid: "uid-foo/a" }))
     old.acknowledged(PROXY_RESOURCE, old.snapshot(PROXY_RESOURCE).revision)
@@ -122,7 +122,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
   })
 
-  it("knows the signer by the proxy's word, then by what was signed", () => {
+  it("takes the signer from the proxy's report, then from the signed certificate", () => {
     const { connect, proxies } = setUp()
     const [one, two] = ["a".repeat(64), "b".repeat(64)]
     connect(caller(), node("foo/a", { signer: one }))
@@ -133,7 +133,7 @@ describe("the ledger", () => {
     expect(proxies.proxies.size).toBe(1)
   })
 
-  it("knows when a certificate ends by the proxy's word, then by what was signed", () => {
+  it("takes the expiry from the proxy's report, then from the signed certificate", () => {
     const { connect, proxies } = setUp()
     connect(caller(), node("foo/a", { certificateNotAfter: 5_000 }))
     expect(proxies.proxies.get("foo/a")?.certificateNotAfter).toBe(5_000)
@@ -147,25 +147,25 @@ describe("the ledger", () => {
     ["all of them", undefined],
     [true, undefined],
     [undefined, undefined],
-  ])("takes %j of a proxy for calls that are %s", (calls, expected) => {
+  ])("reads the proxy's call handling %j as %s", (calls, expected) => {
     const { connect, proxies } = setUp()
     connect(caller(), node("foo/a", { calls }))
     expect(proxies.proxies.get("foo/a")?.calls).toBe(expected)
   })
 
-  test.each([undefined, "5", -1, 1.5, 9e15, {}])("takes %j for no end of a certificate", certificateNotAfter => {
+  test.each([undefined, "5", -1, 1.5, 9e15, {}])("rejects %j as the expiry of a certificate", certificateNotAfter => {
     const { connect, proxies } = setUp()
     connect(caller(), node("foo/a", { certificateNotAfter }))
     expect(proxies.proxies.get("foo/a")?.certificateNotAfter).toBeUndefined()
   })
 
-  test.each([undefined, 7, "", "A".repeat(64), "a".repeat(65), {}])("takes %j for no signer", signer => {
+  test.each([undefined, 7, "", "A".repeat(64), "a".repeat(65), {}])("rejects %j as a signer", signer => {
     const { connect, proxies } = setUp()
     connect(caller(), node("foo/a", { signer }))
     expect(proxies.proxies.get("foo/a")?.signer).toBeUndefined()
   })
 
-  it("tells once of a burst", () => {
+  it("notifies once per burst", () => {
     const { connect, proxies, settle } = setUp()
     const told: string[][] = []
     const stop = proxies.onChange(keys => told.push([...keys]))
@@ -179,7 +179,7 @@ describe("the ledger", () => {
     expect(told.length).toBe(1)
   })
 
-  it("remembers of a client that answers nothing a bounded number of views", () => {
+  it("remembers a limited number of views of a client that does not answer", () => {
     const { connect, apply, proxies, views } = setUp()
     const subscriber = connect()
     const first = subscriber.snapshot(PROXY_RESOURCE).revision
@@ -194,7 +194,7 @@ describe("the ledger", () => {
   })
 })
 
-it("tells of presence with the first acknowledgement of everything, and when that stream ends", () => {
+it("reports presence at the first complete acknowledgement, and the end of the stream", () => {
   const { connect, apply, presence } = setUp()
   const silent = connect()
   silent.close()

@@ -7,8 +7,8 @@ import { AP, caller, certified, node, ROUTES, setUp, unbound } from "./testing/d
 
 describe("a workload's resources", () => {
   test.each<[string, Caller, string]>([
-    ["the pod that its token is bound to", caller(), "foo/a"],
-    ["the pod that its certificate was signed for", certified(), "foo/a"],
+    ["the Pod to which its token is bound", caller(), "foo/a"],
+    ["the Pod for which its certificate was signed", certified(), "foo/a"],
   ])("go to %s", (_, who, id) => {
     const { distribution } = setUp()
     expect(distribution.mayWatch(who, node(id), PROXY_RESOURCE)).toBeUndefined()
@@ -27,14 +27,20 @@ describe("a workload's resources", () => {
     ],
     ["a service account alone, by certificate", unbound(), "foo/a", "PERMISSION_DENIED", "bound to no pod"],
     ["a service account alone, by token", { ...unbound(), proof: "token" }, "foo/a", "PERMISSION_DENIED", "no pod"],
-    ["a pod of the same name that is gone", certified({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
+    ["a deleted pod of the same name", certified({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
     ["the token of an earlier pod", caller({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
     ["another service account, bound", caller({ pod: "other" }), "foo/other", "PERMISSION_DENIED", "service account"],
     ["another trust domain", caller({ trustDomain: "evil.td" }), "foo/a", "PERMISSION_DENIED", "`evil.td`"],
-    ["no identity", caller({ serviceAccount: "a/b" }), "foo/a", "PERMISSION_DENIED", "no identity"],
-    ["a certificate without a number", caller({ proof: "certificate" }), "foo/a", "PERMISSION_DENIED", "no serial"],
+    ["a caller without an identity", caller({ serviceAccount: "a/b" }), "foo/a", "PERMISSION_DENIED", "no identity"],
+    [
+      "a certificate without a serial number",
+      caller({ proof: "certificate" }),
+      "foo/a",
+      "PERMISSION_DENIED",
+      "no serial",
+    ],
     ["a pod without a proxy", caller({ pod: "bare" }), "foo/bare", "PERMISSION_DENIED", "no xserver"],
-    ["a pod that is not known", caller({ pod: "new" }), "foo/new", "UNAVAILABLE", "not known yet"],
+    ["an unknown pod", caller({ pod: "new" }), "foo/new", "UNAVAILABLE", "not known yet"],
     ["no pod at all", caller(), "a", "PERMISSION_DENIED", "`namespace/pod`"],
     ["an empty name", caller(), "", "PERMISSION_DENIED", "`namespace/pod`"],
     ["a path", caller(), "foo/../bar/a", "PERMISSION_DENIED", "`namespace/pod`"],
@@ -68,7 +74,7 @@ describe("a workload's resources", () => {
     expect(distribution.mayWatch(late, node("foo/late"), PROXY_RESOURCE)).toBeUndefined()
   })
 
-  it("are the view of the moment, and a change of it wakes its stream alone", () => {
+  it("are the current view, and a change wakes only its own stream", () => {
     const { connect, apply, views, woken, registry, settle } = setUp()
     const subscriber = connect()
     expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(views.get("foo/a"))
@@ -83,7 +89,7 @@ describe("a workload's resources", () => {
     expect(woken).toEqual([PROXY_RESOURCE])
   })
 
-  it("are those asked for by name where not all are", () => {
+  it("are only those requested by name", () => {
     const { connect } = setUp()
     const subscriber = connect()
     subscriber.watch(PROXY_RESOURCE, new Set(["trust", "nothing"]))
@@ -95,13 +101,13 @@ describe("a workload's resources", () => {
 
 describe("the last view stays", () => {
   test.each<[string, (stage: ReturnType<typeof setUp>) => void]>([
-    ["the workload goes", ({ registry }) => registry.deletePod("foo", "a")],
-    ["another runs under its name", ({ registry }) => registry.setPod(podOf("foo/a", { serviceAccount: "other" }))],
+    ["the workload is deleted", ({ registry }) => registry.deletePod("foo", "a")],
+    ["another workload has its name", ({ registry }) => registry.setPod(podOf("foo/a", { serviceAccount: "other" }))],
     [
       "its caller is revoked",
       ({ trust }) => trust.set({ revokedIdentities: ["spiffe://cluster.local/ns/foo/sa/web"] }),
     ],
-  ])("where %s", (_, change) => {
+  ])("if %s", (_, change) => {
     const stage = setUp()
     stage.apply("deny")
     const subscriber = stage.connect()
@@ -117,7 +123,7 @@ describe("the last view stays", () => {
   })
 })
 
-it("shows a view that goes before it was first sent, not an empty one", () => {
+it("sends a view that is deleted before it was first sent, not an empty one", () => {
   const { connect, registry, settle, views } = setUp()
   const subscriber = connect()
   const view = views.get("foo/a")
@@ -133,7 +139,7 @@ it("ends the stream of a caller without permission", () => {
   expect(proxies.proxies.size).toBe(0)
 })
 
-it("ends the stream of a caller whose Pod is gone", () => {
+it("ends the stream of a caller whose Pod is deleted", () => {
   const { distribution, registry } = setUp()
   expect(distribution.reject(caller())).toBeUndefined()
   expect(distribution.reject(certified())).toBeUndefined()
@@ -146,7 +152,7 @@ it("ends the stream of a caller whose Pod is gone", () => {
   expect(distribution.reject(unbound())).toBeUndefined()
 })
 
-it("renews no certificate of an account that nothing runs under any more", () => {
+it("does not renew a certificate of an account that no workload uses any more", () => {
   const { distribution, registry } = setUp()
   expect(distribution.rejectCertificate(unbound({ serviceAccount: "other" }))).toBeUndefined()
   registry.deletePod("foo", "other")
@@ -163,7 +169,7 @@ test.each<[string, Caller, string, boolean]>([
   ["a pod of another service account of its namespace", unbound(), "foo/other", false],
   ["a pod of another namespace", unbound({ namespace: "bar" }), "foo/a", false],
   ["another pod than its token's", caller({ pod: "b" }), "foo/a", false],
-])("lets a caller speak for %s only where it is its own", (_, who, id, may) => {
+])("accepts reports for %s only from its own proxy", (_, who, id, may) => {
   expect(setUp().distribution.speaksFor(who, id)).toBe(may)
 })
 
@@ -196,7 +202,7 @@ describe("routes", () => {
   })
 })
 
-it("ends all listening when it stops", () => {
+it("removes all listeners when it stops", () => {
   const { distribution, connect, apply, woken } = setUp()
   connect()
   distribution.stop()
@@ -208,7 +214,7 @@ describe("a proxy that had a stream before", () => {
   const versionsOf = (resources: ReadonlyMap<string, { readonly version: string }> = new Map()) =>
     new Map([...resources].map(([name, { version }]) => [name, version]))
 
-  it("is served at once when it holds what this replica would send", () => {
+  it("is served at once if it has what this replica would send", () => {
     const { reconnect, views, reads } = setUp()
     const subscriber = reconnect(versionsOf(views.get("foo/a")?.resources))
     expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(views.get("foo/a"))
@@ -218,7 +224,7 @@ describe("a proxy that had a stream before", () => {
   test.each([
     ["a newer version", "policy/AuthorizationPolicy/foo/p", "newer"],
     ["a policy that this replica does not know", "policy/AuthorizationPolicy/foo/q", "1"],
-  ])("is sent nothing before the cluster state was read anew when it holds %s", async (_, name, version) => {
+  ])("is sent nothing before the cluster state is read again if it has %s", async (_, name, version) => {
     const { reconnect, apply, views, reads, woken } = setUp()
     apply("p")
     const subscriber = reconnect(versionsOf(views.get("foo/a")?.resources).set(name, version))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each stream may see and what it acknowledges. A workload's resources go only to its own proxy; routes go to every
-// member of the mesh. The ledger records who is connected and what each enforces.
+// Decides what each stream may see, and records what it acknowledges. A workload's resources go only to its own proxy;
+// routes go to every member of the mesh. The ledger records which proxies are connected and what each enforces.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { Caller, ClientNode, HeldVersions, Rejection, ResourceSource, Subscriber } from "@merlon/xds/server"
@@ -12,9 +12,9 @@ import { ProxyWatch, type ProxyWatchHost } from "./proxy-watch.js"
 import { type StreamClient, StreamSubscriber, type Watches } from "./stream-subscriber.js"
 import { ViewPermit, type ViewPermitOptions } from "./view-permit.js"
 
-/** Hears which proxies live, by their first acknowledgement and the end of their stream. */
+/** Is told which proxies are present: from their first acknowledgement to the end of their stream. */
 export interface PresenceSink {
-  /** Returns how to say that this stream has ended. */
+  /** Returns a function to call when this stream has ended. */
   enforcing(key: string, node: ClientNode): () => void
 }
 
@@ -23,7 +23,7 @@ export interface DistributionOptions extends GatekeeperOptions {
   readonly proxies: ConnectedProxies
   readonly routes: RouteResources
   readonly presence?: PresenceSink
-  /** Resolves when the views have everything that was stored when it was called. */
+  /** Resolves once the views contain everything stored at the time of the call. */
   readonly readAnew: () => Promise<void>
 }
 
@@ -34,7 +34,7 @@ export class Distribution implements ResourceSource {
   readonly #watches = new Map<string, readonly ProxyWatch[]>()
   readonly #stops: readonly (() => void)[]
   readonly #permitOptions: ViewPermitOptions
-  // Once for all streams, of which there are thousands.
+  // One object for all streams, of which there are thousands.
   readonly #sources: Watches = {
     proxy: (client, names, held) => this.#watchProxy(client, names, held),
     routes: ({ caller, node, wake }, typeUrl, names) =>
@@ -74,7 +74,7 @@ export class Distribution implements ResourceSource {
     return { code: "INVALID_ARGUMENT", message: "there are no resources of this type here; ask for another" }
   }
 
-  /** Whether the caller may stay: to be asked again of those connected, now and then and when trust changes. */
+  /** Whether the caller may stay connected: checked again from time to time, and when trust changes. */
   reject(caller: Caller): Rejection | undefined {
     return this.#gatekeeper.rejectMember(caller) ?? this.#gatekeeper.rejectGone(caller)
   }
@@ -84,7 +84,7 @@ export class Distribution implements ResourceSource {
     return this.#gatekeeper.rejectIdentity(caller) ?? this.#gatekeeper.rejectRenewal(caller)
   }
 
-  /** Whether what the caller says is said for the proxy of that node. */
+  /** Whether the caller may report for the proxy of that node. */
   speaksFor(caller: Caller, nodeId: string): boolean {
     return this.#gatekeeper.rejectWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorizes streams. A member of the mesh may ask for routes. What a workload enforces goes to that workload only,
-// proven by the Pod that its token or certificate is bound to, because several workloads can share a service account.
+// Authorizes streams. A member of the mesh may request routes. Only a workload itself may see what it enforces. It
+// proves that with the Pod to which its token or certificate is bound, because several workloads can share a service
+// account.
 
 import { canonicalSerial } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -25,7 +26,7 @@ export class Gatekeeper {
     this.#options = options
   }
 
-  /** Whether the caller is a member of the mesh at all, today. Who is invited is none yet. */
+  /** Whether the caller is currently a member of the mesh. A caller with an invitation is not a member yet. */
   rejectMember(caller: Caller): Rejection | undefined {
     if (caller.invitation !== undefined) {
       return denied("an invitation is good for a certificate alone; `merlonctl join` takes it")
@@ -33,7 +34,7 @@ export class Gatekeeper {
     return this.rejectIdentity(caller)
   }
 
-  /** Whether the caller's identity is one that may have a certificate. */
+  /** Whether the caller's identity may have a certificate. */
   rejectIdentity(caller: Caller): Rejection | undefined {
     const { mesh, trust } = this.#options
     const { trustDomain, namespace, serviceAccount } = caller
@@ -48,12 +49,12 @@ export class Gatekeeper {
     return rejectCertificate(caller, revokedSerials)
   }
 
-  /** Whether the caller may have what the workload named by the node enforces. */
+  /** Whether the caller may see what the workload enforces that the node names. */
   rejectWorkload(caller: Caller, node: ClientNode): Rejection | undefined {
     return this.rejectNode(caller, node) ?? this.rejectPod(caller, node)
   }
 
-  /** Whether the caller proved that it is the node's; this changes with trust alone. */
+  /** Whether the caller has proven to be the node; only a change of trust can change the result. */
   rejectNode(caller: Caller, { id }: ClientNode): Rejection | undefined {
     const member = this.rejectMember(caller)
     if (member !== undefined) return member
@@ -64,7 +65,7 @@ export class Gatekeeper {
     if (namespace !== caller.namespace) {
       return denied(`the caller belongs to the namespace \`${caller.namespace}\` and may not have \`${id}\``)
     }
-    // Fail closed: otherwise a process with the service account could read what any Pod of that account enforces.
+    // Fail closed: otherwise a process with the service account could read the policies of any Pod of that account.
     if (caller.pod === undefined) {
       return denied(`the ${caller.proof} is bound to no pod; send a token that is bound to \`${id}\``)
     }
@@ -81,7 +82,7 @@ export class Gatekeeper {
     if (workload === undefined) {
       return { code: "UNAVAILABLE", message: `the pod \`${id}\` is not known yet; ask again` }
     }
-    // Earlier or later than the one we know: our copy may be behind.
+    // The caller's Pod may be older or newer than the one we know, because our copy may be out of date.
     if (!isOf(caller, workload)) {
       return { code: "UNAVAILABLE", message: `the ${proof} is of another pod \`${id}\` than the one known; ask again` }
     }
@@ -94,13 +95,13 @@ export class Gatekeeper {
     return undefined
   }
 
-  /** Whether another Pod has the name of the caller's by now. */
+  /** Whether the caller's Pod has been replaced by another Pod of the same name. */
   isReplaced(caller: Caller, { id }: ClientNode): boolean {
     const workload = this.#options.directory.workloads.get(id)
     return workload !== undefined && !isOf(caller, workload)
   }
 
-  /** Not for those who come: their Pod may be younger than our copy. A token of a Pod that is gone proves nothing more. */
+  /** Not used for new connections, whose Pod may be newer than our copy. The token of a deleted Pod proves nothing. */
   rejectGone(caller: Caller): Rejection | undefined {
     const { namespace, pod } = caller
     if (pod === undefined) return undefined
@@ -125,7 +126,7 @@ export class Gatekeeper {
   }
 }
 
-/** A Pod may have the name of one that is gone. */
+/** A new Pod may have the name of a deleted one, so the uid decides. */
 function isOf({ podUid }: Caller, { uid }: MeshWorkload): boolean {
   return podUid === undefined || podUid === uid
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What proxies of other replicas enforce, with equal contents stored once, because thousands of proxies enforce the same.
-// Unused entries are dropped.
+// The versions that proxies of other replicas enforce. Equal contents are stored once, because thousands of proxies
+// enforce the same ones. Unused entries are dropped.
 
 import type { Enforced } from "./ledger.js"
 
@@ -12,7 +12,7 @@ export class InternedVersions {
 
   of(entries: Iterable<readonly [name: string, version: string]>): Enforced {
     const sorted = [...entries].sort(([a], [b]) => (a < b ? -1 : 1))
-    // Neither names nor versions hold a line's end.
+    // Neither names nor versions contain a line break.
     const id = sorted.map(([name, version]) => `${name}=${version}`).join("\n")
     const known = this.#maps.get(id)?.deref()
     if (known !== undefined) return known

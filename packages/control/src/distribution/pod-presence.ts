@@ -7,24 +7,24 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { exposedCondition } from "../registry/captured.js"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
 
-/** Where the workload can be reached: by its own word, else where its stream comes from. Undefined where both are no addresses. */
+/** The workload's address: as it reports, else the address of its stream. Undefined if neither is an IP address. */
 export function addressOfNode({ metadata, peerAddress }: ClientNode): string | undefined {
   return plainAddress(metadata.address) ?? plainAddress(peerAddress)
 }
 
 function plainAddress(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined
-  // A dual-stack listener shows IPv4 peers in IPv6 dress.
+  // A dual-stack listener reports IPv4 peers as IPv4-mapped IPv6 addresses.
   const bare = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(value)?.[1] ?? value
   return isIP(bare) === 0 ? undefined : bare
 }
 
-/** Whether the application takes calls, by its proxy's word; where that says nothing, it does. */
+/** Whether the application accepts calls, as its proxy reports; true if it reports nothing. */
 export function isApplicationReady({ metadata }: ClientNode): boolean {
   return metadata.application !== "not ready"
 }
 
-/** Ports at which the application answers past its proxy, by the proxy's word. */
+/** Ports at which the application can be reached past its proxy, as the proxy reports. */
 export function exposedBy({ metadata }: ClientNode): readonly number[] {
   const text = typeof metadata.exposed === "string" ? metadata.exposed : ""
   return /^\d{1,5}(,\d{1,5})*$/.test(text) ? text.split(",").map(Number) : []
@@ -39,13 +39,13 @@ const ABSENT: Readonly<Record<Absence, string>> = {
 
 export interface Presence {
   readonly ready: boolean
-  /** Why not, where it is not. */
+  /** The reason if it is not ready. */
   readonly absence?: Absence
-  /** Kept as it is where undefined. */
+  /** Unchanged if undefined. */
   readonly address: string | undefined
-  /** Whose word this is. */
+  /** The replica that reports this. */
   readonly replica: string
-  /** What is known of ways past the proxy; undefined where nothing is. */
+  /** Known ways to bypass the proxy; undefined if nothing is known. */
   readonly captured?: { readonly type: string; readonly exposed: readonly number[] }
 }
 
@@ -57,7 +57,7 @@ export function witnessOf(pod: KubernetesObject): string | undefined {
 
 const WITNESS = "its proxy enforces and is connected to "
 
-/** The merge patch of the status, or undefined where it says all this already. */
+/** The merge patch of the status, or undefined if the status is up to date. */
 export function presencePatch(
   pod: KubernetesObject,
   { ready, absence = "ProxyGone", address, replica, captured }: Presence,
@@ -81,8 +81,8 @@ export function presencePatch(
     message,
     lastTransitionTime: before.status === wanted ? (before.lastTransitionTime ?? time) : time,
   }
-  // The scheduling gate keeps schedulers away, and the API server reports the Pod as waiting. A proxy that enforces
-  // policies waits for nothing.
+  // The scheduling gate keeps schedulers away, so the API server reports the Pod as waiting. A proxy that enforces
+  // policies is not waiting.
   const placed = { type: "PodScheduled", status: "True", reason: "Declared", lastTransitionTime: time }
   const written = [
     ...(gated ? ["Ready", "PodScheduled"] : ["Ready"]),
@@ -100,7 +100,7 @@ export function presencePatch(
   }
 }
 
-/** What `kubectl get pods` counts: nothing of it runs here, but behind its proxy it does. */
+/** What `kubectl get pods` counts: no container runs in the cluster, but the application runs behind its proxy. */
 function containerStatuses(pod: KubernetesObject, ready: boolean, absence: Absence, time: string): readonly object[] {
   return listOf(objectOf(pod.spec).containers).map(container => {
     const { name, image } = objectOf(container)

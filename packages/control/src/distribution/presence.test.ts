@@ -41,7 +41,7 @@ function setUp(pod = declared(), replica = "r1", api = new HandClient()) {
   return { api, scheduler, errors, presence, status, ready, written, settled }
 }
 
-it("makes a declared Pod running and ready at the address of its stream", async () => {
+it("marks a declared Pod running and ready at the address of its stream", async () => {
   const pod = declared({ conditions: [{ type: "Other", status: "True" }] })
   const { presence, status, ready } = setUp({ ...pod, spec: { containers: [{ name: "web", image: "-" }] } })
   presence.enforcing(KEY, node())
@@ -71,11 +71,11 @@ it("shows a gated Pod as scheduled once its proxy enforces", async () => {
 })
 
 test.each<[string, ClientNode, string | undefined]>([
-  ["its own word", node({ address: "10.1.2.3" }), "10.1.2.3"],
-  ["its own word in IPv6", node({ address: "fd00::7" }), "fd00::7"],
-  ["the stream where its word is no address", node({ address: "; rm -rf" }), "127.0.0.1"],
-  ["the stream where its word is no text", node({ address: { a: 1 } }), "127.0.0.1"],
-  ["the stream without IPv6 dress", node({}, "::ffff:10.0.0.4"), "10.0.0.4"],
+  ["its report", node({ address: "10.1.2.3" }), "10.1.2.3"],
+  ["its report of an IPv6 address", node({ address: "fd00::7" }), "fd00::7"],
+  ["the stream if its report is not an address", node({ address: "; rm -rf" }), "127.0.0.1"],
+  ["the stream if its report is not a string", node({ address: { a: 1 } }), "127.0.0.1"],
+  ["the stream as plain IPv4", node({}, "::ffff:10.0.0.4"), "10.0.0.4"],
   ["nothing", node({}, "unix:/x"), undefined],
 ])("takes the address from %s", async (_, from, expected) => {
   const { presence, status, ready } = setUp()
@@ -86,8 +86,8 @@ test.each<[string, ClientNode, string | undefined]>([
 
 test.each([
   ["that runs", podOf(KEY)],
-  ["that is annotated otherwise", podOf(KEY, { annotations: { "merlon.dev/workload": "else" } })],
-])("never touches a Pod %s", async (_, pod) => {
+  ["with another annotation", podOf(KEY, { annotations: { "merlon.dev/workload": "else" } })],
+])("never changes a Pod %s", async (_, pod) => {
   const { presence, api, scheduler, settled } = setUp(pod)
   presence.enforcing(KEY, node())()
   scheduler.advance(60_000)
@@ -98,7 +98,7 @@ test.each([
   expect(api.writes).toEqual([])
 })
 
-it("writes nothing that the Pod says already", async () => {
+it("does not write an unchanged status", async () => {
   const first = setUp()
   const gone = first.presence.enforcing(KEY, node())
   await first.written(1)
@@ -109,8 +109,8 @@ it("writes nothing that the Pod says already", async () => {
   expect(first.api.writes.length).toBe(1)
 })
 
-describe("a proxy that is gone", () => {
-  it("leaves its Pod not ready after the grace", async () => {
+describe("a disconnected proxy", () => {
+  it("makes its Pod not ready after the grace period", async () => {
     const { presence, scheduler, ready, status, api } = setUp()
     const gone = presence.enforcing(KEY, node())
     await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
@@ -122,7 +122,7 @@ describe("a proxy that is gone", () => {
     expect(status()).toMatchObject({ phase: "Running", podIP: "127.0.0.1" })
   })
 
-  it("leaves it ready where it is back in time, or has another stream", async () => {
+  it("leaves it ready if it reconnects in time, or has another stream", async () => {
     const { presence, scheduler, ready, settled } = setUp()
     const first = presence.enforcing(KEY, node())
     const second = presence.enforcing(KEY, node())
@@ -137,7 +137,7 @@ describe("a proxy that is gone", () => {
     expect(ready()).toBe("True")
   })
 
-  it("leaves it ready where it is with another replica by now", async () => {
+  it("leaves it ready if it is connected to another replica", async () => {
     const first = setUp()
     const second = setUp(declared(), "r2", first.api)
     const gone = first.presence.enforcing(KEY, node())
@@ -153,7 +153,7 @@ describe("a proxy that is gone", () => {
     expect(first.api.writes.length).toBe(2)
   })
 
-  it("is taken back by the sweep where its replica is gone too", async () => {
+  it("is reported by the sweep if its replica is gone too", async () => {
     const first = setUp()
     first.presence.enforcing(KEY, node())
     await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
@@ -179,7 +179,7 @@ describe("after a restart", () => {
   const nowhere = { proxies: new Map(), onChange: () => () => {} }
   const OTHER = "foo/b"
 
-  /** Two Pods that an earlier life said are ready; the other's proxy comes back. */
+  /** Two Pods that an earlier run marked ready; the proxy of the second one reconnects. */
   async function restarted() {
     const api = new HandClient()
     const first = setUp(declared(), "r1", api)
@@ -190,7 +190,7 @@ describe("after a restart", () => {
     return setUp(declared(), "r1", api)
   }
 
-  it("takes nothing back while proxies still return, and what stays away once they have", async () => {
+  it("marks no Pod not ready while proxies still reconnect, then those without one", async () => {
     const { presence, scheduler, ready, settled } = await restarted()
     for (let returned = 0; returned < 10; returned++) {
       presence.enforcing(OTHER, { ...node(), id: OTHER })
@@ -207,7 +207,7 @@ describe("after a restart", () => {
     await vi.waitFor(() => expect(ready()).toBe("False"), 90_000)
   })
 
-  it("waits no longer than two minutes for those who return", async () => {
+  it("waits no longer than two minutes for proxies to reconnect", async () => {
     const { presence, scheduler, ready } = await restarted()
     scheduler.advance(120_000)
     for (const _ of [1, 2]) {
@@ -220,7 +220,7 @@ describe("after a restart", () => {
   })
 })
 
-it("says it again of a Pod declared anew under a proxy that stayed", async () => {
+it("marks a Pod ready again that was declared again under a connected proxy", async () => {
   const { presence, api, ready } = setUp()
   presence.enforcing(KEY, node())
   await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
@@ -229,7 +229,7 @@ it("says it again of a Pod declared anew under a proxy that stayed", async () =>
   await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
 })
 
-it("tries again, more and more slowly, and tells why", async () => {
+it("retries with growing delays, and reports the error", async () => {
   const { presence, api, scheduler, errors, ready, written } = setUp()
   api.failure = new ApiError(503, "ServiceUnavailable", "try later")
   presence.enforcing(KEY, node())
@@ -249,7 +249,7 @@ it("tries again, more and more slowly, and tells why", async () => {
   await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
 })
 
-it("gives up where the Pod is gone", async () => {
+it("gives up if the Pod is deleted", async () => {
   const { presence, api, scheduler, errors, settled } = setUp()
   api.failure = new ApiError(404, "NotFound", "gone")
   presence.enforcing(KEY, node())
@@ -258,7 +258,7 @@ it("gives up where the Pod is gone", async () => {
   expect(errors).toEqual([])
 })
 
-it("writes one word at a time, and the last one in the end", async () => {
+it("writes one status at a time, and finally the last one", async () => {
   const { presence, api, scheduler, ready, written } = setUp()
   let open: () => void = () => {}
   api.gate = new Promise(resolve => (open = resolve))
@@ -277,7 +277,7 @@ it("is ready only while its application is, whichever replica reports it", async
   const first = setUp(declared(), "r1", api)
   const end = first.presence.enforcing(KEY, node())
   await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
-  // Its proxy comes back to another replica, with news.
+  // Its proxy reconnects to another replica with a new report.
   end()
   const second = setUp(declared(), "r2", api)
   const over = second.presence.enforcing(KEY, node({ application: "not ready" }))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acts as the kubelet for declared workloads: their proxies' streams determine the status of their Pods. Pods that a
-// kubelet runs are never touched. Each replica reverts only what it wrote itself; the leader reverts what no replica
-// reports any more.
+// Acts as the kubelet for declared workloads: the streams of their proxies determine the status of their Pods. Pods
+// that a kubelet runs are never changed. Each replica reverts only what it wrote itself; the leader reverts what no
+// replica reports any more.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ConcurrencyLimit } from "@merlon/wire/limits"
@@ -26,40 +26,42 @@ export interface DeclaredPresenceOptions {
   readonly scheduler?: Scheduler
   /** Wall clock, in milliseconds. */
   readonly now?: () => number
-  /** How long a proxy may be away before its workload counts as not ready. */
+  /** How long a proxy may be disconnected before its workload counts as not ready. */
   readonly graceMs?: number
 }
 
-/** What is to be said of a Pod. `forAll`: in the name of every replica, not only of this one. */
-interface Word {
+/** The status to report for a Pod. `forAll`: on behalf of every replica, not only of this one. */
+interface StatusReport {
   readonly ready: boolean
   readonly absence?: Absence
   readonly forAll: boolean
 }
 
-const READY: Word = { ready: true, forAll: false }
-/** Whichever replica said that it is ready: the proxy is here now, and it says otherwise. */
-const APPLICATION_NOT_READY: Word = { ready: false, absence: "ApplicationNotReady", forAll: true }
+const READY: StatusReport = { ready: true, forAll: false }
+/** Overrides a ready status of any replica: the proxy is connected here now, and reports otherwise. */
+const APPLICATION_NOT_READY: StatusReport = { ready: false, absence: "ApplicationNotReady", forAll: true }
 
-interface Charge {
+interface TrackedPod {
   streams: number
   address: string | undefined
-  /** What the proxy last said of its application. */
+  /** Whether the proxy last reported that its application is ready. */
   applicationReady: boolean
-  /** Ports at which it answers past the proxy, by the proxy's word; undefined where no proxy has spoken here. */
+  /** Ports at which the proxy can be bypassed, as it reports; undefined if no proxy has reported here. */
   exposed: readonly number[] | undefined
-  /** Not written yet. */
-  pending: Word | undefined
+  /** A status that is not written yet. */
+  pending: StatusReport | undefined
   writing: boolean
   failures: number
-  /** Calls off the end of the grace or the next attempt, whichever is awaited. */
+  /** Cancels the end of the grace period or the next attempt, whichever is pending. */
   timer: (() => void) | undefined
 }
 
 const GRACE_MS = 10_000
-/** After a restart thousands of proxies come back one after the other; while they do, none that is not here yet is gone. */
+/**
+ * After a restart thousands of proxies reconnect one by one; during that time, a missing proxy does not count as gone.
+ */
 const RETURN_MS = 120_000
-/** After a restart every Pod is to be written; tokens to be verified and the lease must not wait behind them. */
+/** After a restart every Pod has to be written; token reviews and the Lease must not wait behind these writes. */
 const WRITES_AT_ONCE = 8
 const RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
@@ -69,7 +71,7 @@ export class DeclaredPresence implements PresenceSink {
   readonly #scheduler: Scheduler
   readonly #now: () => number
   readonly #grace: number
-  readonly #charges = new Map<string, Charge>()
+  readonly #tracked = new Map<string, TrackedPod>()
   readonly #writes = new ConcurrencyLimit({ atOnce: WRITES_AT_ONCE })
   readonly #missingSince = new Map<string, number>()
   readonly #unfollow: () => void
@@ -84,11 +86,11 @@ export class DeclaredPresence implements PresenceSink {
     this.#grace = options.graceMs ?? GRACE_MS
     this.#startedAt = this.#scheduler.now()
     this.#unfollow = options.pods.onChange(({ key, object }) => {
-      const charge = this.#charges.get(key)
-      if (charge === undefined || charge.streams === 0 || object === undefined || isReady(object)) return
-      // Declared anew under a proxy that never left: the new document knows nothing of it. A Pod that is ready is left
-      // alone, as two replicas that both have a stream would correct each other for ever.
-      if (charge.applicationReady) this.#say(key, charge, READY)
+      const tracked = this.#tracked.get(key)
+      if (tracked === undefined || tracked.streams === 0 || object === undefined || isReady(object)) return
+      // Declared again under a connected proxy: the new object has no status yet. A Pod that is ready is left alone,
+      // since two replicas with a stream each would otherwise correct each other forever.
+      if (tracked.applicationReady) this.#report(key, tracked, READY)
     })
   }
 
@@ -96,23 +98,26 @@ export class DeclaredPresence implements PresenceSink {
     const pod = this.#options.pods.items.get(key)
     if (pod === undefined || !isDeclared(pod, this.#options.names)) return () => {}
     this.#lastArrival = this.#scheduler.now()
-    const charge = this.#chargeOf(key)
-    charge.streams++
-    charge.address = addressOfNode(node) ?? charge.address
-    charge.applicationReady = isApplicationReady(node)
-    charge.exposed = exposedBy(node)
-    this.#say(key, charge, charge.applicationReady ? READY : APPLICATION_NOT_READY)
+    const tracked = this.#track(key)
+    tracked.streams++
+    tracked.address = addressOfNode(node) ?? tracked.address
+    tracked.applicationReady = isApplicationReady(node)
+    tracked.exposed = exposedBy(node)
+    this.#report(key, tracked, tracked.applicationReady ? READY : APPLICATION_NOT_READY)
     let ended = false
     return () => {
       if (ended) return
       ended = true
-      charge.streams--
-      if (charge.streams > 0 || this.#stopped) return
-      this.#await(charge, this.#grace, () => this.#say(key, charge, { ready: false, forAll: false }))
+      tracked.streams--
+      if (tracked.streams > 0 || this.#stopped) return
+      this.#await(tracked, this.#grace, () => this.#report(key, tracked, { ready: false, forAll: false }))
     }
   }
 
-  /** For the leader, now and then: Pods that stand as ready while no replica has their proxy, for longer than the grace. */
+  /**
+   * Run by the leader from time to time: finds Pods that are marked ready although no replica has had their proxy for
+   * longer than the grace period.
+   */
   sweep(ledger: ProxyLedger): void {
     const now = this.#scheduler.now()
     if (now - this.#startedAt < RETURN_MS && now - this.#lastArrival < this.#grace) {
@@ -125,8 +130,8 @@ export class DeclaredPresence implements PresenceSink {
       missing.add(key)
       const since = this.#missingSince.get(key) ?? now
       this.#missingSince.set(key, since)
-      if (now - since < this.#grace || this.#charges.has(key)) continue
-      this.#say(key, this.#chargeOf(key), { ready: false, forAll: true })
+      if (now - since < this.#grace || this.#tracked.has(key)) continue
+      this.#report(key, this.#track(key), { ready: false, forAll: true })
     }
     for (const key of [...this.#missingSince.keys()]) if (!missing.has(key)) this.#missingSince.delete(key)
   }
@@ -134,12 +139,12 @@ export class DeclaredPresence implements PresenceSink {
   stop(): void {
     this.#stopped = true
     this.#unfollow()
-    for (const { timer } of this.#charges.values()) timer?.()
-    this.#charges.clear()
+    for (const { timer } of this.#tracked.values()) timer?.()
+    this.#tracked.clear()
   }
 
-  #chargeOf(key: string): Charge {
-    const charge = this.#charges.get(key) ?? {
+  #track(key: string): TrackedPod {
+    const tracked = this.#tracked.get(key) ?? {
       streams: 0,
       address: undefined,
       applicationReady: true,
@@ -149,51 +154,51 @@ export class DeclaredPresence implements PresenceSink {
       failures: 0,
       timer: undefined,
     }
-    this.#charges.set(key, charge)
-    return charge
+    this.#tracked.set(key, tracked)
+    return tracked
   }
 
-  #await(charge: Charge, milliseconds: number, act: () => void): void {
-    charge.timer?.()
-    charge.timer = this.#scheduler.later(() => {
-      charge.timer = undefined
+  #await(tracked: TrackedPod, milliseconds: number, act: () => void): void {
+    tracked.timer?.()
+    tracked.timer = this.#scheduler.later(() => {
+      tracked.timer = undefined
       act()
     }, milliseconds)
   }
 
-  /** The last word counts; one is written at a time. */
-  #say(key: string, charge: Charge, word: Word): void {
+  /** The last report counts; one is written at a time. */
+  #report(key: string, tracked: TrackedPod, report: StatusReport): void {
     if (this.#stopped) return
-    charge.timer?.()
-    charge.timer = undefined
-    charge.pending = word
-    if (!charge.writing) void this.#write(key, charge)
+    tracked.timer?.()
+    tracked.timer = undefined
+    tracked.pending = report
+    if (!tracked.writing) void this.#write(key, tracked)
   }
 
-  /** Never fails: what goes wrong is told and tried again. */
-  async #write(key: string, charge: Charge): Promise<void> {
-    charge.writing = true
-    while (charge.pending !== undefined && charge.timer === undefined && !this.#stopped) {
-      const word = charge.pending
-      charge.pending = undefined
+  /** Never fails: errors are reported and the write is retried. */
+  async #write(key: string, tracked: TrackedPod): Promise<void> {
+    tracked.writing = true
+    while (tracked.pending !== undefined && tracked.timer === undefined && !this.#stopped) {
+      const report = tracked.pending
+      tracked.pending = undefined
       try {
         await this.#writes.run(async () => {
-          if (!this.#stopped) await this.#patch(key, charge, word)
+          if (!this.#stopped) await this.#patch(key, tracked, report)
         })
-        charge.failures = 0
+        tracked.failures = 0
       } catch (error) {
-        this.#failed(key, charge, word, error)
+        this.#failed(key, tracked, report, error)
       }
     }
-    charge.writing = false
-    if (charge.streams === 0 && charge.pending === undefined && charge.timer === undefined) this.#charges.delete(key)
+    tracked.writing = false
+    if (tracked.streams === 0 && tracked.pending === undefined && tracked.timer === undefined) this.#tracked.delete(key)
   }
 
-  async #patch(key: string, { address, exposed }: Charge, { ready, absence, forAll }: Word): Promise<void> {
+  async #patch(key: string, { address, exposed }: TrackedPod, { ready, absence, forAll }: StatusReport): Promise<void> {
     const { client, pods, names, replica } = this.#options
     const pod = pods.items.get(key)
     if (pod === undefined || !isDeclared(pod, names)) return
-    // Another replica has the proxy by now: its word stands.
+    // Another replica has the proxy now, so its report stands.
     if (!ready && !forAll && witnessOf(pod) !== replica) return
     const captured = exposed && { type: `${names.domain}/Captured`, exposed }
     const presence = { ready, ...(absence && { absence }), address, replica, ...(captured && { captured }) }
@@ -203,18 +208,18 @@ export class DeclaredPresence implements PresenceSink {
     await client.patch(PODS, name, patch, { namespace, subresource: "status", type: "merge" })
   }
 
-  #failed(key: string, charge: Charge, word: Word, error: unknown): void {
-    // The Pod is gone, and with it all there was to say.
+  #failed(key: string, tracked: TrackedPod, report: StatusReport, error: unknown): void {
+    // The Pod was deleted, so there is nothing to report.
     if (error instanceof ApiError && error.code === 404) return
     this.#options.onError(key, error)
     if (this.#stopped) return
-    charge.pending ??= word
-    // The end of a grace says more than another attempt would.
-    if (charge.timer !== undefined) return
-    const delay = Math.min(RETRY_MS * 2 ** charge.failures, MAX_RETRY_MS)
-    charge.failures = Math.min(charge.failures + 1, 16)
-    this.#await(charge, delay, () => {
-      if (!charge.writing) void this.#write(key, charge)
+    tracked.pending ??= report
+    // The end of a grace period matters more than another attempt.
+    if (tracked.timer !== undefined) return
+    const delay = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS)
+    tracked.failures = Math.min(tracked.failures + 1, 16)
+    this.#await(tracked, delay, () => {
+      if (!tracked.writing) void this.#write(key, tracked)
     })
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One proxy's watch of its workload's view. It remembers what was sent until it is acknowledged, so that an acknowledged
-// nonce maps to resources. INVARIANT: a deleted view is never sent as an empty one, since a proxy without policies allows
-// everything: the last view stays until the stream ends. INVARIANT: a proxy that comes with other versions than ours is
-// sent nothing before the cluster state was read anew. Another replica may have sent it newer ones, and our copy may lag.
+// One proxy's watch of its workload's view. It remembers what was sent until it is acknowledged, so that an
+// acknowledged nonce maps to resources. INVARIANT: a deleted view is never sent as an empty one, since a proxy without
+// policies allows everything: the last view stays until the stream ends. INVARIANT: a proxy that connects with other
+// versions than ours is sent nothing before the cluster state was read again. Another replica may have sent it newer
+// ones, and our copy may lag.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { ClientNode, HeldVersions, Snapshot, VersionedResource } from "@merlon/xds/server"
@@ -12,10 +13,10 @@ import type { ViewPermit } from "./view-permit.js"
 
 export interface ProxyWatchOptions {
   readonly names: "*" | ReadonlySet<string>
-  /** What the proxy says that it holds from an earlier stream. */
+  /** Versions that the proxy reports to have from an earlier stream. */
   readonly held: HeldVersions
   readonly permit: Pick<ViewPermit, "node" | "current" | "isReplaced">
-  /** As it was when the watch was allowed: what is shown until there is another. */
+  /** The view when the watch was authorized: used until there is another. */
   readonly first: ProxyView
   readonly wake: (typeUrl: string) => void
   readonly session: ProxySession
@@ -23,9 +24,9 @@ export interface ProxyWatchOptions {
 }
 
 export interface ProxyWatchHost {
-  /** The first acknowledgement of everything. Answers how to say that the watch has ended. */
+  /** Called at the first complete acknowledgement. Returns a function to call when the watch has ended. */
   enforcing(node: ClientNode): (() => void) | undefined
-  /** Calls back when the views have everything that was stored when it was called. */
+  /** Calls back once the views contain everything stored at the time of the call. */
   readAnew(done: () => void): void
   closed(watch: ProxyWatch): void
 }
@@ -40,7 +41,7 @@ export class ProxyWatch {
   readonly #wake: (typeUrl: string) => void
   readonly #session: ProxySession
   readonly #host: ProxyWatchHost
-  /** Oldest first, each once. */
+  /** Oldest first, without duplicates. */
   #unanswered: readonly Snapshot[] = []
   #names: "*" | ReadonlySet<string>
   #view: ProxyView | undefined
@@ -62,7 +63,7 @@ export class ProxyWatch {
     if (this.#isHeldBack) host.readAnew(() => this.#release())
   }
 
-  /** Of the workload. */
+  /** Key of the workload. */
   get key(): string {
     return this.#permit.node.id
   }
@@ -76,12 +77,12 @@ export class ProxyWatch {
     if (this.#permit.current() !== undefined) this.#wake(PROXY_RESOURCE)
   }
 
-  /** INVARIANT: what the proxy of an earlier Pod acknowledged never counts for a new Pod of the same name. */
+  /** INVARIANT: an acknowledgement by the proxy of an earlier Pod never counts for a new Pod of the same name. */
   podChanged(): void {
     if (this.#permit.isReplaced) this.#session.close()
   }
 
-  /** Undefined until it is known to be no older than what the proxy holds. */
+  /** Undefined until the view is known to be no older than what the proxy has. */
   snapshot(): Snapshot | undefined {
     if (this.#isHeldBack) return undefined
     const view = this.#permit.current()
@@ -97,7 +98,7 @@ export class ProxyWatch {
     const resources = this.#answered(revision)
     if (resources === undefined) return
     this.#session.acknowledged(resources)
-    this.#sayUnanswered()
+    this.#markUnanswered()
     if (this.#enforcing || this.#names !== "*") return
     this.#enforcing = true
     this.#gone = this.#host.enforcing(this.#permit.node)
@@ -107,7 +108,7 @@ export class ProxyWatch {
     const resources = this.#answered(revision)
     if (resources === undefined) return
     this.#session.rejected(revision, message, resources)
-    this.#sayUnanswered()
+    this.#markUnanswered()
   }
 
   close(): void {
@@ -131,8 +132,8 @@ export class ProxyWatch {
     this.#session.sent(shown.resources)
   }
 
-  /** What was sent after the answered one may be enforced by now. */
-  #sayUnanswered(): void {
+  /** The proxy may already enforce what was sent after the answered revision. */
+  #markUnanswered(): void {
     for (const { resources } of this.#unanswered) this.#session.sent(resources)
   }
 
@@ -141,7 +142,7 @@ export class ProxyWatch {
     if (!this.#closed) this.#wake(PROXY_RESOURCE)
   }
 
-  /** What was shown under it. Answers come in the order of the questions: what is older than this one was skipped. */
+  /** The resources of this revision. Answers arrive in order, so older revisions were skipped. */
   #answered(revision: number): Resources | undefined {
     const shown = this.#unanswered.find(other => other.revision === revision)
     this.#unanswered = this.#unanswered.filter(other => other.revision > revision)
@@ -149,7 +150,7 @@ export class ProxyWatch {
   }
 }
 
-/** A proxy that holds nothing can only get newer. */
+/** A proxy that has nothing cannot receive anything older. */
 function isOther(held: HeldVersions, { resources }: ProxyView): boolean {
   if (held.size === 0) return false
   if (held.size !== resources.size) return true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one replica reports to the others about its proxies, as the content of a ConfigMap. Content that many proxies
-// enforce is written once; the version of the workload itself is stored per proxy. Not trusted: an unreadable report
+// What one replica reports to the others about its proxies, as the contents of a ConfigMap. Versions that many proxies
+// enforce are written once; the version of the workload itself is stored per proxy. Not trusted: an unreadable report
 // counts as none, and its proxies as not enforcing.
 
 import { gunzipSync, gzipSync } from "node:zlib"
@@ -10,7 +10,7 @@ import type { InternedVersions } from "./interned-versions.js"
 import type { ProxyRecord, Rejection } from "./ledger.js"
 
 export interface ReplicaReport {
-  /** The writer's clock, in milliseconds; grows with every writing. */
+  /** The writer's clock in milliseconds; increases with every write. */
   readonly renewed: number
   readonly proxies: ReadonlyMap<string, ProxyRecord>
 }
@@ -64,14 +64,14 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
 }
 
-/** Undefined where it is not such a report. */
+/** Undefined if the report is invalid. */
 export function decodeReport(bytes: Uint8Array, versions: InternedVersions): ReplicaReport | undefined {
   if (bytes.length > MAX_COMPRESSED) return undefined
   try {
     const text = gunzipSync(bytes, { maxOutputLength: MAX_TEXT }).toString("utf8")
     return readReport(JSON.parse(text), versions)
   } catch {
-    // Not gzip, not JSON, or not what we write: nothing of it is believed.
+    // Not gzip, not JSON, or not our format: no part of it is used.
     return undefined
   }
 }
@@ -117,7 +117,7 @@ function readProxy(
     enforced,
     signer: signer === null ? undefined : text(signer),
     rejection: rejection === null ? undefined : readRejection(rejection),
-    // A replica that is older than these says none.
+    // Replicas of older versions do not write the following fields.
     version: version === null ? undefined : text(version),
     certificateNotAfter: readTime(certificateNotAfter),
     calls: readCalls(calls),
@@ -141,7 +141,7 @@ function readSet(value: unknown): readonly (readonly [string, string])[] {
 
 function fields(value: unknown): { readonly [name: string]: unknown } {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Unreadable()
-  // An object that is no list; its fields stay unknown.
+  // An object that is not an array; its fields stay unknown.
   return value as { readonly [name: string]: unknown }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes this replica's report while another one leads: soon after a change, at most once a second, and periodically
-// without one as a heartbeat.
+// without a change as a heartbeat.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { Lane } from "@merlon/xds/runtime"
@@ -24,10 +24,10 @@ export function reportName({ mesh }: MeshNames, replica: string): string {
 export interface ReplicaReporterOptions {
   readonly client: KubernetesClient
   readonly names: MeshNames
-  /** A DNS label, as the Pod's name. */
+  /** A DNS label, such as the Pod's name. */
   readonly replica: string
   readonly ledger: ProxyLedger
-  /** Owners of a report, so that one that was left behind is garbage-collected with them. */
+  /** Owners of a report, so that an abandoned report is garbage-collected with them. */
   readonly owners: Owners
   readonly onError: (error: unknown) => void
   readonly scheduler?: Scheduler
@@ -37,7 +37,7 @@ export interface ReplicaReporterOptions {
 
 const PACE_MS = 1_000
 const RENEW_MS = 10_000
-/** An API server takes no ConfigMap above 1 MiB, and base64 needs a third more. */
+/** An API server accepts no ConfigMap above 1 MiB, and base64 needs a third more. */
 const MAX_BYTES = 750_000
 
 export class ReplicaReporter {
@@ -49,7 +49,7 @@ export class ReplicaReporter {
   #last = Number.NEGATIVE_INFINITY
   #renewed = 0
   #changed = false
-  /** One after the other, so that the end of one report never takes away the next. */
+  /** Runs one task at a time, so that the end of one report never deletes the next. */
   readonly #work = new Lane()
 
   constructor(options: ReplicaReporterOptions) {
@@ -58,14 +58,14 @@ export class ReplicaReporter {
     this.#now = options.now ?? Date.now
   }
 
-  /** To be called when another replica leads. */
+  /** Call it when another replica leads. */
   start(): void {
     if (this.#unfollow !== undefined) return
     this.#unfollow = this.#options.ledger.onChange(() => this.#request())
     this.#request()
   }
 
-  /** To be called when this replica leads or ends. Resolves when the report is gone. */
+  /** Call it when this replica becomes the leader or stops. Resolves once the report is deleted. */
   async stop(): Promise<void> {
     if (this.#unfollow === undefined) return
     this.#unfollow()
@@ -90,7 +90,7 @@ export class ReplicaReporter {
     }, milliseconds)
   }
 
-  /** Never fails: what goes wrong is told, and written with the next renewal at the latest. */
+  /** Never fails: errors are reported, and the next renewal writes again. */
   async #write(): Promise<void> {
     if (this.#unfollow === undefined) return
     this.#changed = false
@@ -112,7 +112,7 @@ export class ReplicaReporter {
     try {
       await client.delete(CONFIG_MAPS, reportName(names, replica), names.rootNamespace)
     } catch (error) {
-      // It goes stale by itself.
+      // The report expires anyway.
       onError(error)
     }
   }

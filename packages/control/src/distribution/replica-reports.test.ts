@@ -54,7 +54,7 @@ function recordsOf(value: typeof records extends fc.Arbitrary<infer T> ? T : nev
 }
 
 describe("a report", () => {
-  it("says the same when read, with the same object for equal versions", () => {
+  it("is the same when read, with the same object for equal versions", () => {
     const versions = new InternedVersions()
     fc.assert(
       fc.property(records, fc.nat(), (value, renewed) => {
@@ -69,27 +69,27 @@ describe("a report", () => {
 
   const good = { renewed: 1, sets: { 0: { trust: "v" } }, proxies: { "foo/a": [1, "0", "w", null, null] } }
   test.each<[string, Uint8Array]>([
-    ["is no gzip", Buffer.from("hello")],
+    ["is not gzip", Buffer.from("hello")],
     ["is empty", Buffer.alloc(0)],
-    ["is no JSON", gzipSync("{")],
+    ["is not JSON", gzipSync("{")],
     ["is too large", Buffer.alloc(1_500_001)],
-    ["unfolds to too much", gzipSync(Buffer.alloc(65 * 1024 * 1024, 32))],
+    ["decompresses to too much", gzipSync(Buffer.alloc(65 * 1024 * 1024, 32))],
     ...(
       [
         ["is a list", []],
         ["is null", null],
         ["has no date", { ...good, renewed: undefined }],
-        ["has a date that is none", { ...good, renewed: -1 }],
+        ["has an invalid date", { ...good, renewed: -1 }],
         ["has no sets", { ...good, sets: [] }],
-        ["has versions that are no text", { ...good, sets: { 0: { trust: 1 } } }],
+        ["has versions that are not strings", { ...good, sets: { 0: { trust: 1 } } }],
         ["has long names", { ...good, sets: { 0: { ["x".repeat(3_000)]: "v" } } }],
-        ["names a set that is not there", { ...good, proxies: { "foo/a": [1, "1", null, null, null] } }],
-        ["has a proxy that is no list", { ...good, proxies: { "foo/a": {} } }],
+        ["names a missing set", { ...good, proxies: { "foo/a": [1, "1", null, null, null] } }],
+        ["has a proxy that is not a list", { ...good, proxies: { "foo/a": {} } }],
         ["has a short entry", { ...good, proxies: { "foo/a": [1, "0"] } }],
         ["has a broken rejection", { ...good, proxies: { "foo/a": [1, "0", "w", null, [1, "m", "x"]] } }],
       ] as [string, unknown][]
     ).map(([what, value]): [string, Uint8Array] => [what, gzipSync(JSON.stringify(value))]),
-  ])("that %s is none", (_, bytes) => {
+  ])("that %s is ignored", (_, bytes) => {
     expect(decodeReport(bytes, new InternedVersions())).toBeUndefined()
   })
 
@@ -160,7 +160,7 @@ describe("a replica that does not lead", () => {
     await written(4)
   })
 
-  it("takes its report away when it leads or ends", async () => {
+  it("deletes its report when it leads or stops", async () => {
     const { api, scheduler, theirs, reporter, written, settled } = setUp()
     reporter.start()
     scheduler.advance(0)
@@ -174,7 +174,7 @@ describe("a replica that does not lead", () => {
     expect(api.writes.length).toBe(3)
   })
 
-  it("has a report again where it leads for a moment only", async () => {
+  it("writes a report again after it led for a moment", async () => {
     const { api, scheduler, reporter, written, settled } = setUp()
     reporter.start()
     scheduler.advance(0)
@@ -195,7 +195,7 @@ describe("a replica that does not lead", () => {
     expect(api.writes.map(write => write.split(" ")[0])).toEqual(["patch", "create", "delete", "patch", "create"])
   })
 
-  it("goes on after a failure", async () => {
+  it("continues after a failure", async () => {
     const { api, scheduler, errors, reporter, leader, theirs, settled } = setUp()
     api.failure = new ApiError(500, "InternalError", "no")
     theirs.connect("foo/a")
@@ -229,7 +229,7 @@ describe("the leader", () => {
     expect(told.flat().length).toBe(2)
   })
 
-  it("trusts the later connection of one proxy", async () => {
+  it("counts the later connection of a proxy", async () => {
     const { scheduler, theirs, own, clock, reporter, leader, written, settled } = setUp()
     own.connect("foo/a").acknowledged(sent("old"))
     clock.now = 2_000
@@ -245,7 +245,7 @@ describe("the leader", () => {
     expect(leader.proxies.get("foo/a")?.connectedAt).toBe(3_000)
   })
 
-  it("stops counting a report that is not renewed, and one that is gone", async () => {
+  it("stops counting a report that is not renewed or was deleted", async () => {
     const { api, scheduler, theirs, reporter, leader, told, written, settled } = setUp()
     theirs.connect("foo/a")
     reporter.start()
@@ -263,7 +263,7 @@ describe("the leader", () => {
     expect(told.at(-1)).toEqual(["foo/a"])
   })
 
-  it("knows that a replica is missing, until it is heard again or has been silent for long", async () => {
+  it("is incomplete while a report is not renewed, for a limited time", async () => {
     const { api, scheduler, theirs, reporter, leader, written, settled } = setUp()
     theirs.connect("foo/a")
     reporter.start()
@@ -285,7 +285,7 @@ describe("the leader", () => {
     expect(leader.abandoned).toContain("merlon-system/merlon-replica-r3")
   })
 
-  it("ignores what it wrote itself in an earlier life, and what it cannot read", async () => {
+  it("ignores its own report of an earlier run, and unreadable reports", async () => {
     const { api, leader } = setUp()
     const metadata = { name: "merlon-replica-leader", namespace: "merlon-system" }
     const record = { key: "foo/a", connectedAt: 1, enforced: new Map(), rejection: undefined, signer: undefined }

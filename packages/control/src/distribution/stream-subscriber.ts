@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream's subscriptions, each passed to the provider of the type's resources.
+// One stream's subscriptions, each forwarded to the provider of the type's resources.
 
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { Caller, ClientNode, HeldVersions, Snapshot, Subscriber } from "@merlon/xds/server"
@@ -8,7 +8,7 @@ import type { ProxyWatch } from "./proxy-watch.js"
 
 type Names = "*" | ReadonlySet<string>
 
-/** Who speaks on the stream, and how it is told of news. */
+/** The stream's client, and how it is notified of changes. */
 export interface StreamClient {
   readonly caller: Caller
   readonly node: ClientNode
@@ -26,7 +26,7 @@ const NOTHING_HELD: HeldVersions = new Map()
 export class StreamSubscriber implements Subscriber {
   readonly #watches: Watches
   readonly #client: StreamClient
-  /** Made with the first: most streams are of proxies that ask for none. */
+  /** Created with the first route: most streams are of proxies that request none. */
   #routes: Map<string, RouteWatch> | undefined
   #proxy: ProxyWatch | undefined
   #closed = false
@@ -42,7 +42,8 @@ export class StreamSubscriber implements Subscriber {
       this.#routes ??= new Map()
       const before = this.#routes.get(typeUrl)
       this.#routes.set(typeUrl, this.#watches.routes(this.#client, typeUrl, names))
-      // After the new one is open: what both name is not made again. A proxy asks for one more destination at a time.
+      // Closed after the new one is open, so that what both name is not built again. A proxy adds one destination at a
+      // time.
       before?.close()
     } else if (this.#proxy === undefined) this.#proxy = this.#watches.proxy(this.#client, names, held)
     else this.#proxy.rename(names)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller's permit to see its workload's view, checked on every access. A Pod of the same name may have another identity
-// by now, and a caller may be revoked: neither may see what is enforced from then on.
+// A caller's permission to see its workload's view, checked on every access. A Pod of the same name may have another
+// identity by now, and a caller may be revoked: neither may see what is enforced from then on.
 
 import type { Caller, ClientNode } from "@merlon/xds/server"
 import type { TrustSource } from "../authority/trust-source.js"
@@ -17,7 +17,9 @@ export class ViewPermit {
   readonly #options: ViewPermitOptions
   readonly #caller: Caller
   readonly node: ClientNode
-  /** What the caller was last held against, which is replaced whole when it changes, and what came of it. */
+  /**
+   * The trust against which the caller was last checked, which is replaced as a whole when it changes, and the result.
+   */
   #trust: object | undefined
   #isProven = false
 
@@ -27,12 +29,12 @@ export class ViewPermit {
     this.node = node
   }
 
-  /** Whether another Pod has the name of the caller's by now. It never gets its name back. */
+  /** Whether the caller's Pod has been replaced by another Pod of the same name. That never changes back. */
   get isReplaced(): boolean {
     return this.#options.gatekeeper.isReplaced(this.#caller, this.node)
   }
 
-  /** Undefined where there is none any more, or none for this caller. */
+  /** Undefined if the view does not exist any more, or this caller may not see it. */
   current(): ProxyView | undefined {
     const { gatekeeper, trust, views } = this.#options
     const now = trust.current

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A distribution on a small mesh, and callers with every kind of proof.
+// A distribution for a small mesh, and callers with every kind of credentials.
 import { PROXY_RESOURCE } from "@merlon/xds"
 import type { Caller, ClientNode, HeldVersions, Snapshot, Subscriber } from "@merlon/xds/server"
 import { expect } from "vitest"
@@ -19,10 +19,10 @@ export const caller = (change: Partial<Caller> = {}): Caller => ({
   pod: "a",
   ...change,
 })
-/** By a certificate of the Pod. */
+/** With a certificate of the Pod. */
 export const certified = (change: Partial<Caller> = {}): Caller =>
   caller({ proof: "certificate", serial: "0abc1", podUid: "uid-foo/a", ...change })
-/** By a certificate that was had with a token bound to nothing. */
+/** With a certificate that was issued for a token without a Pod. */
 export const unbound = (change: Partial<Caller> = {}): Caller => {
   const { pod: _pod, ...rest } = caller(change)
   return { ...rest, proof: "certificate", serial: "0abc1" }
@@ -86,9 +86,9 @@ export function setUp() {
     subscriber.watch(PROXY_RESOURCE, "*", held)
     return subscriber
   }
-  // One that brings nothing is shown everything at once.
+  // A client without earlier resources is sent everything at once.
   const connect = (who = caller(), from = node()) => open(who, from, new Map()) as ShownAtOnce
-  /** As a proxy that had a stream before. */
+  /** A proxy that had a stream before. */
   const reconnect = (held: HeldVersions): Subscriber => open(caller(), node(), held)
   const apply = (name: string, generation = 1): void => {
     stage.policies.set(AP, policyOf(AP, `foo/${name}`, {}, { generation }))

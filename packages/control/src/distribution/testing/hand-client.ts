@@ -7,11 +7,11 @@ import { HandReflected } from "../../registry/testing/objects.js"
 
 export class HandClient {
   readonly reflected = new HandReflected<KubernetesObject>()
-  /** Every write that was tried. */
+  /** Every attempted write. */
   readonly writes: string[] = []
-  /** Fails writes until undefined. */
+  /** Writes fail with this error until it is undefined. */
   failure: Error | undefined
-  /** Holds writes back until it resolves. */
+  /** Delays writes until it resolves. */
   gate: Promise<void> = Promise.resolve()
 
   get client(): KubernetesClient {
@@ -28,7 +28,7 @@ export class HandClient {
     await this.#admit(`patch ${type.plural} ${key}`)
     const before = this.reflected.items.get(key)
     if (before === undefined) throw new ApiError(404, "NotFound", `${key} not found`)
-    const after = mergePatch(before, body) as KubernetesObject // of an object, by a patch that keeps its shape
+    const after = mergePatch(before, body) as KubernetesObject // a merge patch of an object is an object
     this.reflected.set(after)
     return after
   }
