@@ -10,7 +10,7 @@ import type { EnforcementCount } from "./enforcement.js"
 
 export interface Reach {
   readonly workloads: number
-  /** Keys of members of the mesh that run without an xserver in front of them. */
+  /** Keys of mesh members without an xserver for their inbound connections. */
   readonly unproxied: readonly string[]
   /**
    * Keys of running workloads outside the mesh: nothing enforces the policy there, and no label says that this is
@@ -19,32 +19,32 @@ export interface Reach {
   readonly outside: readonly string[]
   /** Running workloads whose xserver can be bypassed. */
   readonly bypassable: readonly { readonly workload: string; readonly because: string }[]
-  /** Those behind an xserver that declare UDP ports. */
+  /** Workloads behind an xserver that declare UDP ports. */
   readonly udp: readonly Pick<MeshWorkload, "key" | "udpPorts" | "udp">[]
   /** Number of workloads that have not started: they cannot serve, so the status does not wait for them. */
   readonly pending: number
-  /** Where none is selected: the labels of the nearest workload. */
+  /** If no workload is selected: the labels of the nearest workload. */
   readonly nearest: string | undefined
-  /** Where none is selected: what leads nowhere, where it is not the selector. */
+  /** If no workload is selected: destinations and hosts without workloads. */
   readonly missing: readonly string[]
-  /** For a policy that names targets: those without workloads. */
+  /** For a policy that names targets: the targets without workloads. */
   readonly targets: Targets
 }
 
 export interface Targets {
-  /** There is none of that name. */
+  /** Services that do not exist. */
   readonly absent: readonly string[]
   /** Services without a selector, so the workloads behind them are unknown. */
   readonly blind: readonly string[]
   /** Services whose selector selects no workload. */
   readonly empty: readonly string[]
-  /** Gateways and routes for which no workload decides, and the label that says that one does. */
+  /** Gateways and routes without an authorizer, and the label that assigns one. */
   readonly unserved: readonly { readonly target: string; readonly label: string }[]
 }
 
 export interface Supersession {
   readonly loser: Loser
-  /** On how many of the workloads it selects. */
+  /** Number of selected workloads on which it is superseded. */
   readonly workloads: number
 }
 
@@ -54,7 +54,7 @@ export interface GovernedHost {
   readonly by: string
 }
 
-/** Clients that ask for the hosts of a MeshService. */
+/** Clients that request the hosts of a MeshService. */
 export interface ClientCount {
   readonly clients: number
   readonly acknowledged: number
@@ -63,33 +63,35 @@ export interface ClientCount {
 }
 
 export interface ConditionInputs {
-  /** As stored, where it is valid. */
+  /** The stored document, if it is valid. */
   readonly document: PolicyDocument | undefined
   readonly kind: PolicyDocument["kind"]
   readonly namespace: string
   readonly generation: number | undefined
-  /** What is wrong with it, one sentence each; empty for a valid one. */
+  /** Errors of the document, one sentence each; empty if it is valid. */
   readonly errors: readonly string[]
   readonly mesh: MeshConfig
   readonly reach: Reach
   readonly enforcement: EnforcementCount
-  /** Of a MeshService. */
+  /** For a MeshService. */
   readonly clients: ClientCount | undefined
-  /** Of a MeshService: its hosts, as it spells them, of other namespaces, where it speaks to its own callers alone. */
+  /**
+   * For a MeshService: its hosts in other namespaces, as it spells them, which it configures only for its own callers.
+   */
   readonly guestHosts: readonly string[]
-  /** Of a MeshService: its hosts, as it spells them, that another one governs. */
+  /** For a MeshService: its hosts, as it spells them, that another one governs. */
   readonly governedByOthers: readonly GovernedHost[]
-  /** Of a RequestAuthentication: its issuers whose keys are fetched, and how many rules bring their own. */
+  /** For a RequestAuthentication: issuers whose keys are fetched, and below, the number of rules with inline keys. */
   readonly keySets: readonly { readonly issuer: string; readonly state: KeySetState | undefined }[]
   readonly inlineKeySets: number
-  /** Of a PeerAuthentication. */
+  /** For a PeerAuthentication. */
   readonly superseded: Supersession | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly previous: Status | undefined
 }
 
-/** One condition in plain words. */
+/** One condition without its type. */
 export interface Said {
   readonly status: StatusCondition["status"]
   readonly reason: string

@@ -129,7 +129,7 @@ describe("Enforced", () => {
       "False Waiting: enforced by 3 of 12 proxies at generation 7; waiting for foo/a, foo/b and 7 more",
     ],
     [
-      "some that are away",
+      "some that are not connected",
       inputs(allow, count({ enforcing: 11, disconnected: ["foo/a"] })),
       "False NotConnected: enforced by 11 of 12 proxies at generation 7; not connected: foo/a",
     ],
@@ -172,7 +172,7 @@ describe("Enforced", () => {
       "False Invalid: an invalid document is not sent to proxies; its last valid version stays enforced, or after a restart the strictest reading of it",
     ],
     [
-      "routes that nobody asks for",
+      "routes without clients",
       inputs(routes),
       "True NoClients: no connected client uses its hosts; a client that does gets this version",
     ],
@@ -182,7 +182,7 @@ describe("Enforced", () => {
       "True AllClients: in use by 2 of 2 clients at generation 7",
     ],
     [
-      "routes on their way",
+      "routes that are not acknowledged yet",
       inputs(routes, { clients: { clients: 2, acknowledged: 1, waiting: ["app/c"], rejection: undefined } }),
       "False Waiting: in use by 1 of 2 clients at generation 7; waiting for app/c",
     ],
@@ -228,7 +228,7 @@ describe("JwksReady", () => {
       "True Ready: `I`: 2 keys of 2026-06-01T12:00:00Z, next refresh 2026-06-01T12:20:00Z",
     ],
     [
-      "with old keys",
+      "with stale keys",
       { keySets: [issuer("I", { error: "answered 500" })] },
       "True Stale: `I`: 2 keys of 2026-06-01T12:00:00Z stay in force (answered 500; next try 2026-06-01T12:20:00Z)",
     ],
@@ -242,13 +242,13 @@ describe("JwksReady", () => {
       { keySets: [{ issuer: "I", state: undefined }] },
       "Unknown Fetching: `I`: being fetched",
     ],
-    ["with keys of its own", { inlineKeySets: 1 }, "True Inline: every rule brings its own keys"],
+    ["with inline keys", { inlineKeySets: 1 }, "True Inline: every rule brings its own keys"],
     ["without rules", {}, "True Inline: no rule needs keys"],
   ])("%s", (_, more, expected) => {
     expect(said("JwksReady", inputs(tokens, more))).toBe(expected)
   })
 
-  it("is of RequestAuthentications alone", () => {
+  it("exists only for RequestAuthentications", () => {
     expect([allow, peers, routes].map(of => said("JwksReady", inputs(of)))).toEqual(["nothing", "nothing", "nothing"])
   })
 })
@@ -260,7 +260,7 @@ describe("Superseded", () => {
     reason: "it is older",
   }
   test.each<[string, Partial<ConditionInputs>, string]>([
-    ["in force", {}, "False InForce: no older policy of its scope takes precedence"],
+    ["in effect", {}, "False InForce: no older policy of its scope takes precedence"],
     ["everywhere", { superseded: { loser, workloads: 3 } }, "True Superseded: `foo/old` applies instead: it is older"],
     [
       "on some",
@@ -276,7 +276,7 @@ describe("Superseded", () => {
     expect(said("Superseded", inputs(peers, more))).toBe(expected)
   })
 
-  it("is of PeerAuthentications alone", () => {
+  it("exists only for PeerAuthentications", () => {
     expect(said("Superseded", inputs(allow))).toBe("nothing")
   })
 })
@@ -287,30 +287,30 @@ describe("Ready", () => {
   const bypassable = [{ workload: "foo/a", because: "ports that it does not declare pass unjudged" }]
   const waiting = { ...NONE, proxies: 3, enforcing: 2, waiting: ["foo/a"] }
   test.each<[string, ConditionInputs, string]>([
-    ["a policy in force", inputs(allow), "True Ready: enforced by 3 of 3 proxies at generation 7"],
+    ["a policy in effect", inputs(allow), "True Ready: enforced by 3 of 3 proxies at generation 7"],
     [
       "routes in use",
       inputs(routes),
       "True Ready: no connected client uses its hosts; a client that does gets this version",
     ],
-    ["what is invalid", inputs(undefined, { errors: ["a"] }), "False Invalid: not valid: a"],
+    ["an invalid policy", inputs(undefined, { errors: ["a"] }), "False Invalid: not valid: a"],
     [
-      "a selector that selects nobody",
+      "a selector without workloads",
       inputs(selecting, { reach: reach(0) }),
       "False NoWorkloads: no workload in `foo` has `app=httpbin`",
     ],
     [
-      "keys that cannot be fetched, although every proxy enforces what it has",
+      "keys that cannot be fetched, although every proxy enforces the policy",
       inputs(tokens, { keySets: keys({ error: "rejected" }) }),
       "False NoKeys: no keys of `https://idp` (rejected)",
     ],
     [
-      "keys that are on their way",
+      "keys that are being fetched",
       inputs(tokens, { keySets: keys({}) }),
       "False FetchingKeys: no keys of `https://idp` (being fetched); enforced by 3 of 3 proxies at generation 7; the keys of `https://idp` are being fetched",
     ],
     [
-      "keys that are old and there",
+      "stale keys",
       inputs(tokens, { keySets: keys({ jwks: "{}", error: "rejected" }) }),
       "True Ready: enforced by 3 of 3 proxies at generation 7",
     ],
@@ -330,17 +330,17 @@ describe("Ready", () => {
       "False Bypassable: xserver can be bypassed at foo/a (ports that it does not declare pass unjudged)",
     ],
     [
-      "several things at once, each named",
+      "several problems, each named",
       inputs(allow, { reach: reach(4, { unproxied: ["foo/d"] }), enforcement: waiting }),
       "False NoProxy: no xserver in front of foo/d; enforced by 2 of 3 proxies at generation 7; waiting for foo/a",
     ],
     [
-      "a Pod that has not started, which nobody waits for",
+      "a Pod that has not started, which does not count",
       inputs(allow, { reach: reach(4, { pending: 1 }) }),
       "True Ready: enforced by 3 of 3 proxies at generation 7",
     ],
     [
-      "Pods of which none has started",
+      "Pods that have not started",
       inputs(allow, { reach: reach(2, { pending: 2 }), enforcement: NONE }),
       "False NotStarted: enforced nowhere: no workload that it selects has started",
     ],
@@ -369,16 +369,16 @@ describe("a condition", () => {
     ])
   })
 
-  it("says the same while nothing happens", () => {
+  it("does not change while nothing happens", () => {
     expect(statusOf(inputs(allow, later))).toEqual(before)
   })
 
-  it("names the generation it speaks of", () => {
+  it("names its generation", () => {
     expect(before.observedGeneration).toBe(7)
     expect(before.conditions?.every(({ observedGeneration }) => observedGeneration === 7)).toBe(true)
   })
 
-  it("of others is left to them", () => {
+  it("of another writer is kept", () => {
     const foreign = { type: "Reviewed", status: "True", reason: "Ok", message: "", lastTransitionTime: "x" } as const
     const previous = { conditions: [...(before.conditions ?? []), foreign] }
     expect(statusOf(inputs(allow, { previous })).conditions?.at(-1)).toEqual(foreign)
@@ -392,6 +392,6 @@ test("Ready does not depend on UDP ports, which have their own condition", () =>
   expect(said("UnjudgedPorts", of)).toContain(
     "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53)",
   )
-  // A condition of ours that no longer applies goes.
+  // A condition of ours that no longer applies is removed.
   expect(said("UnjudgedPorts", inputs(peers, { previous: statusOf(of) }))).toBe("nothing")
 })

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a resource's status says: conditions made of plain values, each with one sentence. Times in them are absolute, so
-// that a status that nothing happened to stays the same text and is not written again.
+// A resource's status: conditions made of plain values, each with one sentence. Times in them are absolute, so that the
+// status of an unchanged resource stays the same text and is not written again.
 //
-// `Enforced` of a policy that reaches no proxy is False, not vacuously True: who waits for it in a pipeline wants to know
-// that something is protected, and a selector that selects nothing is most often a mistake. `Enforced` of a MeshService
-// that no connected client asks for is True: every client gets the routes when it asks, so nothing is pending.
+// `Enforced` of a policy without proxies is False, not vacuously True: a pipeline that waits for it needs to know that
+// something is protected, and a selector without workloads is most often a mistake. `Enforced` of a MeshService without
+// connected clients is True: every client gets the routes on request, so nothing is pending.
 
 import { describe, type PolicyDocument, type Status, type StatusCondition } from "@merlon/policy/resources"
 import { isShadow } from "@merlon/policy/selection"
@@ -45,15 +45,15 @@ export function statusOf(inputs: ConditionInputs): Status {
   if (unjudged !== undefined) said.push(["UnjudgedPorts", unjudged])
   said.push(["Enforced", parts.enforced], ["Ready", ready(inputs, parts)])
   const stuck = Object.values(parts).find(({ reason }) => STUCK.has(reason))
-  // Written only while it is true, as kstatus has it: tools that wait for `Ready` then stop waiting.
+  // Written only while it is true, as in kstatus: tools that wait for `Ready` then stop waiting.
   if (stuck !== undefined) said.push(["Stalled", { ...stuck, status: "True" }])
   const own = said.map(([type, words]) => condition(type, words, inputs))
-  // Conditions that others wrote are theirs.
+  // Conditions of other writers are kept.
   const foreign = (previous?.conditions ?? []).filter(({ type }) => !CONDITION_TYPES.some(known => known === type))
   return { ...(generation === undefined ? {} : { observedGeneration: generation }), conditions: [...own, ...foreign] }
 }
 
-/** Reasons that only a change of the document, or of a proxy, ends. */
+/** Reasons that end only after a change of the document or of a proxy. */
 const STUCK: ReadonlySet<string> = new Set(["Invalid", "IgnoredSelector", "Rejected"])
 
 function condition(
@@ -80,7 +80,7 @@ function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs
   }
   const lost = targetsNamed(document)?.length ?? 0
   if (lost > 0 && reach.targets.absent.length === lost) {
-    // The reason by which Gateway API's policies say it.
+    // The reason that policies of the Gateway API use.
     const [error = ""] = targetErrors(reach.targets, document.metadata.namespace)
     const message = `${error}; create it, or name another: until then the policy applies to no workload`
     return { status: "False", reason: "TargetNotFound", message }
@@ -90,7 +90,7 @@ function accepted({ document, errors, mesh, reach, guestHosts }: ConditionInputs
   return { status: "True", reason: "OwnCallersOnly", message: `${ownCallersOnly(document, guestHosts)}; ${message}` }
 }
 
-/** Readers of a status must not believe that callers of other namespaces are affected. */
+/** Readers of a status must not assume that callers of other namespaces are affected. */
 function ownCallersOnly({ metadata: { namespace } }: PolicyDocument, hosts: readonly string[]): string {
   const named = someOf(hosts.map(host => `\`${oneLine(host)}\``))
   return `affects callers in \`${namespace}\` alone, because ${named} is not of that namespace`
@@ -174,14 +174,14 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   const verb = shadow ? "in shadow mode (not enforced): evaluated" : "enforced"
   const at = generation === undefined ? "" : ` at generation ${generation}`
   const progress = `${verb} by ${enforcers(enforcement)}${at}`
-  // Until the first key set of an issuer arrives, its valid tokens are rejected. The policy is not in effect as written
-  // until then.
+  // Until the first key set of an issuer arrives, its valid tokens are rejected, so the policy is not yet in effect as
+  // written.
   const fetching = keySets.filter(({ state }) => state?.jwks === undefined && state?.error === undefined)
   if (enforcing === proxies && fetching.length > 0) {
     const issuers = someOf(fetching.map(({ issuer }) => `\`${oneLine(issuer)}\``))
     return { status: "False", reason: "FetchingKeys", message: `${progress}; the keys of ${issuers} are being fetched` }
   }
-  // A target that nothing answers for is protected by nothing, whatever the others do.
+  // A target without an authorizer is not protected, whatever the other targets have.
   if (enforcing === proxies && reach.targets.unserved.length > 0) {
     const unserved = targetErrors({ ...NO_TARGETS, unserved: reach.targets.unserved }, document.metadata.namespace)
     return { status: "False", reason: "NoAuthorizer", message: [progress, ...unserved].join("; ") }
@@ -197,7 +197,7 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   return { status: "False", reason, message: [progress, ...rest.filter(part => part !== "")].join("; ") }
 }
 
-/** Each kind with its own count: who waits for a gateway asks for its authorizers. */
+/** Counts proxies and authorizers separately: for a gateway, the authorizers matter. */
 function enforcers({ proxies, enforcing, authorizers }: EnforcementCount): string {
   const others = { all: proxies - authorizers.all, enforcing: enforcing - authorizers.enforcing }
   const kinds = [

@@ -25,12 +25,12 @@ test.each<[string, ProxyRecord | undefined, ProxyStanding]>([
   ["rejected it", record({ "policy/p": "1", "keys/k": "1" }, ["policy/p"]), "rejected"],
   ["rejected its keys", record({ "policy/p": "2" }, ["keys/k"]), "rejected"],
   ["rejected something else", record({ "policy/p": "1" }, ["policy/q"]), "waiting"],
-  ["rejected it once and has it now", record({ "policy/p": "2", "keys/k": "1" }, ["policy/p"]), "enforcing"],
+  ["rejected it once and enforces it now", record({ "policy/p": "2", "keys/k": "1" }, ["policy/p"]), "enforcing"],
 ])("a proxy that %s", (_, proxy, standing) => {
   expect(standingOf(proxy, expected)).toBe(standing)
 })
 
-it("counts the same one by one as all at once", () => {
+it("counts the same incrementally as at once", () => {
   const proxies = ["a", "b", "c", "d"]
   const versions = fc.constantFrom("1", "2", undefined)
   fc.assert(
@@ -49,7 +49,7 @@ it("counts the same one by one as all at once", () => {
   )
 })
 
-it("counts authorizers by their own word, or that of their Pods until they are connected", () => {
+it("counts authorizers as they report, or as their Pods declare until they connect", () => {
   const records = new Map<string, ProxyRecord>([
     ["xserver", record({ p: "2" })],
     ["authorizer", { ...record({ p: "2" }), enforcer: "authorizer" }],

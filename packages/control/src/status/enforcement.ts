@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a document has been rolled out: which of the proxies that must enforce it do, by their own reports. Kept as a
-// tally, so that one more acknowledgement costs one comparison and not a scan of all proxies.
+// How far a document has been rolled out: how many of the proxies that must enforce it do, as they report. Kept as a
+// tally, so that an acknowledgement costs one comparison and not a scan of all proxies.
 
 import { type Enforcer, enforcerOf, type ProxyRecord } from "../distribution/ledger.js"
 
@@ -10,10 +10,10 @@ export type ProxyStanding = "enforcing" | "waiting" | "disconnected" | "rejected
 export type ExpectedVersions = ReadonlyMap<string, string>
 
 export interface EnforcementCount {
-  /** Authorizers included. */
+  /** Number of proxies, including authorizers. */
   readonly proxies: number
   readonly enforcing: number
-  /** Those of the proxies that gateways ask. */
+  /** How many of the proxies are authorizers. */
   readonly authorizers: { readonly all: number; readonly enforcing: number }
   readonly waiting: readonly string[]
   readonly disconnected: readonly string[]
@@ -57,14 +57,17 @@ export class EnforcementTally {
     return this.#standings.size > 0 && this.#enforcing === this.#standings.size
   }
 
-  /** One more to wait for, or one less. Whether there is something new to say. */
+  /** Adds or removes a proxy to wait for. Returns whether the status may change. */
   place(key: string, counts: boolean): boolean {
     if (counts) return this.#set(key)
     if (this.#standings.get(key) === "enforcing") this.#enforcing--
     return this.#standings.delete(key)
   }
 
-  /** Whether there is something new to say of the proxy; undefined where it does not count here. Its words may differ from one rejection to the next. */
+  /**
+   * Returns whether the status may change, also if only the message of a rejection differs; undefined if the proxy does
+   * not count here.
+   */
   update(key: string): boolean | undefined {
     const before = this.#standings.get(key)
     return before === undefined ? undefined : this.#revise(key, before)

@@ -27,7 +27,7 @@ function rig(client = new MemoryClient()) {
   return { client, clock, recorder, warnings, stored: () => [...client.objects.values()] }
 }
 
-it("tells at once, in the form that kubectl describe shows", async () => {
+it("writes at once, in the form that kubectl describe shows", async () => {
   const { recorder, stored } = rig()
   recorder.record(involved, "JwksFetchFailed", "answered\n500")
   await settle()
@@ -60,7 +60,7 @@ it("counts repetitions in one event, written at most every half minute", async (
   expect(clock.pending).toBe(0)
 })
 
-it("goes on counting after a restart, and starts anew where the event has expired", async () => {
+it("continues counting after a restart, and starts again if the event has expired", async () => {
   const { client, recorder, stored } = rig()
   recorder.record(involved, "ProxyRejected", "one")
   await settle()
@@ -74,7 +74,7 @@ it("goes on counting after a restart, and starts anew where the event has expire
   expect(stored()).toMatchObject([{ count: 1, message: "three" }])
 })
 
-it("keeps other reasons and other objects apart", async () => {
+it("counts other reasons and other objects separately", async () => {
   const { recorder, stored } = rig()
   recorder.record(involved, "JwksFetchFailed", "x")
   recorder.record(involved, "JwksRecovered", "x")
@@ -84,7 +84,7 @@ it("keeps other reasons and other objects apart", async () => {
   expect(stored().map(({ metadata }) => metadata.namespace)).toEqual(["foo", "foo", "foo", "default"])
 })
 
-it("holds a bounded number, whatever happens", async () => {
+it("keeps a limited number of events", async () => {
   const { clock, recorder } = rig()
   for (let i = 0; i < 3_000; i++) recorder.record({ ...involved, name: `p${i}` }, "InvalidStored", "x")
   await settle()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubernetes Events that users must see beside a resource (`kubectl describe`). Repetitions of one reason on one object
-// are one Event with a count, across restarts too. Each is written at once the first time and then at most every half
-// minute, so that events cannot flood the cluster.
+// Kubernetes Events that users must see next to a resource (`kubectl describe`). Repetitions of one reason on one
+// object are one Event with a count, also across restarts. The first occurrence is written at once and repetitions at
+// most every half minute, so that Events cannot flood the cluster.
 
 import { createHash } from "node:crypto"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
@@ -36,9 +36,9 @@ export interface EventSink {
 
 export interface EventRecorderOptions {
   readonly client: KubernetesClient
-  /** Who tells: `<mesh>-control`. */
+  /** The reporting component: `<mesh>-control`. */
   readonly component: string
-  /** Which replica. */
+  /** The reporting replica. */
   readonly instance: string
   readonly warn: (message: string) => void
   readonly clock?: Clock
@@ -52,7 +52,7 @@ interface Pending {
   readonly involved: InvolvedObject
   readonly reason: EventReason
   message: string
-  /** Since the last write. */
+  /** Occurrences since the last write. */
   occurred: number
   firstAt: number
   lastAt: number
@@ -67,7 +67,7 @@ const LONGEST_MESSAGE = 900
 export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions
   readonly #clock: Clock
-  /** In the order of their last occurrence. */
+  /** Ordered by last occurrence. */
   readonly #pending = new Map<string, Pending>()
   #stopped = false
 
@@ -146,7 +146,7 @@ export class EventRecorder implements EventSink {
     const hash = createHash("sha256")
       .update(JSON.stringify([involved.kind, involved.uid, reason]))
       .digest("hex")
-    // An Event of something without a namespace lives in `default`, as the API demands.
+    // An Event about an object without a namespace belongs into `default`, as the API requires.
     const namespace = involved.namespace ?? "default"
     return {
       apiVersion: "v1",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a proxy must have acknowledged before a policy counts as enforced: the stored version of the policy, and the
-// current keys of its issuers. Computed from the document itself, so that an outdated view can never count as the new
-// one.
+// current keys of its issuers. Computed from the document itself, so that an outdated view never counts as the new one.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { resourceNames } from "@merlon/xds"
@@ -21,7 +20,7 @@ export function expectedVersions(
   const expected = new Map([[name, contentVersion(wireDocument(document, names))]])
   for (const id of keySetsOf(document)) {
     const jwks = jwksOf(id)
-    // Without keys none are sent: the rule rejects its tokens, and that is all there is to enforce.
+    // Without keys, none are sent: the rule rejects its tokens, and there is nothing more to enforce.
     if (jwks !== undefined) expected.set(resourceNames.keySet(id), contentVersion({ id, jwks }))
   }
   return expected

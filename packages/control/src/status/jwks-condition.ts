@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a RequestAuthentication has its issuers' keys: how many, since when, until when, and the last error.
+// Whether a RequestAuthentication has its issuers' keys: how many, their age, the next refresh, and the last error.
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
@@ -17,12 +17,12 @@ export function jwksReady({ document, keySets, inlineKeySets }: ConditionInputs)
   }
   const without = keySets.filter(({ state }) => state?.jwks === undefined)
   const failing = keySets.filter(({ state }) => state?.error !== undefined)
-  // What is wrong comes first: the sentence may be cut.
+  // Problems come first, because the sentence may be cut.
   const order = [...new Set([...without, ...failing, ...keySets])]
   const message = someOf(order.map(sentence), order.length, MOST_NAMED)
   if (without.some(({ state }) => state?.error !== undefined)) return { status: "False", reason: "NoKeys", message }
   if (without.length > 0) return { status: "Unknown", reason: "Fetching", message }
-  // The keys are there and in force, so tokens verify; only their age grows.
+  // The keys are in effect, so tokens verify; only their age grows.
   return { status: "True", reason: failing.length > 0 ? "Stale" : "Ready", message }
 }
 

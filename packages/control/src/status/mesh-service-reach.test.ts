@@ -26,10 +26,10 @@ const directory = {
 const split = (...destinations: object[]) => ({ hosts: ["web"], routes: [{ service: destinations }] })
 
 test.each<[string, object, string[], string[]]>([
-  ["a host alone", { hosts: ["web"] }, ["foo/web-1", "foo/web-2"], []],
+  ["a single host", { hosts: ["web"] }, ["foo/web-1", "foo/web-2"], []],
   ["every spelling", { hosts: ["web.foo", "api.foo.svc"] }, ["foo/web-1", "foo/web-2", "foo/api-1"], []],
   ["a subset", split({ host: "web", name: "v1", labels: { version: "v1" } }), ["foo/web-1"], []],
-  ["a subset of nobody", split({ host: "web", name: "v3", labels: { version: "v3" } }), [], ["`v3`"]],
+  ["a subset without workloads", split({ host: "web", name: "v3", labels: { version: "v3" } }), [], ["`v3`"]],
   ["a Service by name", split({ host: "web", name: "api" }), ["foo/api-1"], []],
   ["no such Service", split({ host: "wbe" }), [], ["`wbe`"]],
   ["a Service without endpoints", { hosts: ["empty"] }, [], ["`empty`"]],
@@ -39,7 +39,7 @@ test.each<[string, object, string[], string[]]>([
   expect(reach.missing).toEqual(missing)
 })
 
-test("a host belongs to the oldest that names it, in whatever spelling", () => {
+test("a host belongs to the oldest MeshService that names it, in any spelling", () => {
   const aged = (name: string, hosts: string[], day: number) =>
     document("MeshService", name, { hosts }, { creationTimestamp: `2026-01-0${day}T00:00:00Z` }) as MeshService
   const [old, middle, young] = [
@@ -55,12 +55,12 @@ test("a host belongs to the oldest that names it, in whatever spelling", () => {
   expect(governedByOthers(old, all, SCOPE)).toEqual([])
 })
 
-test("a guest has no rivals but those that its own callers hear", () => {
+test("a guest competes only with MeshServices that apply to its own callers", () => {
   const of = (namespace: string, day: number) =>
     document("MeshService", "m", { hosts: ["web.foo"] }, { namespace, creationTimestamp: `2026-01-0${day}T00:00:00Z` })
   const [tenant, other, root, owner] = ["evil", "other", "merlon-system", "foo"].map((namespace, day) =>
     of(namespace, day + 1),
-  ) as [MeshService, MeshService, MeshService, MeshService] // four in, four out
+  ) as [MeshService, MeshService, MeshService, MeshService] // the array has four elements
   expect(governedByOthers(tenant, [tenant, other], SCOPE)).toEqual([])
   expect(governedByOthers(tenant, [tenant, other, root], SCOPE)).toEqual([{ host: "web.foo", by: "merlon-system/m" }])
   expect(governedByOthers(root, [tenant, other, root], SCOPE)).toEqual([])

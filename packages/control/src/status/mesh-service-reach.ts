@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads behind a MeshService: those of its destinations, or of its hosts if it has none; and which destinations
-// have no workloads.
+// The workloads behind a MeshService: those of its destinations, or of its hosts if it has none. Also the destinations
+// without workloads.
 
 import type { Destination, MeshService } from "@merlon/policy/resources"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -12,9 +12,9 @@ import type { GovernedHost } from "./condition-inputs.js"
 
 export interface MeshServiceReach {
   readonly workloads: ReadonlyMap<string, MeshWorkload>
-  /** Destinations and hosts without any, as the document spells them. */
+  /** Destinations and hosts without workloads, as the document spells them. */
   readonly missing: readonly string[]
-  /** Every host it looked at, existing or not: a change of any of them may change this. */
+  /** Every host that was looked up, existing or not: a change of any of them may change the result. */
   readonly hosts: ReadonlySet<string>
 }
 
@@ -46,7 +46,9 @@ export function meshServiceReach(document: MeshService, directory: Directory, cl
   return { workloads, missing: [...missing], hosts }
 }
 
-/** Hosts of the document that another one governs: of several that its callers hear only one routes a host. */
+/**
+ * Hosts of the document that another one governs: of the documents that apply to its callers, only one routes a host.
+ */
 export function governedByOthers(
   document: MeshService,
   others: Iterable<MeshService>,

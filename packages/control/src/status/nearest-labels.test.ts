@@ -12,7 +12,7 @@ test.each<[string, { [key: string]: string }, string | undefined]>([
   ["one label right, one nearly", { app: "httpbin", version: "v2" }, "`app=httpbin,version=v1` (`foo/httpbin-1`)"],
   ["a misspelt key", { aap: "httpbin" }, "`app=httpbin` (`foo/httpbin-1`)"],
   ["one label right, one unknown", { app: "web", tier: "gold" }, "`app=web` (`foo/web-1`)"],
-  ["nothing alike", { component: "database" }, undefined],
+  ["nothing similar", { component: "database" }, undefined],
 ])("%s", (_, wanted, expected) => {
   expect(nearestLabels(wanted, workloads)).toBe(expected)
 })
@@ -21,7 +21,7 @@ test("no workloads, no suggestion", () => {
   expect(nearestLabels({ app: "web" }, [])).toBeUndefined()
 })
 
-test("looks at a bounded number of label sets", () => {
+test("compares a limited number of label sets", () => {
   let looked = 0
   const endless = (function* () {
     for (;;) yield { key: "foo/x", labels: { [`label-${looked++}`]: "x" } }

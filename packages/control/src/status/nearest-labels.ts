@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suggests the workload that a selector without matches most likely meant: the one that differs least, if it differs by
-// little. Bounded work: such a selector is checked again with every new workload.
+// Suggests the workload that a selector without matches most likely meant: the most similar one, if it is similar
+// enough. The work is bounded, because such a selector is checked again for every new workload.
 
 import { nearest } from "@merlon/policy/shape"
 import { oneLine } from "../observe/one-line.js"
@@ -15,7 +15,7 @@ export interface LabelledWorkload {
 const MOST_COMPARED = 1_000
 const FAR = 3
 
-/** As people read it: the labels that come near, and whose they are. */
+/** A phrase for users with the nearest labels and their workload. */
 export function nearestLabels(wanted: Labels, workloads: Iterable<LabelledWorkload>): string | undefined {
   let best: { readonly text: string; readonly distance: number } | undefined
   let compared = 0

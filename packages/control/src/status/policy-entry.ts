@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stored resource in the status controller, and the indexes from a change to the few resources whose status it may
+// One stored resource in the status controller, and indexes from a change to the few resources whose status it may
 // affect.
 
 import type { Kind, PolicyDocument, Status } from "@merlon/policy/resources"
@@ -16,19 +16,19 @@ export interface PolicyEntry {
   readonly namespace: string
   readonly name: string
   object: KubernetesObject
-  /** As people wrote it, where that can be read. */
+  /** The document as written, if it is readable. */
   readonly document: PolicyDocument | undefined
-  /** What counts, for those it stands beside. */
+  /** The version in effect, which matters to other documents. */
   readonly inForce: PolicyDocument | undefined
   readonly errors: readonly string[]
   readonly keySets: readonly string[]
-  /** Undefined where it has to be counted anew. */
+  /** Undefined if it has to be counted again. */
   tally: EnforcementTally | undefined
-  /** Hosts that a MeshService speaks for, in their full spelling. */
+  /** Hosts that a MeshService configures, as full names. */
   readonly governs: ReadonlySet<string>
-  /** Hosts that a MeshService leads to, as last looked at, or a policy names. */
+  /** Hosts to which a MeshService routes, as last resolved, or that a policy names. */
   hosts: ReadonlySet<string>
-  /** What we wrote last, as long as we have not seen it come back. */
+  /** The status that we wrote last, until the watch returns it. */
   written: Status | undefined
 }
 
@@ -68,7 +68,7 @@ export class PolicyEntries {
     return this.#entries.values()
   }
 
-  /** Those that a Service's coming and going can concern. */
+  /** Entries that an added or removed Service can affect. */
   get namingHosts(): Iterable<PolicyEntry> {
     return this.#namingHosts
   }
@@ -81,7 +81,7 @@ export class PolicyEntries {
     return this.#byKeySet.get(id) ?? []
   }
 
-  /** MeshServices that speak for one of the hosts. */
+  /** MeshServices that configure one of the hosts. */
   governing(hosts: Iterable<string>): ReadonlySet<PolicyEntry> {
     const found = new Set<PolicyEntry>()
     for (const host of hosts) for (const entry of this.#byHost.get(host) ?? []) found.add(entry)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `Ready` condition: accepted, with workloads to protect, with the keys it needs, behind proxies that cannot be
-// bypassed, and enforced by them. It names what is missing; the first item is the reason.
+// bypassed, and enforced by them. It names everything that is missing; the first item is the reason.
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
@@ -26,7 +26,7 @@ export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: 
   return { status: "False", reason: first.reason, message: missing.map(({ what }) => what).join("; ") }
 }
 
-/** A Service without workloads protects nothing, whatever the other targets do. */
+/** A Service without workloads is not protected, whatever the other targets have. */
 function targets({ reach, namespace }: ConditionInputs): readonly Missing[] {
   return targetErrors(reach.targets, namespace).map(what => ({ reason: "TargetNotFound", what }))
 }
@@ -55,6 +55,6 @@ function proxies({ reach: { unproxied, bypassable } }: ConditionInputs): readonl
 }
 
 function unless({ status, reason, message }: Said): readonly Missing[] {
-  // What has no authorizer is named among the targets.
+  // A missing authorizer is reported among the targets.
   return status === "True" || reason === "NoAuthorizer" ? [] : [{ reason, what: message }]
 }

@@ -77,7 +77,7 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     },
   ],
   [
-    "of which none exists, since another namespace does not count",
+    "none of which exist in its namespace",
     services("wbe", "elsewhere"),
     0,
     {
@@ -90,7 +90,7 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     },
   ],
   [
-    "of which one exists",
+    "one of which exists",
     services("web", "wbe"),
     1,
     {
@@ -101,7 +101,7 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     },
   ],
   [
-    "that lead to nobody",
+    "without workloads",
     services("blind", "empty"),
     0,
     {
@@ -114,7 +114,7 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     },
   ],
   [
-    "for which an authorizer decides",
+    "with an authorizer",
     [gatewayApi("Gateway", "public")],
     1,
     {
@@ -125,7 +125,7 @@ test.each<[string, readonly object[], number, { readonly [type: string]: string 
     },
   ],
   [
-    "for one of which no authorizer decides",
+    "one of which has no authorizer",
     [gatewayApi("Gateway", "public"), gatewayApi("HTTPRoute", "public")],
     1,
     {

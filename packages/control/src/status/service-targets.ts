@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The targets of a policy that lead to no workload, and the status text for them.
+// The targets of a policy that have no workload, and the status text for them.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { PolicyDocument, TargetRef } from "@merlon/policy/resources"
@@ -12,7 +12,7 @@ import type { Targets } from "./condition-inputs.js"
 
 export const NO_TARGETS: Targets = { absent: [], blind: [], empty: [], unserved: [] }
 
-/** Each once; undefined where the policy goes by labels. */
+/** Targets without duplicates; undefined if the policy selects by labels. */
 export function targetsNamed(document: PolicyDocument | undefined): readonly TargetRef[] | undefined {
   if (document === undefined || !isSecurityPolicy(document)) return undefined
   const { targetRefs } = document.spec
@@ -23,14 +23,14 @@ function servicesNamed(document: PolicyDocument | undefined): readonly string[] 
   return (targetsNamed(document) ?? []).filter(({ kind }) => kind === "Service").map(({ name }) => name)
 }
 
-/** Hosts whose coming and going changes what the policy reaches. */
+/** Hosts whose Services determine which workloads the policy selects. */
 export function targetHosts(document: PolicyDocument | undefined, clusterDomain: string): ReadonlySet<string> {
   return new Set(
     servicesNamed(document).map(name => serviceHost(name, document?.metadata.namespace ?? "", clusterDomain)),
   )
 }
 
-/** `authorizers`: those among the workloads that the policy selects. A label makes no other program answer for a gateway. */
+/** `authorizers` are those among the selected workloads. A label alone does not make another program an authorizer. */
 export function targetsOf(
   document: PolicyDocument,
   authorizers: readonly Workload[],
@@ -48,13 +48,13 @@ export function targetsOf(
   const unserved = (targetsNamed(document) ?? []).flatMap(target => {
     const { kind, name } = target
     if (kind === "Service" || served.has(targetKey(target))) return []
-    const label = names.gatewayLabels[kind as keyof MeshNames["gatewayLabels"]] // validated: no other kind is left
+    const label = names.gatewayLabels[kind as keyof MeshNames["gatewayLabels"]] // validated: there is no other kind
     return [{ target: `${kind} ${name}`, label: `${label}=${name}` }]
   })
   return { absent, blind, empty, unserved }
 }
 
-/** What is wrong with them, one phrase each. */
+/** Errors of the targets, one phrase each. */
 export function targetErrors({ absent, blind, empty, unserved }: Targets, namespace: string): readonly string[] {
   const named = (names: readonly string[]): string => someOf(names.map(name => `\`${oneLine(name)}\``))
   return [

@@ -11,7 +11,7 @@ async function staged(options: ConstructorParameters<typeof Stage>[0] = {}) {
   return stage
 }
 
-describe("a policy on its way", () => {
+describe("a policy that is being rolled out", () => {
   it("is reported as enforced once every proxy acknowledges it", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"), workload("foo/b"), workload("foo/c", {}, false))
@@ -36,7 +36,7 @@ describe("a policy on its way", () => {
     )
   })
 
-  it("does not wait for a Pod that has not started, until its proxy comes or it starts", async () => {
+  it("does not wait for a Pod until it starts or its proxy connects", async () => {
     const stage = await staged()
     const pending = { ...workload("foo/b"), started: false }
     stage.setWorkloads(workload("foo/a"), pending)
@@ -60,7 +60,7 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("not connected: foo/b")
   })
 
-  it("is not enforced by a Pod's proxy that another replica still reports for the Pod before it", async () => {
+  it("ignores a report of another replica about an earlier Pod of the same name", async () => {
     const stage = await staged()
     stage.setWorkloads({ ...workload("foo/a"), uid: "old" })
     stage.apply(allow())
@@ -76,7 +76,7 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True/)
   })
 
-  it("is not ready while a Pod without a proxy runs that it selects", async () => {
+  it("is not ready while it selects a running Pod without a proxy", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"), workload("foo/c", {}, false))
     stage.apply(allow())
@@ -86,7 +86,7 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/c")
   })
 
-  it("is not enforced any more when it changes, until the new version is acknowledged", async () => {
+  it("is not enforced after a change until the new version is acknowledged", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))
     stage.apply(allow())
@@ -102,7 +102,7 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("True AllProxies: enforced by 1 of 1 proxy at generation 8")
   })
 
-  it("is said to be enforced at once, however soon after another change", async () => {
+  it("is reported as enforced at once, however soon after another change", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))
     for (const generation of [7, 8, 9]) {
@@ -116,7 +116,7 @@ describe("a policy on its way", () => {
     }
   })
 
-  it("makes few writes, however many proxies acknowledge one by one", async () => {
+  it("causes few writes, however many proxies acknowledge one by one", async () => {
     const stage = await staged()
     const keys = Array.from({ length: 1_000 }, (_, index) => `foo/w${index}`)
     stage.setWorkloads(...keys.map(key => workload(key)))
@@ -131,13 +131,13 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
       "True AllProxies: enforced by 1000 of 1000 proxies at generation 7",
     )
-    // Two seconds of counting up, and the end.
+    // Two seconds of counting, and the final count.
     expect(stage.statusWrites - before).toBeLessThanOrEqual(4)
     await stage.clock.advance(60_000)
     expect(stage.statusWrites - before).toBeLessThanOrEqual(4)
   })
 
-  it("tells of a proxy's rejection in its own words, with an event", async () => {
+  it("reports a proxy's rejection in its own words, with an Event", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))
     stage.apply(allow())
@@ -159,7 +159,7 @@ describe("a policy for a gateway", () => {
   const gateway = () => stored("AuthorizationPolicy", "p", { targetRefs, rules: [{}] })
   const NONE = "no authorizer in `foo` has the label `merlon.dev/gateway=public` of the Gateway public"
 
-  it("is not enforced by a workload that merely has the label", async () => {
+  it("is not enforced by a workload that only has the label", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/app", labels))
     stage.apply(gateway())
@@ -171,7 +171,7 @@ describe("a policy for a gateway", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe(`False TargetNotFound: ${NONE}`)
   })
 
-  it("is enforced once every authorizer has it, and names those that have not", async () => {
+  it("is enforced once every authorizer has it, and names those that do not", async () => {
     const stage = await staged()
     const authorizer = (key: string) => ({ ...workload(key, labels), enforcer: "authorizer" as const })
     stage.setWorkloads(authorizer("foo/gate-1"), authorizer("foo/gate-2"))
@@ -194,7 +194,7 @@ describe("a policy for a gateway", () => {
     )
   })
 
-  it("is enforced by an authorizer outside of Kubernetes, by its own word", async () => {
+  it("is enforced by an authorizer outside Kubernetes that reports itself as one", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/gate-1", labels))
     stage.apply(gateway())
@@ -207,8 +207,8 @@ describe("a policy for a gateway", () => {
   })
 })
 
-describe("only what a change can touch is looked at", () => {
-  it("writes nothing where nothing is said anew", async () => {
+describe("a change only affects related statuses", () => {
+  it("writes no unchanged status", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"), workload("bar/b"))
     stage.apply(allow())
@@ -247,7 +247,7 @@ describe("only what a change can touch is looked at", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
   })
 
-  it("suggests the nearest labels also where the workload comes later", async () => {
+  it("suggests the nearest labels also if the workload is added later", async () => {
     const stage = await staged()
     stage.apply(stored("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "httpbin" } }, rules: [{}] }))
     await stage.clock.advance(1_000)
@@ -260,7 +260,7 @@ describe("only what a change can touch is looked at", () => {
 })
 
 describe("each kind", () => {
-  it("RequestAuthentication: enforced with its keys, told of their failure and recovery", async () => {
+  it("RequestAuthentication: enforced with its keys, with Events for failure and recovery", async () => {
     const stage = await staged()
     const rule = { issuer: "https://idp", jwksUri: "https://idp/keys" }
     stage.setWorkloads(workload("foo/a"))
@@ -281,7 +281,7 @@ describe("each kind", () => {
     expect(stage.events).toEqual(["JwksFetchFailed jwt", "JwksRecovered jwt"])
   })
 
-  it("RequestAuthentication: a refresh that changes nothing is written now and then", async () => {
+  it("RequestAuthentication: a refresh without changes is written from time to time", async () => {
     const stage = await staged()
     const rule = { issuer: "https://idp", jwksUri: "https://idp/keys" }
     stage.apply(stored("RequestAuthentication", "jwt", { jwtRules: [rule] }))
@@ -295,7 +295,7 @@ describe("each kind", () => {
     expect(stage.statusWrites - writes).toBeLessThanOrEqual(4)
   })
 
-  it("PeerAuthentication: the younger learns of the older, and of its going", async () => {
+  it("PeerAuthentication: the newer one reports the older, until it is deleted", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))
     stage.apply(stored("PeerAuthentication", "young", {}, { creationTimestamp: "2026-02-01T00:00:00Z" }))
@@ -322,7 +322,7 @@ describe("each kind", () => {
     expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toBe("True Selected: selects 1 workload")
   })
 
-  it("MeshService: the younger learns that an older one governs its host, and of its going", async () => {
+  it("MeshService: the newer one reports that an older one governs its host, until it is deleted", async () => {
     const stage = await staged()
     stage.apply(stored("MeshService", "young", { hosts: ["web"] }, { creationTimestamp: "2026-02-01T00:00:00Z" }))
     await stage.clock.advance(1_000)
@@ -335,7 +335,7 @@ describe("each kind", () => {
     expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")
   })
 
-  it("MeshService: counts its clients in few writes, and says at once when all have it", async () => {
+  it("MeshService: counts its clients in few writes, and reports at once when all have it", async () => {
     const stage = await staged()
     stage.apply(stored("MeshService", "web", { hosts: ["web"] }))
     await stage.clock.advance(2_000)
@@ -355,7 +355,7 @@ describe("each kind", () => {
     expect(stage.said("MeshService", "foo/web")).toContain("True AllClients")
   })
 
-  it("an invalid document that was stored nevertheless is said to be one", async () => {
+  it("an invalid document that was stored is reported", async () => {
     const stage = await staged()
     stage.apply(stored("AuthorizationPolicy", "p", { rulez: [] }))
     await stage.clock.advance(1_000)
@@ -368,7 +368,7 @@ describe("each kind", () => {
 })
 
 describe("the lease", () => {
-  it("is needed to write; who wins it says everything anew", async () => {
+  it("is needed to write; the new leader writes everything again", async () => {
     const stage = await staged()
     stage.leader = false
     stage.setWorkloads(workload("foo/a"))
@@ -382,7 +382,7 @@ describe("the lease", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
   })
 
-  it("gives proxies a moment to come back before their absence counts", async () => {
+  it("gives proxies a moment to reconnect before their absence counts", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))
     stage.apply(allow())
@@ -399,7 +399,7 @@ describe("the lease", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False NotConnected")
   })
 
-  it("does not have everything counted anew with each proxy that comes back", async () => {
+  it("does not recount everything for each proxy that reconnects", async () => {
     const stage = await staged()
     const keys = Array.from({ length: 30 }, (_, i) => `foo/${i}`)
     stage.setWorkloads(...keys.map(key => workload(key)))
@@ -423,7 +423,7 @@ describe("the lease", () => {
   })
 })
 
-it("never writes a status over a version that it was not made from", async () => {
+it("never writes a status for a version from which it was not computed", async () => {
   const stage = await staged({ echo: false })
   stage.setWorkloads(workload("foo/a"))
   stage.apply(allow())
@@ -438,7 +438,7 @@ it("never writes a status over a version that it was not made from", async () =>
   expect(stage.warnings).toEqual([])
 })
 
-it("counts a workload without a proxy only as a member of the mesh", async () => {
+it("counts a workload without a proxy only if it is a member of the mesh", async () => {
   const stage = await staged()
   stage.outside.add("foo")
   stage.setWorkloads(workload("foo/a"), workload("foo/b", {}, false))

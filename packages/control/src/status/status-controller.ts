@@ -21,20 +21,20 @@ import { eventsBetween } from "./transitions.js"
 export interface StatusControllerOptions extends StatusSources {
   readonly client: KubernetesClient
   readonly policies: PolicySource
-  /** Resolves when policies, registry and views hold everything that was stored. */
+  /** Resolves once policies, registry and views contain everything stored. */
   readonly ready: Promise<unknown>
   readonly isLeader: () => boolean
   readonly events: EventSink
   readonly warn: (message: string) => void
-  /** After each status written. */
+  /** Called after each written status. */
   readonly wrote?: (kind: Kind) => void
   readonly clock?: Clock
-  /** How long proxies may take to come back after a restart before their absence counts. */
+  /** How long proxies may take to reconnect after a restart before their absence counts. */
   readonly settleMs?: number
 }
 
 const SETTLE = 10_000
-/** Hints at near labels and times of key refreshes are worth a write now and then, not with every change. */
+/** Nearest labels and refresh times of keys are worth a write from time to time, not on every change. */
 const COSMETIC_DELAY = 2_000
 const REFRESH_INTERVAL = 5 * 60_000
 const POLICY = "policy/"
@@ -45,7 +45,7 @@ export class StatusController {
   readonly #entries = new PolicyEntries()
   readonly #writer: StatusWriter
   readonly #stops: (() => void)[]
-  /** By workload: which Pod it is, whether it has a proxy, has started and can be bypassed. */
+  /** By workload: its Pod, and whether it has a proxy, has started and can be bypassed. */
   readonly #standings = new Map<string, string>()
   readonly #troubled = new Map<string, { readonly error: boolean; readonly at: number }>()
   readonly #cosmetic = new Set<string>()
@@ -106,7 +106,7 @@ export class StatusController {
     for (const entry of this.#entries.all) this.#changed(entry)
   }
 
-  /** To be said anew, and counted anew before. */
+  /** Schedules the status to be counted again and written. */
   #changed(entry: PolicyEntry): void {
     entry.tally = undefined
     if (this.#ready) this.#writer.changed(entry.key)
@@ -121,7 +121,7 @@ export class StatusController {
 
   #documentChanged(change: PolicyChange): void {
     const { before, after } = change
-    // Its status says whether it holds, which others find out.
+    // Its status says whether it holds, which another component determines.
     if ((after ?? before)?.kind === "PolicyInvariant") return
     const known = this.#entries.get((after ?? before)?.key ?? "")
     if (after === undefined || after.deleted !== undefined) {
@@ -136,19 +136,19 @@ export class StatusController {
       known.object = object
       const echo = known.written
       known.written = undefined
-      // Another client wrote the status: restore ours.
+      // Another client changed the status: restore ours.
       if (echo === undefined || !sameStatus(echo, object.status as Status | undefined)) this.#changed(known)
       return
     }
     const entry = entryOf(after, scopeOf(this.#options))
     this.#entries.set(entry)
     this.#changed(entry)
-    // Those it stood beside before, and those it stands beside now.
+    // Documents affected by the previous version, and by the current one.
     if (known !== undefined) this.#neighboursChanged(known)
     this.#neighboursChanged(entry)
   }
 
-  /** Which PeerAuthentication of a scope, which MeshService of a host is the oldest concerns all of them. */
+  /** The oldest PeerAuthentication of a scope, or MeshService of a host, concerns all others of it. */
   #neighboursChanged({ kind, namespace, governs }: PolicyEntry): void {
     for (const other of this.#entries.governing(governs)) this.#changed(other)
     if (kind !== "PeerAuthentication") return
@@ -172,7 +172,7 @@ export class StatusController {
         touched.add(key.slice(0, key.indexOf("/"))).add(mesh.names.rootNamespace)
       } else flipped.push(key)
     }
-    // Who is selected is the same, who enforces is not.
+    // The selected workloads are the same, but which of them enforce the policy has changed.
     for (const key of flipped) {
       for (const namespace of new Set([key.slice(0, key.indexOf("/")), mesh.names.rootNamespace])) {
         for (const entry of this.#entries.inNamespace(namespace))
@@ -197,7 +197,7 @@ export class StatusController {
     return isSecurityKind(kind) && this.#options.reach.selectedBy(kind, namespace, name).has(workload)
   }
 
-  /** A workload that it selects may count now, or no more: all others count as before. */
+  /** A selected workload may start or stop counting; all others count as before. */
   #replaced(entry: PolicyEntry, workload: string): void {
     entry.tally?.place(workload, this.#counts(workload))
     if (this.#ready) this.#writer.changed(entry.key)
@@ -214,7 +214,7 @@ export class StatusController {
     this.#recount(keys)
   }
 
-  /** A proxy's word concerns only the policies that it was sent. */
+  /** A proxy's report only affects the policies that it was sent. */
   #proxiesChanged(proxies: ReadonlySet<string>): void {
     if (!this.#ready) return
     const recounted = new Set<PolicyEntry>()
@@ -236,12 +236,12 @@ export class StatusController {
     for (const entry of recounted) this.#counted(entry, entry.tally?.complete === true)
   }
 
-  /** Of a resource by its name on the wire. */
+  /** The entry of a resource by its name on the wire. */
   #entryOf(name: string): PolicyEntry | undefined {
     return name.startsWith(POLICY) ? this.#entries.get(name.slice(POLICY.length)) : undefined
   }
 
-  /** Whether there is something new to say. */
+  /** Returns whether the status may change. */
   #recountOne(entry: PolicyEntry, tally: EnforcementTally, proxy: string, counts: boolean): boolean {
     if (!counts) return tally.place(proxy, false)
     return tally.update(proxy) ?? (this.#selects(entry, proxy) && tally.place(proxy, true))
@@ -262,7 +262,7 @@ export class StatusController {
     }
   }
 
-  /** Only the turn to True is what people wait for; one more of many that are all done is not. */
+  /** Only completion is urgent, since users wait for it; one more of many proxies is not. */
   #counted(entry: PolicyEntry, complete: boolean): void {
     if (!complete) {
       this.#writer.changed(entry.key)
@@ -311,7 +311,7 @@ export class StatusController {
     return true
   }
 
-  /** After a restart proxies need a moment to come back; until then what they enforced is still so. */
+  /** After a restart proxies need a moment to reconnect; until then the previous count stands. */
   #tooEarly(previous: Status | undefined, next: Status): boolean {
     if (this.#clock.monotonic() >= this.#settledAt) return false
     const [before, now] = [previous, next].map(status => status?.conditions?.find(({ type }) => type === "Enforced"))
@@ -323,7 +323,7 @@ export class StatusController {
   }
 }
 
-/** The tests make it a status of the very version it was made from, whatever else has touched the object since. */
+/** The `test` operations make sure that the object is still the version from which the status was computed. */
 function patchOf({ metadata: { uid, generation } }: KubernetesObject, status: Status): readonly object[] {
   return [
     ...(uid === undefined ? [] : [{ op: "test", path: "/metadata/uid", value: uid }]),
@@ -332,10 +332,10 @@ function patchOf({ metadata: { uid, generation } }: KubernetesObject, status: St
   ]
 }
 
-/** Others can write statuses too: what does not look like conditions is none. */
+/** Other clients can write statuses too, so conditions in another format are ignored. */
 function readStatus(value: unknown): Status | undefined {
   if (typeof value !== "object" || value === null) return undefined
-  const { conditions, ...rest } = value as Status // looked at before it is believed, below
+  const { conditions, ...rest } = value as Status // checked below
   if (!Array.isArray(conditions)) return rest
   const usable = conditions.filter(condition => typeof condition === "object" && condition !== null)
   return { ...rest, conditions: usable.filter(({ lastTransitionTime }) => typeof lastTransitionTime === "string") }

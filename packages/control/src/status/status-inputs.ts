@@ -5,17 +5,17 @@ import type { SecurityKind } from "../policies/stored-policy.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ClientCount } from "./condition-inputs.js"
 
-/** Who is selected by what, and what each proxy was sent. */
+/** Which workloads a policy selects, and which resources each proxy was sent. */
 export interface PolicyReach extends Pick<ProxyViews, "get"> {
-  /** Keys of workloads, with a proxy and without. */
+  /** Keys of workloads, with or without a proxy. */
   selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string>
   /** Keys (`Kind/namespace/name`) of policies that select other workloads than before. */
   onSelectionChange(listener: (policies: ReadonlySet<string>) => void): () => void
 }
 
-/** Who asks for the hosts of MeshServices, and has acknowledged what they say. */
+/** Which clients request the hosts of MeshServices and have acknowledged them. */
 export interface MeshServiceClients {
   count(namespace: string, name: string): ClientCount
-  /** Keys (`namespace/name`) of MeshServices for which the count is another now. */
+  /** Called with keys (`namespace/name`) of MeshServices whose count changed. */
   onChange(listener: (meshServices: ReadonlySet<string>) => void): () => void
 }

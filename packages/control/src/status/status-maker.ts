@@ -34,7 +34,7 @@ export interface StatusSources {
   readonly members: MeshMembers
 }
 
-const NOBODY = {
+const NO_WORKLOADS = {
   workloads: 0,
   unproxied: [],
   outside: [],
@@ -98,7 +98,7 @@ function workloadsOf(entry: PolicyEntry, { directory, reach, clusterDomain }: St
     return { workloads: [...workloads.values()], missing }
   }
   if (!isSecurityPolicy(document)) return { workloads: [], missing: [] }
-  // A workload may be gone that the selection has not let go of yet.
+  // The selection may still contain a workload that was deleted.
   const selected = [...reach.selectedBy(document.kind, namespace, name)]
   return { workloads: selected.flatMap(key => directory.workloads.get(key) ?? []), missing: [] }
 }
@@ -109,8 +109,8 @@ function reachOf(
   missing: readonly string[],
   { directory, mesh, ledger, clusterDomain, members }: StatusSources,
 ): Reach {
-  if (document === undefined) return NOBODY
-  if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
+  if (document === undefined) return NO_WORKLOADS
+  if (document.kind === "MeshService") return { ...NO_WORKLOADS, workloads: workloads.length, missing }
   const authorizers = workloads.filter(
     ({ key, enforcer }) => enforcerOf(ledger.proxies.get(key), enforcer) === "authorizer",
   )
@@ -119,7 +119,7 @@ function reachOf(
     const serving = workloads.filter(workload => mayServe(workload, ledger))
     const bare = serving.filter(({ proxied }) => !proxied)
     return {
-      ...NOBODY,
+      ...NO_WORKLOADS,
       targets,
       workloads: workloads.length,
       unproxied: bare.filter(workload => members.isMember(workload)).map(({ key }) => key),
@@ -131,19 +131,19 @@ function reachOf(
       pending: workloads.length - serving.length,
     }
   }
-  if (targetsNamed(document) !== undefined) return { ...NOBODY, targets }
+  if (targetsNamed(document) !== undefined) return { ...NO_WORKLOADS, targets }
   const labels = document.spec.selector?.matchLabels ?? {}
-  if (Object.keys(labels).length === 0) return NOBODY
+  if (Object.keys(labels).length === 0) return NO_WORKLOADS
   const scope = namespace === mesh.names.rootNamespace ? undefined : namespace
-  return { ...NOBODY, nearest: nearestLabels(labels, directory.select({}, scope)) }
+  return { ...NO_WORKLOADS, nearest: nearestLabels(labels, directory.select({}, scope)) }
 }
 
-/** A Pod that has not started cannot serve; one whose proxy has come must have, whatever its document says. */
+/** A Pod that has not started cannot serve; if its proxy is connected, it has started, whatever its status says. */
 export function mayServe({ started, key, uid }: MeshWorkload, ledger: ProxyLedger): boolean {
   return started || recordOf(ledger, key, uid) !== undefined
 }
 
-/** Who enforces it now, counted anew. */
+/** Counts which proxies enforce it now. */
 export function tallyNow(entry: PolicyEntry, sources: StatusSources): EnforcementTally {
   return tallyOf(entry, workloadsOf(entry, sources).workloads, sources)
 }

@@ -22,8 +22,8 @@ function rig({ concurrency = 8 } = {}) {
   return { clock, writes, warnings, state, writer }
 }
 
-describe("the pace", () => {
-  it("is at once for the first change, then a second, however many changes there are", async () => {
+describe("the rate", () => {
+  it("is immediate for the first change, then once a second", async () => {
     const { clock, writes, writer } = rig()
     for (let i = 0; i < 50; i++) {
       writer.changed("a")
@@ -35,7 +35,7 @@ describe("the pace", () => {
     expect(clock.pending).toBe(0)
   })
 
-  it("is at once for what people wait for", async () => {
+  it("is immediate for urgent changes", async () => {
     const { writes, writer } = rig()
     writer.changed("a")
     await settle()
@@ -45,7 +45,7 @@ describe("the pace", () => {
     expect(writes).toEqual(["a", "a"])
   })
 
-  it("is not slowed down by a look that found nothing to write", async () => {
+  it("is not slowed down by a check without a write", async () => {
     const { writes, state, writer } = rig()
     state.write = async () => false
     for (let i = 0; i < 3; i++) {
@@ -55,7 +55,7 @@ describe("the pace", () => {
     expect(writes).toHaveLength(3)
   })
 
-  it("never has two writes of one resource at a time, and none too many", async () => {
+  it("allows one write per resource at a time, and a limited number in total", async () => {
     const { writes, state, writer } = rig({ concurrency: 2 })
     const answers: (() => void)[] = []
     state.write = () => new Promise(resolve => answers.push(() => resolve(true)))
@@ -75,7 +75,7 @@ describe("the pace", () => {
 })
 
 describe("a failure", () => {
-  it("is tried again, ever more slowly, urgent or not", async () => {
+  it("is retried with growing delays, urgent or not", async () => {
     const { clock, writes, warnings, state, writer } = rig()
     state.write = () => Promise.reject(new ApiError(500, "InternalError", "broken"))
     writer.changed("a")
@@ -94,7 +94,7 @@ describe("a failure", () => {
     expect(writes).toHaveLength(4)
   })
 
-  it.each([404, 409, 422])("with %i is nothing to talk about", async code => {
+  it.each([404, 409, 422])("with %i is not logged", async code => {
     const { clock, writes, warnings, state, writer } = rig()
     state.write = () => Promise.reject(new ApiError(code, "", ""))
     writer.changed("a")
@@ -107,7 +107,7 @@ describe("a failure", () => {
 })
 
 describe("without the lease", () => {
-  it("nothing is written, nor kept for later", async () => {
+  it("nothing is written or queued", async () => {
     const { clock, writes, state, writer } = rig()
     state.leader = false
     writer.changed("a", true)
@@ -116,7 +116,7 @@ describe("without the lease", () => {
     expect(writes).toEqual([])
   })
 
-  it("what waited is dropped at once", async () => {
+  it("the queue is dropped at once", async () => {
     const { clock, writes, state, writer } = rig({ concurrency: 1 })
     let answer = (): void => undefined
     state.write = () =>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes statuses, as few as possible: the content is computed when it can be written, so that it includes everything up
-// to then. One write at a time per resource: the first at once, further ones a second apart while a count grows, and the
-// last at once. Only the leader writes; without the lease nothing is queued.
+// Writes statuses, as few as possible: the contents are computed when they can be written, so that they include
+// everything up to then. One write at a time per resource: the first at once, further ones a second apart while a count
+// grows, and the last at once. Only the leader writes; without the Lease nothing is queued.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { ApiError } from "../kubernetes/client.js"
@@ -9,12 +9,13 @@ import { type Clock, systemClock } from "../observe/clock.js"
 
 export interface StatusWriterOptions {
   /**
-   * Writes what is to be said of the resource now; false where that is what its status says already. True also where it is
-   * too early to say anything: to reckon it again with each proxy that comes back would cost more than their coming.
+   * Writes the current status of the resource. Returns false if the stored status is up to date. Returns true also if
+   * it is too early for a status: computing it again for each proxy that reconnects would cost more than handling the
+   * connections.
    */
   readonly write: (key: string) => Promise<boolean>
   readonly isLeader: () => boolean
-  /** Of a failure that is not about the resource being gone or having changed. */
+  /** Reports a failure, unless the resource was deleted or has changed. */
   readonly warn: (message: string) => void
   readonly clock?: Clock
   readonly intervalMs?: number
@@ -27,7 +28,7 @@ interface Resource {
   queued: boolean
   writing: boolean
   failures: number
-  /** Not before, on the monotonic clock. */
+  /** Earliest time of the next write, on the monotonic clock. */
   notBefore: number
   cancelTimer: (() => void) | undefined
 }
@@ -36,7 +37,7 @@ const INTERVAL = 1_000
 const CONCURRENCY = 8
 const FIRST_RETRY = 1_000
 const LAST_RETRY = 60_000
-/** Gone, changed since, or a `test` of the patch that did not hold: all of them mean that news is on its way. */
+/** Deleted, changed, or a failed `test` of the patch: in each case another change is on its way. */
 const EXPECTED = [404, 409, 422]
 
 export class StatusWriter {
@@ -55,18 +56,18 @@ export class StatusWriter {
     this.#interval = options.intervalMs ?? INTERVAL
   }
 
-  /** `urgent` for what people wait for: it does not wait for the second to pass. */
+  /** `urgent` is for changes that users wait for, and skips the pause of a second. */
   changed(key: string, urgent = false): void {
     if (this.#stopped || !this.#options.isLeader()) return
     const resource = this.#resources.get(key) ?? fresh()
     this.#resources.set(key, resource)
     resource.dirty = true
-    // A resource that keeps failing is not urgent to try again.
+    // A retry of a failing resource is not urgent.
     resource.urgent ||= urgent && resource.failures === 0
     this.#plan(key, resource)
   }
 
-  /** The resource is gone. */
+  /** Call it when the resource was deleted. */
   forget(key: string): void {
     this.#resources.get(key)?.cancelTimer?.()
     this.#resources.delete(key)
@@ -76,7 +77,7 @@ export class StatusWriter {
   leadershipLost(): void {
     for (const [key, resource] of this.#resources) {
       resource.cancelTimer?.()
-      // One that is being written stays known, so that it is never written twice at a time.
+      // An entry that is being written is kept, so that two writes never overlap.
       if (resource.writing) Object.assign(resource, { ...fresh(), writing: true })
       else this.#resources.delete(key)
     }
@@ -115,7 +116,7 @@ export class StatusWriter {
       resource.queued = false
       resource.dirty = false
       resource.urgent = false
-      // The lease may have gone while it waited for its turn.
+      // The Lease may have been lost while it was queued.
       if (!this.#options.isLeader()) continue
       resource.writing = true
       this.#writing++

@@ -24,13 +24,13 @@ it("finds the older policy of the namespace", () => {
   expect(supersessionOf(old, [young, old], workloads, mesh)).toBeUndefined()
 })
 
-it("finds it also where nothing is selected yet", () => {
+it("finds it even if no workload is selected yet", () => {
   expect(supersessionOf(young, [young, old], [], mesh)?.workloads).toBe(0)
   const [first, second] = [peer("first", app("a"), 1), peer("second", app("a"), 2)]
   expect(supersessionOf(second, [first, second], [], mesh)?.loser.supersededBy?.name).toBe("first")
 })
 
-it("counts the workloads that an older selector takes", () => {
+it("counts the workloads that an older policy selects", () => {
   const gold = peer("gold", { selector: { matchLabels: { tier: "gold" } } }, 1)
   const all = peer("all", app("a"), 2)
   expect(supersessionOf(all, [gold, all], workloads, mesh)).toMatchObject({
@@ -39,12 +39,12 @@ it("counts the workloads that an older selector takes", () => {
   })
 })
 
-it("leaves policies of different scopes beside each other", () => {
+it("does not compare policies of different scopes", () => {
   const narrow = peer("narrow", app("a"), 2)
   expect(supersessionOf(narrow, [old, narrow], workloads, mesh)).toBeUndefined()
 })
 
-it("knows of selectors that are ignored in the root namespace", () => {
+it("reports selectors that are ignored in the root namespace", () => {
   const root = peer("root", app("a"), 1, "merlon-system")
   expect(supersessionOf(root, [root], [], mesh)?.loser.supersededBy).toBeUndefined()
   expect(supersessionOf(root, [root], [], mesh)?.loser.reason).toContain("ignored")

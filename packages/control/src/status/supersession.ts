@@ -6,7 +6,9 @@ import type { PeerAuthentication } from "@merlon/policy/resources"
 import { PeerModes, peerScope, type Workload } from "@merlon/policy/selection"
 import type { Supersession } from "./condition-inputs.js"
 
-/** `neighbours`: the PeerAuthentications of its own namespace, this one included; no other can be of the same scope. */
+/**
+ * `neighbours`: the PeerAuthentications of its own namespace, including this one; no others can have the same scope.
+ */
 export function supersessionOf(
   policy: PeerAuthentication,
   neighbours: Iterable<PeerAuthentication>,
@@ -22,7 +24,7 @@ export function supersessionOf(
   const losing = (workload: Workload): Supersession["loser"] | undefined =>
     new PeerModes(all, workload, mesh).resolve(0).losers.find(loser => loser.policy.name === name)
   let workloads = 0
-  // Only a selector makes one workload differ from another.
+  // Workloads differ only for policies with a selector.
   if (peerScope(policy, own, mesh) !== "workload") {
     const loser = losing(own)
     if (loser === undefined) return undefined

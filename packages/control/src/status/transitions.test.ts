@@ -9,19 +9,19 @@ const one = (type: string, status: StatusCondition["status"], reason: string): S
 
 test.each<[string, Status | undefined, Status, string[]]>([
   [
-    "a policy that turns invalid",
+    "a policy that becomes invalid",
     one("Accepted", "True", "Valid"),
     one("Accepted", "False", "Invalid"),
     ["InvalidStored"],
   ],
-  ["one that stays so", one("Accepted", "False", "Invalid"), one("Accepted", "False", "Invalid"), []],
-  ["one that stands behind another", undefined, one("Superseded", "True", "Superseded"), ["Superseded"]],
+  ["a policy that stays invalid", one("Accepted", "False", "Invalid"), one("Accepted", "False", "Invalid"), []],
+  ["a policy that is superseded", undefined, one("Superseded", "True", "Superseded"), ["Superseded"]],
   ["a rejection", one("Enforced", "False", "Waiting"), one("Enforced", "False", "Rejected"), ["ProxyRejected"]],
   ["keys that fail", one("JwksReady", "True", "Ready"), one("JwksReady", "True", "Stale"), ["JwksFetchFailed"]],
-  ["keys that never came", undefined, one("JwksReady", "False", "NoKeys"), ["JwksFetchFailed"]],
+  ["keys that never arrived", undefined, one("JwksReady", "False", "NoKeys"), ["JwksFetchFailed"]],
   ["keys that still fail", one("JwksReady", "True", "Stale"), one("JwksReady", "True", "Stale"), []],
-  ["keys that are back", one("JwksReady", "False", "NoKeys"), one("JwksReady", "True", "Ready"), ["JwksRecovered"]],
-  ["keys that came at last", one("JwksReady", "Unknown", "Fetching"), one("JwksReady", "True", "Ready"), []],
+  ["keys that recovered", one("JwksReady", "False", "NoKeys"), one("JwksReady", "True", "Ready"), ["JwksRecovered"]],
+  ["keys that arrived", one("JwksReady", "Unknown", "Fetching"), one("JwksReady", "True", "Ready"), []],
   ["progress", one("Enforced", "False", "Waiting"), one("Enforced", "True", "AllProxies"), []],
 ])("%s", (_, before, after, expected) => {
   expect(eventsBetween(before, after).map(({ reason }) => reason)).toEqual(expected)

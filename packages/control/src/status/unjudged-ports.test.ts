@@ -9,10 +9,18 @@ import { unjudgedPorts } from "./unjudged-ports.js"
 
 type Udp = Pick<MeshWorkload, "key" | "udpPorts" | "udp">
 const on = (key: string, udp: UdpHandling, ...udpPorts: readonly number[]): Udp => ({ key, udp, udpPorts })
-const NOBODY = { workloads: 0, unproxied: [], outside: [], bypassable: [], pending: 0, nearest: undefined, missing: [] }
+const NO_WORKLOADS = {
+  workloads: 0,
+  unproxied: [],
+  outside: [],
+  bypassable: [],
+  pending: 0,
+  nearest: undefined,
+  missing: [],
+}
 
 function said(of: PolicyDocument | undefined, ...udp: readonly Udp[]): string {
-  const found = unjudgedPorts({ document: of, mesh, reach: { ...NOBODY, targets: NO_TARGETS, udp } })
+  const found = unjudgedPorts({ document: of, mesh, reach: { ...NO_WORKLOADS, targets: NO_TARGETS, udp } })
   return found === undefined ? "nothing" : `${found.status} ${found.reason}: ${found.message}`
 }
 
@@ -23,19 +31,19 @@ const closed = on("foo/quic", "refused", 443)
 
 test.each<[string, readonly Udp[], string]>([
   ["no UDP port", [], "nothing"],
-  ["refused ones", [closed], "False UdpRefused: UDP is denied to foo/quic (443)"],
+  ["denied ports", [closed], "False UdpRefused: UDP is denied to foo/quic (443)"],
   [
     "open ones",
     [open],
     "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53, 5353); set `--udp refuse` and restart these Pods",
   ],
   [
-    "ones that nothing can refuse",
+    "ports that cannot be denied",
     [confined],
     "True UdpNotJudged: no policy judges UDP: every client can reach foo/voice (5060), where `--udp refuse` has no effect; use a NetworkPolicy or a firewall",
   ],
   [
-    "some of each",
+    "some of each kind",
     [closed, confined, open],
     "True UdpNotJudged: no policy judges UDP: every client can reach foo/dns (53, 5353); set `--udp refuse` and restart these Pods; every client can reach foo/voice (5060), where `--udp refuse` has no effect; use a NetworkPolicy or a firewall; UDP is denied to foo/quic (443)",
   ],
@@ -62,12 +70,16 @@ test.each<[string, PolicyDocument | undefined, boolean]>([
   ],
   ["PERMISSIVE", document("PeerAuthentication", "p", { mtls: { mode: "PERMISSIVE" } }), false],
   ["a mode that another policy sets", document("PeerAuthentication", "p", {}), false],
-  ["STRICT in shadow", document("PeerAuthentication", "p", { mtls: { mode: "STRICT" }, enforcement: "Shadow" }), false],
+  [
+    "STRICT in shadow mode",
+    document("PeerAuthentication", "p", { mtls: { mode: "STRICT" }, enforcement: "Shadow" }),
+    false,
+  ],
   ["ALLOW", action("ALLOW"), true],
   ["ALLOW by default", document("AuthorizationPolicy", "p", {}), true],
   ["DENY", action("DENY"), true],
   ["AUDIT", action("AUDIT"), false],
-  ["ALLOW in shadow", action("ALLOW", { enforcement: "Shadow" }), false],
+  ["ALLOW in shadow mode", action("ALLOW", { enforcement: "Shadow" }), false],
   ["a dry run", document("AuthorizationPolicy", "p", { rules: [{}] }, dryRun), false],
   ["tokens", document("RequestAuthentication", "p", {}), false],
   ["routes", document("MeshService", "p", { hosts: ["web"] }), false],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads of a policy can be reached over UDP, which no policy judges because proxies only carry TCP. `Ready`
-// does not depend on it: the policy does everything it can there, and a name server under mesh-wide STRICT would
+// Workloads of a policy that can be reached over UDP, which no policy covers because proxies only carry TCP. `Ready`
+// does not depend on it: the policy does everything it can there, and a DNS server under mesh-wide STRICT would
 // otherwise keep `Ready` False forever if nothing can block UDP.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -12,7 +12,7 @@ import type { ConditionInputs, Said } from "./condition-inputs.js"
 
 const MOST_NAMED = 5
 
-/** Undefined where no selected workload declares UDP ports, and for a policy that never denies anything. */
+/** Undefined if no selected workload declares UDP ports, and for a policy that never denies anything. */
 export function unjudgedPorts({
   document,
   mesh,
@@ -41,7 +41,7 @@ export function unjudgedPorts({
   return { status: "False", reason: "UdpRefused", message: parts.join("; ") }
 }
 
-/** A PeerAuthentication that inherits STRICT leaves it to the policy that says STRICT. */
+/** A PeerAuthentication that inherits STRICT does not report UDP; the policy that sets STRICT does. */
 function denies(document: PolicyDocument, mesh: MeshConfig): boolean {
   if (document.kind === "AuthorizationPolicy") return document.spec.action !== "AUDIT" && !isShadow(document, mesh)
   if (document.kind !== "PeerAuthentication" || isShadow(document, mesh)) return false

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents and workloads as the cluster holds them, for tests.
+// Stored documents and workloads for tests.
 
 import { meshConfig } from "@merlon/policy/mesh"
 import { apiVersionOf, KINDS, type Kind, type PolicyDocument, validate } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dependencies of a status controller that a test sets by hand: documents, workloads, proxies and keys.
+// Dependencies of a status controller that a test controls: documents, workloads, proxies and keys.
 
 import type { Kind } from "@merlon/policy/resources"
 import { selects } from "@merlon/policy/selection"
@@ -89,9 +89,9 @@ export class Stage {
     if (echo) this.client.beforeWrite = () => this.#echoSoon()
   }
 
-  /** Stores a document, as a client does that applies it. */
+  /** Stores a document, like a client that applies it. */
   apply(object: KubernetesObject): void {
-    const kind = object.kind as Kind // tests apply our kinds alone
+    const kind = object.kind as Kind // tests apply only our kinds
     this.#policies.set(kind, this.client.put(policyTypes(mesh.names)[kind], object))
     this.#selectionListeners.tell(new Set([policyKey(kind, object.metadata.namespace ?? "", object.metadata.name)]))
   }
@@ -134,7 +134,7 @@ export class Stage {
     this.#clientListeners.tell(new Set([meshService]))
   }
 
-  /** The proxy acknowledges everything that it is to enforce now. */
+  /** The proxy acknowledges everything that it has to enforce now. */
   acknowledge(key: string, pod?: string): void {
     const { enforcer } = this.#proxies.get(key) ?? {}
     this.#report(key, { enforced: this.#viewOf(key), enforcer, pod })
@@ -165,7 +165,7 @@ export class Stage {
     return this.client.writes.filter(({ verb }) => verb === "patch").length
   }
 
-  /** What was written comes back, as from a watch. */
+  /** Returns the written status as an event, like a watch. */
   #echoSoon(): void {
     setImmediate(() => {
       for (const { kind, namespace, name, object } of this.#policies.items.values()) {
