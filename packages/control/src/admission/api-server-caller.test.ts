@@ -22,7 +22,7 @@ function rig(paths: readonly string[], caBundle: string | undefined = "Y2E=") {
         webhooks: paths.map(path => ({ clientConfig: { caBundle, service: { path } } })),
       }
     },
-  } as unknown as Pick<KubernetesClient, "get"> // the one method that is used, for one kind of object
+  } as unknown as Pick<KubernetesClient, "get"> // only this method is called, for one kind of object
   const caller = new ApiServerCaller({
     client,
     names: meshNames(),
@@ -47,18 +47,18 @@ describe("without a certificate", () => {
     ["a guess", "/validate", [secret], undefined],
     ["the path of an older version that is registered", "/validate", ["/validate"], "/validate"],
     ["another path than the registered one", "/inject", ["/validate"], undefined],
-    ["an old secret path that nobody has replaced", stale, [stale], "/validate"],
+    ["an old secret path that is still registered", stale, [stale], "/validate"],
     ["an old secret path that was replaced", stale, [secret], undefined],
   ])("%s", async (_, path, registered, expected) => {
     expect(await rig(registered).ask(path)).toBe(expected)
   })
 
-  it("a path that was installed and never served does not count", async () => {
+  it("a path that was installed but never served is rejected", async () => {
     expect(await rig(["/validate"], "").ask("/validate")).toBeUndefined()
   })
 })
 
-it("reads the registration once a second, however often strangers ask", async () => {
+it("reads the registration once a second, however often strangers send requests", async () => {
   const { ask, reads, pass } = rig([])
   for (let n = 0; n < 50; n++) await ask("/validate")
   expect(reads()).toBe(2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a webhook request comes from the API server: it knows the registered path, or presents a certificate of the
-// authority that the API server publishes. The path that is currently registered counts too: after an upgrade that is a
-// path without a secret, until the leader registers its own.
+// Checks that a webhook request comes from the API server: it knows the registered path, or presents a certificate of
+// the authority that the API server publishes. The path that is currently registered is accepted too: after an upgrade
+// that is a path without a secret, until the leader registers its own.
 
 import type { IncomingMessage } from "node:http"
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -15,13 +15,13 @@ import { openPath, plainPath } from "./webhook-path.js"
 export interface ApiServerCallerOptions {
   readonly client: Pick<KubernetesClient, "get">
   readonly names: MeshNames
-  /** Those that paths may be made with: the current one, and the one before it. */
+  /** Secrets from which paths may be derived: the current one and the previous one. */
   readonly secrets: () => readonly Buffer[]
   readonly frontProxy: () => FrontProxy | undefined
   readonly now: () => number
 }
 
-/** Anyone can ask for any path, and each answer costs requests to the API. */
+/** Any client can request any path, and each check costs requests to the API. */
 const REMEMBER_MS = 1_000
 
 export class ApiServerCaller {
@@ -42,11 +42,11 @@ export class ApiServerCaller {
     return (await this.registeredPaths()).has(path) ? plainPath(path) : undefined
   }
 
-  /** What the API server was told to ask. */
+  /** The paths that are registered with the API server. */
   registeredPaths(): Promise<ReadonlySet<string>> {
     const at = this.#options.now()
     if (this.#registered === undefined || Math.abs(at - this.#registered.at) >= REMEMBER_MS) {
-      // Fail closed: where the API cannot be read, nothing counts as registered.
+      // Fail closed: if the API cannot be read, no path counts as registered.
       this.#registered = { at, paths: this.#read().catch(() => new Set<string>()) }
     }
     return this.#registered.paths
@@ -62,7 +62,7 @@ export class ApiServerCaller {
     const configs = objects
       .flatMap(object => listOf(objectOf(object).webhooks))
       .map(hook => objectOf(hook).clientConfig)
-    // Without a CA bundle no replica has served these webhooks yet.
+    // Without a CA bundle, no replica has served these webhooks yet.
     return new Set(configs.filter(config => textOf(objectOf(config).caBundle) !== undefined).map(pathOf))
   }
 }

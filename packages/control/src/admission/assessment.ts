@@ -17,11 +17,11 @@ export interface AssessmentOptions {
   readonly mesh: MeshConfig
   readonly policies: Pick<PolicySource, "items">
   readonly prover: Pick<Prover, "review">
-  /** Who was seen to call as the change would no longer let them, in sentences. */
+  /** Observed callers that the change would cut off, in sentences. */
   readonly cutOff: (change: ChangedPolicy) => readonly string[]
-  /** Whether our copy of the invariants was behind and is not any more, so that asking again is worth it. */
+  /** Whether our copy of the invariants was out of date and no longer is, so that a second review is worthwhile. */
   readonly caughtUp: () => Promise<boolean>
-  /** Whether the namespace is on its way out, by the API server's current answer. */
+  /** Whether the namespace is being deleted, as the API server currently reports. */
   readonly isGoing: (namespace: string) => Promise<boolean>
 }
 
@@ -38,7 +38,7 @@ export async function assessed(
   return changed ? weighed(answer, { before, after }, options) : saidOf(answer)
 }
 
-/** Drops rejections that rest on an invariant which is not stored any more. */
+/** Drops rejections that are based on an invariant which is no longer stored. */
 export async function reviewed(
   question: Parameters<Prover["review"]>[0],
   { prover, caughtUp }: AssessmentOptions,
@@ -48,7 +48,7 @@ export async function reviewed(
   return rejects && (await caughtUp()) ? prover.review(question) : answer
 }
 
-/** The findings, or the fact that the answer is unknown. */
+/** The findings, or the fact that the result is unknown. */
 export function weighed(
   answer: Assessment | NotDecided,
   change: ChangedPolicy,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How connections reach the xservers of a namespace's Pods, and whether calls out of these Pods are captured. Rules inside a Pod
-// need a capability that the Pod Security Standards grant neither at `baseline` nor at `restricted`, so such namespaces are
-// captured by Service (ADR 007).
+// How connections reach the xservers of a namespace's Pods, and whether outbound calls of these Pods are captured.
+// Rules inside a Pod need a capability that the Pod Security Standards grant neither at `baseline` nor at `restricted`,
+// so such namespaces are captured by Service (ADR 007).
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { injectionNames, OUTBOUNDS, type Outbound } from "./injection-options.js"
@@ -20,7 +20,7 @@ export function captureOf(namespaceLabels: Labels, fallback: Capture, names: Mes
   return CONFINED.some(level => level === enforced) ? "service" : fallback
 }
 
-/** For Pods without an annotation; undefined where neither the namespace nor the mesh chooses. */
+/** The setting for Pods without an annotation; undefined if neither the namespace nor the mesh has one. */
 export function outboundSetting(
   namespaceLabels: Labels,
   fallback: Outbound | undefined,
@@ -34,7 +34,7 @@ export function outboundSetting(
   return { outbound: fallback, warnings: [`the label \`${label}\` of the namespace ${why}`] }
 }
 
-/** `required`: like `enabled`, and the API server also rejects Pods that would have no xserver. */
+/** `required` is like `enabled`, and the API server also rejects Pods that would have no xserver. */
 export function isOptedIn(namespaceLabels: Labels, names: MeshNames): boolean {
   const value = namespaceLabels?.[names.injectionLabel]
   return value === "enabled" || value === "required"

@@ -51,7 +51,7 @@ const pod = (conditions: readonly object[] = [], ...others: readonly string[]): 
 })
 
 const READY = { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }
-/** As long after it. */
+/** This many seconds after that time. */
 const after = (seconds: number): number => Date.parse(READY.lastTransitionTime) + seconds * 1_000
 
 let keeper: CaptureKeeper | undefined
@@ -62,7 +62,7 @@ function keep(
   reached: {
     readonly application: Reached
     readonly xserver?: Reached
-    /** At IPv6 addresses, where that differs. */
+    /** At IPv6 addresses, if the result differs. */
     readonly six?: { readonly application?: Reached; readonly xserver?: Reached }
   },
   now = after(3_600),
@@ -77,7 +77,7 @@ function keep(
     client,
     names,
     fallback: "redirect",
-    namespaces: namespaces as never, // of a copy it reads these members alone
+    namespaces: namespaces as never, // only these members of the copy are read
     pods: pods as never,
     isLeader: () => true,
     warn: (message, error) => {
@@ -94,7 +94,7 @@ function keep(
 }
 
 describe("capture by Service", () => {
-  it("closes the namespaces that are captured so, and no other", async () => {
+  it("closes only namespaces that are captured this way", async () => {
     const { client, namespaces } = keep(
       {
         namespaces: [
@@ -128,12 +128,12 @@ describe("capture by Service", () => {
     ["silent", "True", undefined],
     ["refused", "True", undefined],
   ] as const)(
-    "tries whether the application is reached past xserver (%s) and writes it on the Pod",
+    "tests whether xserver can be bypassed (%s) and writes it on the Pod",
     async (application, status, why) => {
       const { client, tried } = keep({ pods: [pod()] }, { application })
       await expect.poll(() => client.writes.length).toBe(1)
       expect(tried).toEqual(["10.0.0.7:15021", "10.0.0.7:8080"])
-      const body = client.writes[0]?.body as { status?: { conditions?: readonly object[] } } | undefined // as we write it
+      const body = client.writes[0]?.body as { status?: { conditions?: readonly object[] } } | undefined // our own format
       const conditions = body?.status?.conditions ?? []
       expect(conditions).toMatchObject([{ type: "merlon.dev/Captured", status }])
       const seen = bypassOf(pod(conditions), names)
@@ -151,13 +151,13 @@ describe("capture by Service", () => {
     expect(client.writes).toEqual([])
   })
 
-  it("finds an application that is reached by IPv6 alone", async () => {
+  it("finds an application that is reachable only over IPv6", async () => {
     const { client } = keep({ pods: [pod([], "fd00::7")] }, { application: "silent", six: { application: "answered" } })
     await expect.poll(() => client.writes.length).toBe(1)
     expect(client.writes[0]?.body).toMatchObject({ status: { conditions: [{ status: "False" }] } })
   })
 
-  it("says nothing while xserver answers at one address alone", async () => {
+  it("writes nothing while xserver answers at only one address", async () => {
     const { client, tried } = keep(
       { pods: [pod([], "fd00::7")] },
       { application: "silent", six: { xserver: "silent" } },
@@ -171,11 +171,11 @@ describe("capture by Service", () => {
     await expect.poll(() => client.writes.length, { timeout: 60_000 }).toBe(1)
   })
 
-  it("counts for nothing before the first attempt", () => {
+  it("counts as bypassed before the first attempt", () => {
     expect(bypassOf(pod(), names)).toMatch(/not checked yet/)
   })
 
-  it("leaves xserver's own ports open, and what is not TCP", () => {
+  it("leaves xserver's own ports and other protocols than TCP open", () => {
     expect(capturePolicy(names, "foo").object.spec).toMatchObject({
       podSelector: { matchLabels: { "merlon.dev/capture": "service" } },
       ingress: [

@@ -41,12 +41,12 @@ export interface CaptureKeeperOptions {
 /** The result of a connection attempt: accepted, refused by the peer or the network, or no response. */
 export type Reached = "answered" | "refused" | "silent"
 
-/** Soon after a change, and now and then: rules of a network take effect when they do. */
+/** Runs soon after a change, and periodically: network rules take effect with a delay. */
 const SOON_MS = 500
 const AGAIN_MS = 30_000
-/** Where the last attempt told nothing. */
+/** Pause after an inconclusive attempt. */
 const UNDECIDED_MS = 2_000
-/** An application may begin to listen a while after its Pod is called ready. */
+/** An application may start to listen a while after its Pod is reported ready. */
 const SETTLED_MS = 60_000
 const CONNECT_MS = 1_500
 const PARALLEL = 16
@@ -54,14 +54,14 @@ const PARALLEL = 16
 export class CaptureKeeper {
   readonly #options: CaptureKeeperOptions
   readonly #unsubscribe: readonly (() => void)[]
-  /** Namespaces that have our NetworkPolicy, as far as this process wrote it. */
+  /** Namespaces that have our NetworkPolicy, as far as this process has written it. */
   readonly #kept = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   #isOwned = false
-  /** When all of it was last looked after, by the monotonic clock. */
+  /** When everything was last checked, by the monotonic clock. */
   #wholeAt = 0
-  /** Pods of which the last attempt told nothing; they alone are tried again soon. */
+  /** Pods whose last attempt was inconclusive; only they are retried soon. */
   readonly #undecided = new Set<string>()
   #stopped = false
 
@@ -96,7 +96,7 @@ export class CaptureKeeper {
     }, milliseconds).unref()
   }
 
-  /** What one Pod leaves open must not make all others be tried every other second. */
+  /** An inconclusive Pod must not cause checks of all others every two seconds. */
   #next(): void {
     const wait = this.#wholeAt + AGAIN_MS - performance.now()
     if (this.#undecided.size === 0 || wait <= UNDECIDED_MS) this.#later(Math.max(SOON_MS, wait))
@@ -124,7 +124,7 @@ export class CaptureKeeper {
   async #writePolicies(): Promise<void> {
     const { client, names, namespaces, fallback, warn } = this.#options
     const owners = await roleAsOwner(client, componentNames(names).controlPlane)
-    // The role is gone, and so are we in a moment: what is written now would stay behind.
+    // The role was deleted, so we are being uninstalled: a NetworkPolicy that is written now would be left behind.
     if (owners.length === 0 && this.#isOwned) return
     this.#isOwned = owners.length > 0
     for (const { metadata } of namespaces.items.values()) {
@@ -173,9 +173,9 @@ export class CaptureKeeper {
   }
 
   /**
-   * Whether the lack of an answer means that the path is blocked. Fail closed: it does not while xserver, whose port is
-   * open, does not answer at each of the Pod's addresses, because then we or the network may be slow. Nor does it while
-   * the refusal may come from an application that does not listen yet.
+   * Whether the lack of an answer means that the path is blocked. Fail closed: not if xserver, whose port is open, does
+   * not answer at each of the Pod's addresses, because then we or the network may be slow. Also not if the connection
+   * may have been refused by an application that does not listen yet.
    */
   #isTelling(pod: KubernetesObject, xserver: readonly Reached[], tried: readonly Reached[]): boolean {
     if (xserver.some(reached => reached !== "answered")) return false
@@ -190,7 +190,7 @@ export class CaptureKeeper {
     return {
       apiVersion: "v1",
       kind: "Pod",
-      // Another Pod of the same name is not the one that was tried.
+      // The uid makes sure that the result is not written on another Pod of the same name.
       metadata: { name, namespace, ...(uid === undefined ? {} : { uid }) },
       status: { conditions: [{ type, ...condition, lastTransitionTime }] },
     }

@@ -25,7 +25,7 @@ export function capturePolicy(names: MeshNames, namespace: string, owners: reado
             ports: [
               { protocol: "TCP", port: FIRST_LISTEN_PORT, endPort: FIRST_LISTEN_PORT + MAX_PORTS - 1 },
               { protocol: "TCP", port: HEALTH_PORT },
-              // Policies speak of TCP; whatever else the Pod serves is not ours to close.
+              // Policies cover only TCP, so the Pod's other traffic stays open.
               { protocol: "UDP" },
               { protocol: "SCTP" },
             ],

@@ -10,7 +10,7 @@ const PORTS = [
 ]
 
 describe("the capture map", () => {
-  it("is read as it was written", () => {
+  it("survives a round trip", () => {
     expect(captureMap(PORTS)).toBe("8080:15080,9090:15081")
     expect(parseCaptureMap(captureMap(PORTS))).toEqual(PORTS)
     expect(parseCaptureMap("")).toEqual([])
@@ -34,7 +34,7 @@ describe("the capture map", () => {
 })
 
 describe("the rules", () => {
-  it("replace themselves in one transaction, spare the loopback and reject every other TCP port", () => {
+  it("replace themselves in one transaction, ignore loopback and reject other TCP ports", () => {
     expect(nftRules(PORTS, MERLON)).toBe(`table inet merlon_capture
 delete table inet merlon_capture
 table inet merlon_capture {
@@ -53,7 +53,7 @@ table inet merlon_capture {
 `)
   })
 
-  it("redirect nothing without a port, and still allow no connection", () => {
+  it("redirect nothing without a port, and still reject all connections", () => {
     expect(nftRules([], MERLON)).not.toContain("redirect")
     expect(nftRules([], MERLON)).toContain("tcp dport { 15021 } accept")
   })
@@ -72,7 +72,7 @@ table inet merlon_capture {
     expect(four.at(-2)).toBe("iptables -w -t filter -A MERLON_CAPTURE -p tcp -j REJECT --reject-with tcp-reset")
   })
 
-  it("drop UDP on request, after what answers the Pod's own requests", () => {
+  it("drop UDP on request, except responses to the Pod's own requests", () => {
     const rejecting = nftRules(PORTS, { ...MERLON, udp: "refuse" })
     expect(rejecting.replace("    meta l4proto udp drop\n", "")).toBe(nftRules(PORTS, MERLON))
     const input = rejecting.slice(rejecting.indexOf("chain input"))
@@ -111,7 +111,7 @@ describe("outbound rules", () => {
   } as const
   const output = (rules: string): string => rules.slice(rules.indexOf("  chain output"))
 
-  it("redirect all TCP but loopback, the proxy's own and DNS", () => {
+  it("redirect all TCP except loopback, the proxy's own and DNS", () => {
     const rules = nftRules(PORTS, { ...MERLON, outbound: OUTBOUND })
     expect(output(rules)).toBe(`  chain output {
     type nat hook output priority -100; policy accept;
@@ -126,7 +126,7 @@ describe("outbound rules", () => {
 `)
   })
 
-  it("change nothing of the inbound ones", () => {
+  it("do not change the inbound rules", () => {
     const rules = nftRules(PORTS, { ...MERLON, outbound: OUTBOUND })
     expect(`${rules.slice(0, rules.indexOf("  chain output"))}}\n`).toBe(nftRules(PORTS, MERLON))
     const inbound = iptablesRules(PORTS, MERLON).split("\n")
@@ -134,7 +134,7 @@ describe("outbound rules", () => {
     expect(both.filter(line => !line.includes("OUTPUT"))).toEqual(inbound)
   })
 
-  it("leave exclusions alone before they redirect what is included", () => {
+  it("skip excluded destinations before they redirect included ones", () => {
     expect(output(nftRules(PORTS, { ...MERLON, outbound: LIMITED }))).toContain(`    tcp dport { 53, 5432 } accept
     ip daddr 10.0.0.0/8 accept
     ip6 daddr fd00::/8 accept
@@ -163,7 +163,7 @@ describe("outbound rules", () => {
     expect(added("ip6tables")).toEqual(expected("ip6tables", "::1/128", "fd00::/8", "2001:db8::/32"))
   })
 
-  it("redirect everything by iptables where no block is included", () => {
+  it("redirect everything with iptables if no block is included", () => {
     const lines = iptablesRules(PORTS, { ...MERLON, outbound: OUTBOUND }).split("\n")
     expect(lines.filter(line => line.endsWith("MERLON_OUTPUT -p tcp -j REDIRECT --to-ports 15001"))).toHaveLength(2)
   })

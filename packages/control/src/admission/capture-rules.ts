@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that redirect every inbound connection of a Pod to xserver. Loopback traffic, and so xserver's calls to the
-// application, is unaffected. Outbound TCP connections are redirected only on request. No policy judges UDP, so a mesh
-// may block it: then only responses to the Pod's own requests (DNS, for example) come in. Applying the rules twice has
-// the same effect as once.
+// The rules that redirect every inbound connection of a Pod to xserver. Loopback traffic, including xserver's calls to
+// the application, is unaffected. Outbound TCP connections are redirected only on request. No policy covers UDP, so a
+// mesh may block it: then only responses to the Pod's own requests (DNS, for example) are accepted. Applying the rules
+// twice has the same effect as once.
 
 import type { Udp } from "../registry/udp.js"
 import { HEALTH_PORT, isReservedPort, MAX_PORTS } from "./injection-options.js"
@@ -13,23 +13,23 @@ export interface CapturedPort {
   readonly listen: number
 }
 
-/** What becomes of connections to ports that no container declares. */
+/** What happens to connections to ports that no container declares. */
 export type Undeclared = "refuse" | "pass"
 
 export interface CaptureChoices {
   /** The name of the mesh. */
   readonly mesh: string
-  /** `refuse` where absent. */
+  /** Default: `refuse`. */
   readonly undeclared?: Undeclared | undefined
-  /** `pass` where absent. */
+  /** Default: `pass`. */
   readonly udp?: Udp | undefined
-  /** Outbound connections are left alone where absent. */
+  /** Outbound connections are not redirected if undefined. */
   readonly outbound?: OutboundCapture | undefined
 }
 
 const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
 
-/** The map as the command line has it; text says what is wrong with it. */
+/** Parses the map of the command line; returns a string with the error if it is invalid. */
 export function parseCaptureMap(text: string): readonly CapturedPort[] | string {
   if (text === "") return []
   if (!MAP.test(text)) return `\`${text.slice(0, 100)}\` is no list of PORT:LISTEN pairs`
@@ -49,13 +49,13 @@ export function parseCaptureMap(text: string): readonly CapturedPort[] | string 
   return ports
 }
 
-/** For `nft -f -`: one transaction for IPv4 and IPv6, which replaces an earlier one. */
+/** Input for `nft -f -`: one transaction for IPv4 and IPv6, which replaces earlier rules. */
 export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp, outbound }: CaptureChoices): string {
   const table = `inet ${tableName(mesh)}`
   const redirect = ports.map(({ port, listen }) => `${port} : ${listen}`).join(", ")
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT].join(", ")
   return [
-    // Declaring it first makes deleting it safe where it was not there.
+    // Declaring the table first makes its deletion safe if it does not exist.
     `table ${table}`,
     `delete table ${table}`,
     `table ${table} {`,
@@ -78,7 +78,7 @@ export function nftRules(ports: readonly CapturedPort[], { mesh, undeclared, udp
   ].join("\n")
 }
 
-/** In this hook a redirected connection arrives on loopback: 127.0.0.1, or ::1 over IPv6. */
+/** A redirected outbound connection arrives on loopback: 127.0.0.1, or ::1 over IPv6. */
 function nftOutput(outbound: OutboundCapture): readonly string[] {
   const { port, proxyUid, excludePorts = [], excludeCidrs = [], includeCidrs } = outbound
   const to = ({ family, text }: CidrBlock): string => `${family === 4 ? "ip" : "ip6"} daddr ${text}`
@@ -88,7 +88,7 @@ function nftOutput(outbound: OutboundCapture): readonly string[] {
     "    type nat hook output priority -100; policy accept;",
     '    oifname "lo" accept',
     ...LOOPBACK.map(block => `    ${to(block)} accept`),
-    // INVARIANT: the proxy's own connections come first, or the proxy would be its own caller without end.
+    // INVARIANT: the proxy's own connections come first, otherwise the proxy would call itself in an endless loop.
     `    meta skuid ${proxyUid} accept`,
     `    tcp dport { ${unredirected(excludePorts).join(", ")} } accept`,
     ...excludeCidrs.map(block => `    ${to(block)} accept`),
@@ -97,7 +97,7 @@ function nftOutput(outbound: OutboundCapture): readonly string[] {
   ]
 }
 
-/** The same for systems that have iptables alone, as a shell script. */
+/** The same rules for systems that only have iptables, as a shell script. */
 export function iptablesRules(
   ports: readonly CapturedPort[],
   { mesh, undeclared, udp, outbound }: CaptureChoices,
@@ -163,7 +163,7 @@ function outputChain(mesh: string): string {
   return `${prefixOf(mesh)}_output`.toUpperCase()
 }
 
-/** Short, because the kernel limits the names of chains to 28 characters. */
+/** Shortened, because the kernel limits the names of chains to 28 characters. */
 function prefixOf(mesh: string): string {
   return mesh.replaceAll("-", "_").slice(0, 16)
 }

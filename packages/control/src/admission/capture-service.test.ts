@@ -43,7 +43,7 @@ describe("capture by Service", () => {
     expect(warnings).toEqual([])
   })
 
-  it("changes nothing the second time, and makes it anew where people write the old target again", () => {
+  it("changes nothing the second time, and repeats the change after a user edit", () => {
     const first = capture(service([{ port: 80, targetPort: 8080 }])).after
     expect(captureService(first, PLACE, BEHIND, { names }).patch).toEqual([])
     const again = capture({
@@ -54,7 +54,7 @@ describe("capture by Service", () => {
     expect(JSON.parse(again.note ?? "")).toEqual({ 80: "admin" })
   })
 
-  it("takes the order written where no workload is known yet, and puts it right later", () => {
+  it("uses the order of ports until a workload is known, and corrects it later", () => {
     const guessed = capture(
       service([
         { port: 80, targetPort: 8080 },
@@ -81,8 +81,8 @@ describe("capture by Service", () => {
       service([{ port: 80, targetPort: 8080 }], {}, { labels: { "sidecar.merlon.dev/inject": "false" } }),
       PLACE,
     ],
-    ["one of another namespace", service([{ port: 80, targetPort: 8080 }]), { ...PLACE, namespaceOptedIn: false }],
-  ])("does not touch %s", (_, object, place) => {
+    ["one in another namespace", service([{ port: 80, targetPort: 8080 }]), { ...PLACE, namespaceOptedIn: false }],
+  ])("does not change %s", (_, object, place) => {
     expect(captureService(object, place, BEHIND, { names }).patch).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture without privileges: a Service's target port becomes xserver's port. The original target is kept in an
-// annotation, so that the change can be distinguished from user edits, and repeated after them.
+// Capture without privileges: a Service's target port becomes xserver's port. The original target is stored in an
+// annotation, so that our change can be distinguished from a user's edit, and repeated after one.
 
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { labelsOf, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
@@ -15,7 +15,7 @@ export interface PortBehind {
   readonly listen: number
 }
 
-/** The ports of one workload with these labels; undefined where none is known yet. */
+/** The ports of one workload with these labels; undefined if none is known yet. */
 export type PortsBehind = (
   namespace: string,
   selector: { readonly [key: string]: string },
@@ -51,7 +51,7 @@ export function captureService(
     const key = String(port)
     const written = targetOf(targetPort) ?? targetOf(port)
     if (written === undefined) continue
-    // Already ours: what people wrote is in the annotation.
+    // Already changed by us: the user's target is in the annotation.
     const original = isListening(written) && before[key] !== undefined ? before[key] : written
     if (isListening(original)) continue
     const to = listen.of(original)
@@ -73,7 +73,7 @@ export function captureService(
   return { patch, warnings }
 }
 
-/** Which of xserver's ports stands for a target. Without a workload to look at, the order in which they are asked for. */
+/** Finds xserver's port for a target. Without a known workload, ports are assigned in the order of the calls. */
 class Listening {
   readonly #known: readonly PortBehind[] | undefined
   readonly #asked: (number | string)[] = []
@@ -113,7 +113,7 @@ function originals(annotation: unknown): { readonly [port: string]: number | str
       }),
     )
   } catch {
-    // Another client wrote it; the current Service counts.
+    // Another client wrote the annotation, so the current Service counts.
     return {}
   }
 }

@@ -22,7 +22,7 @@ function stage(documents: readonly PolicyDocument[], more: { going?: boolean; la
     policies,
     prover: {
       review: async (asked: Parameters<Answering["answer"]>[0]) =>
-        more.late ?? (answering.answer(asked, () => false) as { rejections: string[]; warnings: string[] }), // of a removal
+        more.late ?? (answering.answer(asked, () => false) as { rejections: string[]; warnings: string[] }), // for a removal
     },
     cutOff: () => ["somebody is cut off"],
     caughtUp: async () => false,
@@ -30,7 +30,7 @@ function stage(documents: readonly PolicyDocument[], more: { going?: boolean; la
   }
 }
 
-/** As the API server asks: the object that is there, and no new one; no name where many are deleted at once. */
+/** As the API server sends it: with the old object and no new one; without a name if many are deleted at once. */
 function deletionOf(policy: PolicyDocument, more: Partial<AdmissionRequest> = {}): AdmissionRequest {
   const { kind, metadata } = policy
   return question(policy, {
@@ -60,7 +60,7 @@ it.each([
     { rejections: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
   ],
   [
-    "rejects it in a deletion of many, where only the object has a name",
+    "rejects it in a bulk deletion, where only the object has a name",
     [OPS, INVARIANT],
     OPS,
     { name: "" },
@@ -74,7 +74,7 @@ it.each([
     { rejections: [], warnings: [CUT, BROKEN, NEWLY, NEWLY] },
   ],
   [
-    "warns of newly allowed requests without an invariant",
+    "warns about newly allowed requests without an invariant",
     [OPS],
     OPS,
     {},
@@ -82,7 +82,7 @@ it.each([
   ],
   ["allows the deletion of an unknown policy", [INVARIANT], OPS, {}, NOTHING],
   [
-    "allows the deletion of a policy whose invariant another policy keeps",
+    "allows the deletion if another policy keeps the invariant",
     [OPS, DENY, INVARIANT],
     OPS,
     {},
@@ -108,7 +108,7 @@ it("allows every deletion in a namespace that is being deleted", async () => {
 })
 
 it.each([
-  ["rejects what may break a `never`", [OPS, INVARIANT], OPS, { rejections: [UNDECIDED], warnings: [CUT] }],
+  ["rejects a deletion that may break a `never`", [OPS, INVARIANT], OPS, { rejections: [UNDECIDED], warnings: [CUT] }],
   [
     "allows the deletion of a DENY under an `always`",
     [DENY, ALWAYS],
@@ -131,7 +131,7 @@ it.each([
   expect(await assessedDeletion(deletionOf(policy), stage(documents, { late: LATE }))).toEqual(expected)
 })
 
-it("does not count a policy that is being deleted as a guard of an invariant", async () => {
+it("does not rely on a policy that is being deleted for an invariant", async () => {
   const [first, second] = ["first", "second"].map(name => document("AuthorizationPolicy", name, OPS.spec))
   if (first === undefined || second === undefined) throw new Error("there are two")
   const news = newsOf(first, second, INVARIANT)

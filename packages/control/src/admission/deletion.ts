@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a stored policy may be deleted. A deletion is checked like any other change, also by the garbage collector:
-// otherwise an ownerReference would make every policy deletable. The garbage collector retries, and succeeds once the
-// workloads of the same owner are gone. Only the deletion of a namespace is not blocked, because its workloads are
-// deleted too.
+// Whether a stored policy may be deleted. A deletion is checked like any other change, also one by the garbage
+// collector: otherwise an ownerReference would make every policy deletable. The garbage collector retries, and succeeds
+// once the workloads of the same owner are gone. Only the deletion of a namespace is not blocked, because its workloads
+// are deleted too.
 
 import type { Assessment } from "@merlon/policy/proof"
 import { policyKey } from "../policies/stored-policy.js"
@@ -16,10 +16,10 @@ export async function assessedDeletion(request: AdmissionRequest, options: Asses
   if (subresource !== "" || user === NAMESPACE_CONTROLLER) return NOTHING
   const key = policyKey(kind, namespace, nameOf(request))
   const before = inForce(key, options)
-  // What we do not know of yet has been in force nowhere.
+  // A policy that we do not know yet has not been in effect anywhere.
   if (before === undefined) return NOTHING
   const answer = await reviewed({ ask: "removal", key, namespace }, options)
   const assessment = weighed(answer, { before, after: undefined }, options)
-  // Asked only where it matters: the policies of a namespace that goes may be deleted one by one, also by people.
+  // Queried only if it matters: policies of a namespace that is being deleted may be deleted one by one, also by users.
   return assessment.rejections.length > 0 && (await options.isGoing(namespace)) ? NOTHING : assessment
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nasty Pods, and what injection makes of each: `NAME.in.yaml` becomes `NAME.out.yaml`, with the outcome and what people
-// are told. `UPDATE_GOLDEN=1 npx vitest run packages/control/src/admission/golden.test.ts` writes them anew; read the
+// Unusual Pods, and the result of injection for each: `NAME.in.yaml` becomes `NAME.out.yaml`, with the outcome and the
+// messages. `UPDATE_GOLDEN=1 npx vitest run packages/control/src/admission/golden.test.ts` rewrites them; read the
 // difference before you keep it.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -21,7 +21,7 @@ const OPTIONS = {
 
 const CASES = readdirSync(FOLDER).filter(name => name.endsWith(".in.yaml"))
 
-it("knows twenty nasty Pods and more", () => {
+it("covers at least twenty unusual Pods", () => {
   expect(CASES.length).toBeGreaterThan(20)
 })
 

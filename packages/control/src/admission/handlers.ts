@@ -28,11 +28,11 @@ export interface HandlerOptions {
   readonly mesh: MeshConfig
   readonly clusterDomain: string
   readonly injection: InjectionOptions
-  /** Who finds out what a change means beside everything else. */
+  /** Assesses what a change means together with everything else. */
   readonly proofs?: Omit<AssessmentOptions, "mesh">
-  /** Hears of every change of a policy that is allowed, before the answer is given. */
+  /** Called with every allowed change of a policy before the answer is sent. */
   readonly allowed?: (request: AdmissionRequest) => void
-  /** Labels of a namespace, as far as they are known. */
+  /** Labels of a namespace, if it is known. */
   readonly namespaceLabels: (namespace: string) => { readonly [key: string]: string } | undefined
   readonly portsBehind: PortsBehind
 }
@@ -110,7 +110,7 @@ function inject(
   return {}
 }
 
-/** What is injected, as the request's namespace has it. */
+/** Injection options for the request's namespace. */
 function choicesOf(
   { namespace }: AdmissionRequest,
   { mesh: { names }, injection, namespaceLabels }: HandlerOptions,

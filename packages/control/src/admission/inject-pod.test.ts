@@ -7,14 +7,14 @@ import { injectPod, type PodInjection } from "./inject-pod.js"
 import { patched } from "./testing/apply-patch.js"
 import { app, ENABLED, injected, names, OPTIONS, outcome, pod, type TestPod, variable } from "./testing/pods.js"
 
-describe("who is injected", () => {
+describe("the choice of Pods", () => {
   const labelled = (value: string) => pod({}, { labels: { "sidecar.merlon.dev/inject": value } })
   it.each<[string, TestPod, { namespace: string; namespaceOptedIn: boolean }, PodInjection["outcome"]]>([
     ["a pod of a labelled namespace", pod(), ENABLED, "injected"],
     ["a pod of another namespace", pod(), { namespace: "foo", namespaceOptedIn: false }, "skipped"],
     ["one that opts out", labelled("false"), ENABLED, "skipped"],
     ["one that opts in", labelled("true"), { namespace: "foo", namespaceOptedIn: false }, "injected"],
-    ["one with a label of no meaning", labelled("yes"), ENABLED, "injected"],
+    ["one with an unknown label value", labelled("yes"), ENABLED, "injected"],
     [
       "one of kube-system, even by label",
       labelled("true"),
@@ -27,7 +27,7 @@ describe("who is injected", () => {
     expect(outcome(injectPod(object, place, OPTIONS))).toBe(expected)
   })
 
-  it("warns about a label without meaning", () => {
+  it("warns about an unknown label value", () => {
     const result = injectPod(labelled("yes"), ENABLED, OPTIONS)
     expect(result).toMatchObject({ warnings: [expect.stringContaining("`sidecar.merlon.dev/inject` is ignored")] })
   })
@@ -44,8 +44,8 @@ describe("who is injected", () => {
   })
 })
 
-describe("what is injected", () => {
-  it("is an xserver first, on 15080 and on, without any privilege", () => {
+describe("an injected proxy", () => {
+  it("is an xserver as the first container, from port 15080, without privileges", () => {
     const ports = [
       { containerPort: 8080 },
       { containerPort: 53, protocol: "UDP" },
@@ -86,7 +86,7 @@ describe("what is injected", () => {
     })
   })
 
-  it("has its credentials in one volume: bootstrap, token for the mesh alone, trust bundle", () => {
+  it("has its credentials in one volume: bootstrap, token for the mesh, trust bundle", () => {
     const { after } = injected(pod({ volumes: [{ name: "theirs" }] }))
     expect(after.spec.volumes?.map(({ name }) => name)).toEqual(["theirs", "merlon-credentials", "merlon-state"])
     expect(after.spec.volumes?.[1]?.projected).toEqual({
@@ -122,12 +122,12 @@ describe("what is injected", () => {
       applicationFallback: `::1,${variable("POD_IPS")}`,
       state: "/var/lib/merlon",
     })
-    const env = after.spec.containers[0]?.env as readonly { readonly name: string }[] // as we write it
+    const env = after.spec.containers[0]?.env as readonly { readonly name: string }[] // our own format
     const ofPod = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "POD_IPS", "SERVICE_ACCOUNT"]
     expect(env.map(({ name }) => name)).toEqual(ofPod)
   })
 
-  it("may be a native sidecar, and redirects before anything else starts", () => {
+  it("may be a native sidecar, and redirects before other containers start", () => {
     const before = pod({ initContainers: [{ name: "theirs" }] })
     const { after } = injected(before, { nativeSidecar: true })
     expect(after.spec.containers.map(({ name }) => name)).toEqual(["app"])
@@ -144,7 +144,7 @@ describe("what is injected", () => {
     expect(byService.after.spec.initContainers?.map(({ name }) => name)).toEqual(["theirs"])
   })
 
-  it("is read by the registry as what it is", () => {
+  it("is recognised by the registry", () => {
     const { after } = injected(
       pod({ containers: [app({ readinessProbe: { httpGet: { port: "http", path: "/up?x" } } })] }),
     )
@@ -158,7 +158,7 @@ describe("what is injected", () => {
     })
   })
 
-  it("is the same the second time, whatever the pod looks like", () => {
+  it("is the same after a second injection, for any Pod", () => {
     const port = fc.record({
       containerPort: fc.integer({ min: 1, max: 14_000 }),
       protocol: fc.constantFrom("TCP", "UDP", undefined),
@@ -177,7 +177,7 @@ describe("what is injected", () => {
     )
   })
 
-  it("overwrites notes that the pod brought along", () => {
+  it("overwrites existing annotations of the Pod", () => {
     const annotations = { "merlon.dev/probes": "forged", "merlon.dev/injected": "1", theirs: "kept" }
     const { after } = injected(pod({}, { annotations }))
     expect(after.metadata.annotations).toMatchObject({ theirs: "kept", "merlon.dev/probes": "{}" })
@@ -187,7 +187,7 @@ describe("what is injected", () => {
 describe("Pods that are rejected or warned about", () => {
   const ports = (...numbers: number[]) =>
     pod({ containers: [app({ ports: numbers.map(containerPort => ({ containerPort })) })] })
-  it.each([15000, 15021, 15080, 15099, 1337])("the port %i, which is xserver's", port => {
+  it.each([15000, 15021, 15080, 15099, 1337])("a port %i, which belongs to xserver", port => {
     expect(injectPod(ports(8080, port), ENABLED, OPTIONS)).toEqual({
       outcome: "rejected",
       because: `the ports ${port} are xserver's own; change it, or set the label \`sidecar.merlon.dev/inject: "false"\``,
@@ -211,13 +211,13 @@ describe("Pods that are rejected or warned about", () => {
     expect(injected(ports()).warnings).toEqual([expect.stringContaining("no container declares a TCP port")])
   })
 
-  it("a pod that ends, with a sidecar that does not", () => {
+  it("a Pod that completes, with a sidecar that does not", () => {
     const job = pod({ restartPolicy: "Never" })
     expect(injected(job).warnings).toEqual([expect.stringContaining("never completes")])
     expect(injected(job, { nativeSidecar: true }).warnings).toEqual([])
   })
 
-  it("never throws on a pod of any shape", () => {
+  it("never throws, for any Pod", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (spec, value) => {
         injectPod({ spec, metadata: value }, ENABLED, OPTIONS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Injects a Pod: adds xserver beside the application, routes probes through it, and adds annotations for the registry.
+// Injects a Pod: adds xserver next to the application, routes probes through it, and adds annotations for the registry.
 // Pure and idempotent.
 
 import { applicationPorts, hasXserver } from "../registry/application-ports.js"
@@ -36,7 +36,7 @@ export type PodInjection =
 export interface PodPlace {
   readonly namespace: string
   readonly namespaceOptedIn: boolean
-  /** The namespace takes no Pod without an xserver. */
+  /** Whether the namespace accepts no Pod without an xserver. */
   readonly required?: boolean
 }
 
@@ -93,12 +93,12 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
     [keys.probes]: JSON.stringify(probes),
     [keys.bootstrap]: JSON.stringify(bootstrapDocument(options)),
     [keys.outboundBootstrap]: JSON.stringify(bootstrapDocument(options, false)),
-    // `kubectl logs` and `exec` mean the application.
+    // So that `kubectl logs` and `exec` use the application's container.
     ...(notes[DEFAULT_CONTAINER] === undefined ? defaultContainer(members.containers) : {}),
   }
   const sidecars = [proxyContainer(sized, ports, outbound), ...(callsOut ? [outboundContainer(sized, ports)] : [])]
   const rules = capture === "redirect" ? [captureContainer(sized, ports, undeclared, outbound)] : []
-  // A plain proxy starts after all init containers. Their calls would be redirected to a port where nothing listens yet.
+  // A plain proxy starts after all init containers. Calls of these would be redirected to a port without a listener.
   const rulesLast = outbound.way === "capture" && !nativeSidecar
   const inits = [
     ...(rulesLast ? [] : rules),
@@ -135,7 +135,7 @@ function resourcesOf(annotations: Foreign, { names, resources }: InjectionOption
   return typeof chosen === "string" ? `the annotation \`${key}\` ${chosen}` : chosen
 }
 
-/** For a namespace that requires injection. */
+/** The error for a namespace that requires injection. */
 export function unprotected(namespace: string, error: string): string {
   return `the namespace \`${namespace}\` takes no Pod that can be reached past its xserver, and ${error}`
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Injection of probes and of calling containers, and namespaces that require injection.
+// Injection of probes and of containers that call through the mesh, and namespaces that require injection.
 
 import { describe, expect, it } from "vitest"
 import { injectPod } from "./inject-pod.js"
@@ -48,7 +48,7 @@ describe("probes", () => {
       "readyz",
       { kind: "https", port: 8443, path: "/", headers: {}, timeoutMs: 1000 },
     ],
-  ])("of %s are asked by xserver", (_, field, probe, suffix, expected) => {
+  ])("of %s are sent by xserver", (_, field, probe, suffix, expected) => {
     const { after } = probed(field, probe)
     const path = `/app-health/app/${suffix}`
     const { httpGet: _h, tcpSocket: _t, grpc: _g, ...timing } = probe as Record<string, unknown> // any of the three
@@ -59,8 +59,8 @@ describe("probes", () => {
   it.each<[string, object]>([
     ["a command", { exec: { command: ["true"] } }],
     ["another host's address", { httpGet: { port: 80, host: "10.0.0.1" } }],
-    ["a name nobody declares", { httpGet: { port: "nope" } }],
-  ])("of %s stay as they are", (_, probe) => {
+    ["an undeclared name", { httpGet: { port: "nope" } }],
+  ])("of %s are not changed", (_, probe) => {
     expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)
   })
 
@@ -75,7 +75,7 @@ describe("probes", () => {
     expect(warnings).toEqual([expect.stringContaining("`lifecycle.preStop` calls in plaintext")])
   })
 
-  it("of an init container that keeps running are asked by xserver, and its ports are the Pod's", () => {
+  it("of an init container that keeps running are sent by xserver, and its ports are the Pod's", () => {
     const probe = { httpGet: { port: 9000 } }
     const cache = { name: "cache", restartPolicy: "Always", ports: [{ containerPort: 9000 }], readinessProbe: probe }
     const { after } = injected(pod({ initContainers: [cache, { name: "once", readinessProbe: probe }] }), {
@@ -87,11 +87,11 @@ describe("probes", () => {
   })
 })
 
-describe("who calls out", () => {
+describe("a container that calls through the mesh", () => {
   const env = (container: { readonly [field: string]: unknown } | undefined) =>
-    (container?.env as readonly { readonly name: string }[] | undefined)?.map(({ name }) => name) ?? [] // as we write it
+    (container?.env as readonly { readonly name: string }[] | undefined)?.map(({ name }) => name) ?? [] // our own format
 
-  it("has the workload's credentials if it is of our own image or named, and no other container has", () => {
+  it("has the workload's credentials only if it has our image or is named", () => {
     const containers = [app(), app({ name: "ours", image: "merlond:1" }), app({ name: "named" })]
     const { after } = injected(pod({ containers }, { annotations: { "outbound.merlon.dev/credentials": "named" } }))
     const [, plain, ours, named] = after.spec.containers
@@ -106,12 +106,12 @@ describe("who calls out", () => {
     expect(kept).not.toHaveProperty("state")
   })
 
-  it("is reported by name if the Pod does not have it", () => {
+  it("is reported if the Pod does not have it", () => {
     const { warnings } = injected(pod({}, { annotations: { "outbound.merlon.dev/credentials": "nobody" } }))
     expect(warnings).toEqual([expect.stringContaining("the container `nobody`")])
   })
 
-  it("finds an xclient by http_proxy where the Pod asks for it, but for what its author set", () => {
+  it("gets http_proxy variables on request, except those that its author set", () => {
     const before = pod(
       { containers: [app({ env: [{ name: "http_proxy", value: "theirs" }] })] },
       { annotations: { "outbound.merlon.dev/proxy": "true" } },
@@ -134,8 +134,8 @@ describe("who calls out", () => {
 describe("a namespace that requires an xserver", () => {
   const REQUIRED = { ...ENABLED, required: true }
   it.each<[string, object, object]>([
-    ["says no by its label", {}, { labels: { "sidecar.merlon.dev/inject": "false" } }],
-    ["shares the node's network", { hostNetwork: true }, {}],
+    ["opts out by its label", {}, { labels: { "sidecar.merlon.dev/inject": "false" } }],
+    ["uses the node's network", { hostNetwork: true }, {}],
   ])("rejects a Pod that %s", (_, spec, metadata) => {
     expect(injectPod(pod(spec, metadata), REQUIRED, OPTIONS)).toMatchObject({
       outcome: "rejected",
@@ -143,13 +143,13 @@ describe("a namespace that requires an xserver", () => {
     })
   })
 
-  it("injects the others", () => {
+  it("injects other Pods", () => {
     expect(outcome(injectPod(pod({}), REQUIRED, OPTIONS))).toBe("injected")
   })
 })
 
 describe("undeclared ports", () => {
-  it("pass if the Pod's author asks for it, with a warning", () => {
+  it("pass at the Pod author's request, with a warning", () => {
     const { after, warnings } = injected(pod({}, { annotations: { "inbound.merlon.dev/undeclared": "pass" } }))
     expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--undeclared", "pass"])
     expect(warnings).toEqual([expect.stringContaining("no policy of this Pod is Ready")])
@@ -162,17 +162,17 @@ describe("UDP ports", () => {
   })
   const REJECTED = ["capture", "--map", "80:15080", "--udp", "refuse"]
   it.each<[string, Partial<InjectionOptions>, readonly string[] | undefined, string]>([
-    ["pass unless the mesh says otherwise", {}, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["pass where it says so", { udp: "pass" }, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
-    ["are rejected where it says so", { udp: "refuse" }, REJECTED, "this mesh denies UDP: no client reaches 53"],
-    ["pass where no rules capture", { udp: "refuse", capture: "service" }, undefined, "no policy judges UDP: 53"],
+    ["pass by default", {}, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
+    ["pass if the mesh says so", { udp: "pass" }, REJECTED.slice(0, 3), "no policy judges UDP: 53 can be reached"],
+    ["are denied if the mesh says so", { udp: "refuse" }, REJECTED, "this mesh denies UDP: no client reaches 53"],
+    ["pass if no rules capture", { udp: "refuse", capture: "service" }, undefined, "no policy judges UDP: 53"],
   ])("%s", (_, options, args, warning) => {
     const { after, warnings } = injected(dns, options)
     expect(after.spec.initContainers?.[0]?.args).toEqual(args)
     expect(warnings).toEqual([expect.stringContaining(warning)])
   })
 
-  it("are not allowed for a Pod that declares none", () => {
+  it("of a Pod that declares none are denied without a warning", () => {
     const { after, warnings } = injected(pod({}), { udp: "refuse" })
     expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--udp", "refuse"])
     expect(warnings).toEqual([])

@@ -13,7 +13,7 @@ export interface InjectedTemplate {
   readonly warnings: readonly string[]
 }
 
-/** Where the Pod stands in a document of this kind; undefined for kinds that make none. */
+/** Path of the Pod in a document of this kind; undefined for kinds without Pods. */
 const PLACES: { readonly [kind: string]: readonly string[] } = {
   Pod: [],
   CronJob: ["spec", "jobTemplate", "spec", "template"],
@@ -47,7 +47,7 @@ function put(value: unknown, [first, ...rest]: readonly string[], inner: unknown
   return first === undefined ? inner : { ...objectOf(value), [first]: put(objectOf(value)[first], rest, inner) }
 }
 
-/** Injection only ever sets fields of objects, two levels deep. */
+/** Applies a patch. Injection only sets fields of objects, two levels deep. */
 function patched(pod: unknown, patch: readonly PatchOperation[]): unknown {
   let result: unknown = pod
   for (const { path, value } of patch) result = put(result, path.split("/").slice(1), value)

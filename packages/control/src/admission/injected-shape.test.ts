@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a namespace that requires injection rejects: every Pod that only looks injected, and every right past the proxy.
+// What a namespace that requires injection rejects: every Pod that only looks injected, and every way to bypass the
+// proxy.
 
 import { expect, it, test } from "vitest"
 import { admissionHandlers } from "./handlers.js"
@@ -33,7 +34,9 @@ const changed = (object: TestPod, name: string, fields: object): TestPod => {
 }
 const security = (fields: object) => app({ securityContext: fields })
 
-/** As the API server and others leave a Pod: defaults, the service account's token, a LimitRange, a cloud's identity. */
+/**
+ * A Pod after the API server and other webhooks: defaults, the service account's token, a LimitRange, a cloud identity.
+ */
 const defaulted = (object: TestPod): TestPod => {
   const added = [
     { name: "kube-api-access-x", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true },
@@ -69,7 +72,7 @@ test.each<[string, TestPod, Partial<InjectionOptions>]>([
   ["with captured calls by the mesh's setting", pod({ initContainers: [{ name: "setup" }] }), { outbound: "capture" }],
   ["with calls that cannot be captured", CALLING, { capture: "service" }],
   ["with probes", pod({ containers: [app({ livenessProbe: { httpGet: { path: "/", port: 8080 } } })] }), {}],
-])("takes what the injector wrote: %s", (_, before, options) => {
+])("accepts an injected Pod: %s", (_, before, options) => {
   expect(rejection(before, options)).toBe(undefined)
   const { after } = injected(before, options)
   expect(rejection(after, options)).toBe(undefined)
@@ -86,8 +89,8 @@ const withEnv = (value: string) => ({ env: [{ name: "NODE_OPTIONS", value }] })
 
 test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
   ["a container that is only named like xserver", pod({ containers: [NAMED, app()] }), "`merlon-xserver`"],
-  ["an init container that is", pod({ initContainers: [NAMED] }), "`merlon-xserver`"],
-  ["one that is named so where the proxy is an init container", OURS, "missing", NATIVE],
+  ["an init container that is only named like xserver", pod({ initContainers: [NAMED] }), "`merlon-xserver`"],
+  ["a container named like xserver if the proxy should be an init container", OURS, "missing", NATIVE],
   ["another image", changed(OURS, "merlon-xserver", { image: "merlond:2" }), "`image` differs"],
   ["a command", changed(OURS, "merlon-xserver", { command: ["/bin/true"] }), "`command` differs"],
   ["other arguments", changed(OURS, "merlon-xserver", { args: ["xserver"] }), "`args` differs"],
@@ -117,14 +120,14 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
     captureArgs("capture", "--map", "8080:15080", ...OUTBOUND, "--map", ""),
     "`args` differs",
   ],
-  ["no captured calls where the Pod asks for them", captureArgs("capture", "--map", "8080:15080"), "`args` differs"],
+  ["no captured calls although the Pod requests them", captureArgs("capture", "--map", "8080:15080"), "`args` differs"],
   [
-    "an inbound proxy alone where calls are captured",
+    "only an inbound proxy although calls are captured",
     changed(CAPTURING, "merlon-xserver", { args: OURS.spec.containers[0]?.args }),
     "`merlon-xserver` is not what injection writes",
   ],
   [
-    "captured calls that the Pod does not ask for",
+    "captured calls that the Pod does not request",
     { ...CAPTURING, metadata: { ...CAPTURING.metadata, annotations: OURS.metadata.annotations ?? {} } },
     "is not what injection writes",
   ],
@@ -191,18 +194,18 @@ test.each<[string, TestPod, string, Partial<InjectionOptions>?]>([
     "`setup` has the capability",
   ],
   [
-    "NET_ADMIN of a lasting container that is named like the capture",
+    "NET_ADMIN of a long-running container named like the capture container",
     { ...OURS, spec: { ...OURS.spec, containers: [...OURS.spec.containers, OURS.spec.initContainers?.[0] ?? app()] } },
     "`merlon-init` has the capability",
   ],
   ["xserver's user", pod({ containers: [security({ runAsUser: 1337 })] }), "runs as xserver's user"],
-  ["xserver's user for all", pod({ securityContext: { runAsUser: 1337 } }), "runs as xserver's user"],
+  ["xserver's user for all containers", pod({ securityContext: { runAsUser: 1337 } }), "runs as xserver's user"],
   ["the node's network", pod({ hostNetwork: true }), "`hostNetwork`"],
 ])("rejects %s", (_, object, because, options) => {
   expect(rejection(object, options)).toContain(because)
 })
 
-it("leaves other namespaces to their status", () => {
+it("accepts such Pods in other namespaces", () => {
   const place = { namespace: "foo", namespaceOptedIn: true }
   expect(injectPod(pod({ containers: [NAMED, app()] }), place, OPTIONS).outcome).toBe("skipped")
   const privileged = injectPod(pod({ containers: [security({ privileged: true })] }), place, OPTIONS)
@@ -210,7 +213,7 @@ it("leaves other namespaces to their status", () => {
 })
 
 const HANDLERS = admissionHandlers({
-  mesh: { names } as never, // no policy is judged here
+  mesh: { names } as never, // no policy is validated here
   clusterDomain: "cluster.local",
   injection: OPTIONS,
   namespaceLabels: () => ({ "merlon-injection": "required" }),
@@ -221,7 +224,7 @@ const asked = async (object: TestPod, request: Partial<AdmissionRequest> = {}): 
   return answer?.rejected?.message
 }
 
-it("looks at a new Pod once more after all other webhooks", async () => {
+it("checks a new Pod again after all other webhooks", async () => {
   expect(await asked(OURS)).toBe(undefined)
   expect(await asked(changed(OURS, "merlon-xserver", { image: "busybox" }))).toContain("`image` differs")
   expect(await asked(pod())).toContain("`merlon-xserver`")
@@ -238,14 +241,18 @@ test.each<[string, TestPod, string | undefined]>([
   ["a label", noted({ labels: { ...OURS.metadata.labels, a: "b" } }), undefined],
   ["its xserver's image", changed(OURS, "merlon-xserver", { image: "busybox" }), "the image of `merlon-xserver`"],
   [
-    "where its xserver joins",
+    "the mesh that its xserver joins",
     noted({ annotations: { ...OURS.metadata.annotations, "merlon.dev/bootstrap": "{}" } }),
     "bootstrap]`",
   ],
-  ["what the NetworkPolicy selects", noted({ labels: {} }), "merlon.dev/capture]`"],
-  ["a container for debugging", debugging({}), undefined],
-  ["one with NET_ADMIN", debugging({ capabilities: { add: ["NET_ADMIN"] } }), "`debug` has the capability"],
-  ["a privileged one", debugging({ privileged: true }), "`debug` is privileged"],
+  ["the label that the NetworkPolicy selects", noted({ labels: {} }), "merlon.dev/capture]`"],
+  ["a debug container", debugging({}), undefined],
+  [
+    "a debug container with NET_ADMIN",
+    debugging({ capabilities: { add: ["NET_ADMIN"] } }),
+    "`debug` has the capability",
+  ],
+  ["a privileged debug container", debugging({ privileged: true }), "`debug` is privileged"],
 ])("on a running Pod, a change of %s", async (_, object, because) => {
   const subresource = object.spec.ephemeralContainers === undefined ? "" : "ephemeralcontainers"
   const message = await asked(object, { operation: "UPDATE", oldObject: OURS, subresource })
@@ -253,12 +260,12 @@ test.each<[string, TestPod, string | undefined]>([
   else expect(message).toContain(because)
 })
 
-it("leaves a Pod alone that is older than the requirement", async () => {
+it("accepts an update of a Pod that is older than the requirement", async () => {
   const old = pod({ containers: [security({ privileged: true })] })
   expect(await asked(changed(old, "app", { image: "app:2" }), { operation: "UPDATE", oldObject: old })).toBe(undefined)
 })
 
-it("leaves a Pod alone whose template is older than the control plane", async () => {
+it("accepts an update of a Pod with an older template than the control plane", async () => {
   const old = injected(pod(), { image: "merlond:0" }).after
   const updated = patched(old, [{ op: "add", path: "/metadata/finalizers", value: [] }])
   expect(await asked(updated, { operation: "UPDATE", oldObject: old })).toBe(undefined)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a Pod has everything that injection adds. Names prove nothing: a namespace that requires injection accepts a
-// Pod only if its containers, volumes and annotations are what the injector writes, apart from what the API server and
+// Pod only if its containers, volumes and annotations are what the injector writes, except for what the API server and
 // common webhooks add to every container.
 
 import { isDeepStrictEqual } from "node:util"
@@ -17,7 +17,7 @@ import {
   proxyVolumes,
 } from "./proxy-container.js"
 
-/** What makes the Pod bypassable or not ours, in one phrase; undefined where nothing does. */
+/** Why the proxy can be bypassed or is not ours, in one phrase; undefined if the Pod is correct. */
 export function injectionError(pod: unknown, options: InjectionOptions): string | undefined {
   const { names, capture, nativeSidecar } = options
   const { metadata, spec: value } = objectOf(pod)
@@ -52,7 +52,7 @@ export function injectionError(pod: unknown, options: InjectionOptions): string 
   if (capture === "service" && inits.some(({ name }) => name === initContainer)) {
     return `\`${initContainer}\` is not what injection writes where Services lead to xserver`
   }
-  // A sidecar that starts before the rules are in place takes connections that they never see.
+  // Connections of a sidecar that starts before the rules are in place would never be captured.
   const early = inits.findIndex(({ restartPolicy }) => restartPolicy === "Always")
   const ready = inits.findIndex(({ name }) => name === initContainer)
   if (capture === "redirect" && early !== -1 && early < ready) {
@@ -66,13 +66,13 @@ export function injectionError(pod: unknown, options: InjectionOptions): string 
     : undefined
 }
 
-/** Ports that no container declares would be open, with or without ports that are declared. */
+/** Undeclared ports would be open, whether other ports are declared or not. */
 export function undeclaredError(annotations: Foreign, { names }: InjectionOptions): string | undefined {
   const { undeclared } = injectionNames(names).annotations
   return annotations[undeclared] === "pass" ? `\`${undeclared}: pass\` lets connections reach it unjudged` : undefined
 }
 
-/** What an update takes away from an injected Pod; undefined where it leaves the proxy as it was. */
+/** What an update takes away from an injected Pod; undefined if the proxy is unchanged. */
 export function updateError(before: unknown, after: unknown, { names }: InjectionOptions): string | undefined {
   const privilege = bypassingPrivilege(objectOf(after).spec, names)
   if (privilege !== undefined && privilege !== bypassingPrivilege(objectOf(before).spec, names)) return privilege
@@ -98,8 +98,8 @@ export function updateError(before: unknown, after: unknown, { names }: Injectio
 }
 
 /**
- * Fields that may be there although injection does not write them, or have another value: defaults of the API server, and
- * what LimitRange and autoscalers set. None of them changes what runs.
+ * Fields that may be present, or differ, although injection does not write them: defaults of the API server, and
+ * settings of LimitRange and autoscalers. None of them changes what runs.
  */
 const FREE: ReadonlySet<string> = new Set([
   "apiVersion",
@@ -118,11 +118,11 @@ const FREE: ReadonlySet<string> = new Set([
   "terminationMessagePolicy",
   "timeoutSeconds",
 ])
-/** Clouds give every container the variables and tokens of its service account; xserver reads neither. */
+/** Clouds add variables and tokens of the service account to every container; xserver reads neither. */
 const CLOUD_VARIABLE = /^(AWS|AZURE|GOOGLE|KUBERNETES)_[A-Z0-9_]+$/
 const SECRETS = "/var/run/secrets/"
 
-/** Where a value differs from what injection writes, as a path; undefined where it does not. */
+/** The path at which a value differs from what injection writes; undefined if it does not. */
 function difference(found: unknown, wanted: unknown, path: string): string | undefined {
   if (Array.isArray(wanted) || Array.isArray(found)) {
     const items = listOf(wanted)
@@ -139,12 +139,12 @@ function difference(found: unknown, wanted: unknown, path: string): string | und
   )
 }
 
-/** Whether another program added this item to the list in a way that changes nothing for xserver. */
+/** Whether another program added this item to the list without any effect on xserver. */
 function isAdded(item: unknown, wanted: readonly unknown[], path: string): boolean {
   const { name, mountPath } = objectOf(item)
   if (path === "env") return typeof name === "string" && CLOUD_VARIABLE.test(name)
   if (path !== "volumeMounts" || typeof mountPath !== "string" || !mountPath.startsWith(SECRETS)) return false
-  // Fail closed: `..` could lead anywhere, and a mount inside of ours would replace part of it.
+  // Fail closed: `..` could lead anywhere, and a mount inside one of ours would replace part of it.
   const ours = wanted.map(mount => textOf(objectOf(mount).mountPath) ?? "")
   return !mountPath.split("/").includes("..") && ours.every(path => !`${mountPath}/`.startsWith(`${path}/`))
 }

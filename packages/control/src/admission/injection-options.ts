@@ -12,19 +12,21 @@ export interface InjectionOptions {
   readonly image: string
   readonly imagePullPolicy?: "Always" | "IfNotPresent" | "Never"
   readonly capture: "redirect" | "service"
-  /** `refuse`: no datagram comes in that is no answer to the Pod's own, where rules in the Pod capture. Else `pass`. */
+  /** `refuse`: Pods whose rules capture traffic receive only datagrams that answer their own. Default: `pass`. */
   readonly udp?: Udp | undefined
-  /** What becomes of calls out of Pods that do not choose themselves; `off` where absent. */
+  /** How outbound calls of Pods are handled if the Pod does not say; default `off`. */
   readonly outbound?: Outbound | undefined
-  /** As an init container that keeps running (Kubernetes 1.29), so that it is there before and after the application. */
+  /**
+   * Whether the proxy is an init container that keeps running (Kubernetes 1.29), so that it outlives the application.
+   */
   readonly nativeSidecar: boolean
   readonly controlPlane: {
     /** `HOST:PORT`. */
     readonly address: string
-    /** What its certificate must be for. */
+    /** The name expected in its certificate. */
     readonly serverName: string
   }
-  /** Of every injected container. */
+  /** Resources of every injected container. */
   readonly resources?: ProxyResources
 }
 
@@ -32,16 +34,16 @@ export interface InjectionOptions {
 export const OUTBOUNDS = ["capture", "off"] as const
 export type Outbound = (typeof OUTBOUNDS)[number]
 
-/** Grows when what is injected changes; pods say which one they have. */
+/** Increased when the injected parts change; Pods record their version. */
 export const TEMPLATE_VERSION = "3"
 
 export const HEALTH_PORT = 15_021
 const ADMIN_PORT = 15_000
-/** Where calls out arrive: those that capture redirects, or those that take an `http_proxy`. */
+/** Port for outbound calls: connections that rules capture, or requests by `http_proxy`. */
 export const OUTBOUND_PORT = 15_001
 export const MAX_PORTS = 20
 
-/** Whether an application cannot have this port, because xserver has it. */
+/** Whether an application cannot use this port, because xserver does. */
 export function isReservedPort(port: number): boolean {
   const listening = port >= FIRST_LISTEN_PORT && port < FIRST_LISTEN_PORT + MAX_PORTS
   return listening || port === ADMIN_PORT || port === OUTBOUND_PORT || port === HEALTH_PORT || port === XSERVER_UID
@@ -61,31 +63,34 @@ export interface InjectionNames {
     readonly probes: string
     readonly bootstrap: string
     readonly originalTargetPorts: string
-    /** The bootstrap of a container that calls out. It has no state folder, because that belongs to xserver. */
+    /**
+     * The bootstrap of a container that calls through the mesh, without a state folder, because that belongs to
+     * xserver.
+     */
     readonly outboundBootstrap: string
     /**
-     * `capture`: rules in the Pod redirect calls out to its proxy. `"true"`: an xclient takes the calls of the application,
-     * which finds it by `http_proxy`. `"false"`: calls leave as they are, whatever the mesh's setting is.
+     * `capture`: rules in the Pod redirect outbound calls to its proxy. `"true"`: an xclient handles the calls of the
+     * application, which finds it by `http_proxy`. `"false"`: calls are unchanged, whatever the mesh's setting is.
      */
     readonly outbound: string
-    /** Destination ports that capture leaves alone, as `5432,6379`. */
+    /** Destination ports that are not captured, such as `5432,6379`. */
     readonly excludePorts: string
-    /** Destinations that capture leaves alone, as `10.0.0.0/8,fd00::/8`. */
+    /** Destinations that are not captured, such as `10.0.0.0/8,fd00::/8`. */
     readonly excludeCidrs: string
-    /** Destinations that capture is limited to. */
+    /** The only destinations that are captured. */
     readonly includeCidrs: string
-    /** Containers that call through the mesh by themselves and so need the workload's credentials, as `a,b`. */
+    /** Containers, such as `a,b`, that call through the mesh themselves and so need the workload's credentials. */
     readonly credentials: string
-    /** What the injected containers of this Pod request and are limited to, as JSON over the mesh's values. */
+    /** Requests and limits of this Pod's injected containers, as JSON that overrides the mesh's values. */
     readonly resources: string
-    /** `pass`: connections to ports that no container declares reach the Pod unjudged. */
+    /** `pass`: connections to ports that no container declares reach the Pod without a check. */
     readonly undeclared: string
   }
-  /** On Pods: how connections are led to their xserver. */
+  /** Label of Pods: how connections reach their xserver. */
   readonly captureLabel: string
-  /** On namespaces: `service` or `redirect` instead of the mesh's own choice. */
+  /** Label of namespaces: `service` or `redirect` overrides the mesh's setting. */
   readonly namespaceCaptureLabel: string
-  /** On namespaces: `capture` or `off` instead of the mesh's own choice for calls out. */
+  /** Label of namespaces: `capture` or `off` overrides the mesh's setting for outbound calls. */
   readonly namespaceOutboundLabel: string
 }
 

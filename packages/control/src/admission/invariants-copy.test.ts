@@ -14,7 +14,7 @@ function stage(ours: readonly KubernetesObject[], stored: readonly KubernetesObj
   const { policies } = viewsStage()
   for (const object of ours) policies.set("PolicyInvariant", object)
   policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", "foo/ops", OPS.spec))
-  const client = { list: async () => ({ items: stored, resourceVersion: "1" }) as never } // as far as it is read
+  const client = { list: async () => ({ items: stored, resourceVersion: "1" }) as never } // only what is read
   const ask = (patienceMs = 60_000) => caughtUp({ client, names: MESH.names, policies, patienceMs })
   return { policies, ask }
 }
@@ -23,11 +23,11 @@ it.each([
   ["the same", [one()], [one()]],
   ["none", [], []],
   ["a newer one than was listed", [one(3)], [one(2)]],
-])("is current with %s, and there is no reason to ask again", async (_, ours, stored) => {
+])("is up to date with %s, so nothing is reviewed again", async (_, ours, stored) => {
   expect(await stage(ours, stored).ask()).toBe(false)
 })
 
-it("is behind until one that was deleted is gone", async () => {
+it("is out of date until a deleted invariant is removed", async () => {
   const { policies, ask } = stage([one()], [])
   const answer = ask()
   await listed()
@@ -35,7 +35,7 @@ it("is behind until one that was deleted is gone", async () => {
   expect(await answer).toBe(true)
 })
 
-it("is behind until a changed one has come", async () => {
+it("is out of date until a changed invariant arrives", async () => {
   const { policies, ask } = stage([one(1)], [one(2)])
   const answer = ask()
   await listed()
@@ -43,7 +43,7 @@ it("is behind until a changed one has come", async () => {
   expect(await answer).toBe(true)
 })
 
-it("does not wait for ever", async () => {
+it("does not wait forever", async () => {
   expect(await stage([one()], []).ask(1)).toBe(false)
 })
 

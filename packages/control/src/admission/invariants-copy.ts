@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether our copy of the invariants is current. It lags behind the API server for a moment, and a change must not be
-// rejected because of an invariant that was just deleted or put in shadow mode.
+// Whether our copy of the invariants is up to date. It lags behind the API server for a moment, and a change must not
+// be rejected because of an invariant that was just deleted or put into shadow mode.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesClient } from "../kubernetes/client.js"
@@ -11,16 +11,18 @@ export interface InvariantsCopyOptions {
   readonly client: Pick<KubernetesClient, "list">
   readonly names: MeshNames
   readonly policies: PolicySource
-  /** How long the news may take to reach us. */
+  /** How long changes may take to reach us. */
   readonly patienceMs?: number
 }
 
 const PATIENCE_MS = 2_000
 
-/** Resolves with true once a copy that was behind has caught up; with false where it was not, or does not. */
+/**
+ * Resolves to true once an outdated copy has caught up; to false if it was up to date, or does not catch up in time.
+ */
 export async function caughtUp(options: InvariantsCopyOptions): Promise<boolean> {
   const { client, names, policies, patienceMs = PATIENCE_MS } = options
-  // An API that cannot tell leaves what was said as it is: the rejection stands, with its reason.
+  // If the API does not answer, the rejection stands, with its reason.
   const items = await client.list<KubernetesObject>(policyTypes(names).PolicyInvariant).then(
     list => list.items,
     () => undefined,
@@ -31,7 +33,7 @@ export async function caughtUp(options: InvariantsCopyOptions): Promise<boolean>
     let count = 0
     for (const { key, kind, object, deleted } of policies.items.values()) {
       if (kind !== "PolicyInvariant" || deleted !== undefined) continue
-      // A newer one than the list has is news as well.
+      // An invariant that is newer than in the list is a change as well.
       if (!stored.has(key) || (object.metadata.generation ?? 0) < (stored.get(key) ?? 0)) return false
       count += 1
     }

@@ -14,7 +14,7 @@ test.each<[string, string, number, number, boolean]>([
   expect(exceedsJson(Buffer.from(text), { depth, values })).toBe(expected)
 })
 
-it("never counts less than a parser makes", () => {
+it("never counts less than a parser creates", () => {
   const counted = (value: unknown): number =>
     typeof value !== "object" || value === null
       ? 1

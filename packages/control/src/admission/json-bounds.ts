@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates what a JSON text would become in memory before it is parsed: 6 MB of brackets are millions of values, and
-// deep nesting exhausts the stack of any code that walks them.
+// Estimates the memory for a JSON text before it is parsed: 6 MB of brackets are millions of values, and deep nesting
+// exhausts the stack of any code that walks them.
 
 export interface JsonBounds {
   readonly depth: number
@@ -14,7 +14,7 @@ const COLON = 0x3a
 const OPEN = new Set([0x5b, 0x7b])
 const CLOSE = new Set([0x5d, 0x7d])
 
-/** Counts at least as many values and levels as a parser would make; says nothing about whether the text is valid. */
+/** Counts at least as many values and levels as a parser would create. Does not check whether the text is valid. */
 export function exceedsJson(bytes: Buffer, { depth, values }: JsonBounds): boolean {
   let level = 0
   let count = 1

@@ -24,14 +24,14 @@ const inject = (value: string) => ({ "sidecar.merlon.dev/inject": value })
 
 it.each([
   ["one with a proxy", { namespace: "out", labels: {}, proxied: true }, true],
-  ["one of a namespace that opted in", { namespace: "in", labels: {}, proxied: false }, true],
-  ["one of a namespace that requires injection", { namespace: "must", labels: {}, proxied: false }, true],
-  ["one of another namespace", { namespace: "out", labels: {}, proxied: false }, false],
+  ["one in a namespace that opted in", { namespace: "in", labels: {}, proxied: false }, true],
+  ["one in a namespace that requires injection", { namespace: "must", labels: {}, proxied: false }, true],
+  ["one in another namespace", { namespace: "out", labels: {}, proxied: false }, false],
   ["one that opted in itself", { namespace: "out", labels: inject("true"), proxied: false }, true],
   ["one that opted out", { namespace: "in", labels: inject("false"), proxied: false }, false],
   ["one of the control plane", { namespace: "merlon-system", labels: {}, proxied: false }, false],
   ["one of the cluster", { namespace: "kube-system", labels: {}, proxied: false }, false],
-  ["one of a namespace that is not known yet", { namespace: "new", labels: {}, proxied: false }, true],
+  ["one in a namespace that is not known yet", { namespace: "new", labels: {}, proxied: false }, true],
 ])("%s: a member is %s", (_, workload, expected) => {
   expect(members.isMember(workload)).toBe(expected)
 })

@@ -6,7 +6,7 @@ import { objectOf } from "../registry/foreign.js"
 
 export interface OptIn {
   readonly inject: boolean
-  /** In one sentence, for people who wonder. */
+  /** The reason, in one sentence for users. */
   readonly because: string
   readonly warnings: readonly string[]
 }

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which connections of a Pod's programs are redirected to its proxy: all TCP but DNS, or less where ports and CIDR blocks
-// are excluded or only some blocks are included. The lists come from flags and annotations, so every value is checked.
+// Which connections of a Pod's programs are redirected to its proxy: all TCP except DNS, or less if ports and CIDR
+// blocks are excluded or only some blocks are included. The lists come from flags and annotations, so every value is
+// checked.
 
 import { parseCidr } from "@merlon/policy/request"
 
 export interface OutboundCapture {
-  /** Where the proxy listens on loopback. */
+  /** The proxy's port on loopback. */
   readonly port: number
-  /** The proxy's own connections leave unredirected. */
+  /** User of the proxy, whose own connections are not redirected. */
   readonly proxyUid: number
   readonly excludePorts?: readonly number[] | undefined
   readonly excludeCidrs?: readonly CidrBlock[] | undefined
-  /** Every destination where absent. */
+  /** Every destination if undefined. */
   readonly includeCidrs?: readonly CidrBlock[] | undefined
 }
 
 export interface CidrBlock {
   readonly family: 4 | 6
-  /** As `10.0.0.0/8`, made of digits, dots, colons and one slash. */
+  /** A block such as `10.0.0.0/8`, made of digits, dots, colons and one slash. */
   readonly text: string
 }
 
-/** DNS over TCP. Names are resolved before a connection has a destination, so no proxy stands in between. */
+/** DNS over TCP is not redirected: names are resolved before a connection has a destination. */
 export const DNS_PORT = 53
-/** Every entry is a rule of its own that each new connection passes. */
+/** Every entry is a rule of its own that each new connection has to pass. */
 const MAX_ENTRIES = 64
 
-/** As `5432,6379`; text says what is wrong with it. */
+/** Parses a list such as `5432,6379`; returns a string with the error if it is invalid. */
 export function parsePortList(text: string): readonly number[] | string {
   const ports = text
     .split(",")
@@ -36,7 +37,7 @@ export function parsePortList(text: string): readonly number[] | string {
   return checked(ports.filter(port => typeof port === "number"))
 }
 
-/** As `10.0.0.0/8,fd00::/8,192.0.2.7`; text says what is wrong with it. */
+/** Parses a list such as `10.0.0.0/8,fd00::/8,192.0.2.7`; returns a string with the error if it is invalid. */
 export function parseCidrList(text: string): readonly CidrBlock[] | string {
   const blocks = text.split(",").map(item => blockOf(item) ?? item)
   const wrong = blocks.find(block => typeof block === "string")
@@ -46,7 +47,7 @@ export function parseCidrList(text: string): readonly CidrBlock[] | string {
 
 function blockOf(text: string): CidrBlock | undefined {
   const cidr = parseCidr(text)
-  // A packet to an IPv4-mapped address is an IPv4 packet: such a block would match none, so it is an error.
+  // A packet to an IPv4-mapped address is an IPv4 packet: such a block would match nothing, so it is an error.
   if (cidr === undefined || (cidr.address.family === 4) === text.includes(":")) return undefined
   return { family: cidr.address.family, text: `${cidr.address.text}/${cidr.bits}` }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How calls out of an injected Pod are handled, by its annotations and by the mesh's setting.
+// How outbound calls of an injected Pod are handled, depending on its annotations and the mesh's setting.
 
 import { describe, expect, it, test } from "vitest"
 import { admissionHandlers } from "./handlers.js"
@@ -24,14 +24,14 @@ const XSERVER_ARGS = ["xserver", "--bootstrap", "/var/run/secrets/merlon.dev/boo
 const CAPTURE_ARGS = ["capture", "--map", "8080:15080", "--outbound", "15001"]
 
 test.each<[string, TestPod, Partial<InjectionOptions>, boolean]>([
-  ["nobody chooses", pod(), {}, false],
+  ["there is no setting", pod(), {}, false],
   ["the mesh says so", pod(), MESH, true],
   ["the mesh says no", pod(), { outbound: "off" }, false],
-  ["the Pod asks for it", CAPTURED, {}, true],
-  ["the Pod asks for it against the mesh", CAPTURED, { outbound: "off" }, true],
+  ["the Pod requests it", CAPTURED, {}, true],
+  ["the Pod requests it against the mesh", CAPTURED, { outbound: "off" }, true],
   ["the Pod opts out", annotated({ [PROXY]: "false" }), MESH, false],
-  ["the Pod asks for an http_proxy", annotated({ [PROXY]: "true" }), MESH, false],
-])("captures calls where %s: %#", (_, before, options, captured) => {
+  ["the Pod requests an http_proxy", annotated({ [PROXY]: "true" }), MESH, false],
+])("captures calls if %s: %#", (_, before, options, captured) => {
   for (const sidecar of [{}, NATIVE]) {
     const { after, warnings } = injected(before, { ...options, ...sidecar })
     expect(find(after, "merlon-xserver")?.args).toEqual(captured ? PROXY_ARGS : XSERVER_ARGS)
@@ -43,7 +43,7 @@ test.each<[string, TestPod, Partial<InjectionOptions>, boolean]>([
 describe("the label of a namespace", () => {
   const admitted = async (before: TestPod, label: string, outbound: "capture" | "off") => {
     const handlers = admissionHandlers({
-      mesh: { names: meshNames } as never, // no policy is judged here
+      mesh: { names: meshNames } as never, // no policy is validated here
       clusterDomain: "cluster.local",
       injection: { ...OPTIONS, outbound },
       namespaceLabels: () => ({ "merlon-injection": "required", "merlon-outbound": label }),
@@ -62,8 +62,8 @@ describe("the label of a namespace", () => {
   test.each<[string, TestPod, string, "capture" | "off", boolean]>([
     ["turns capture off", pod(), "off", "capture", false],
     ["turns capture on", pod(), "capture", "off", true],
-    ["gives way to the Pod that asks for it", CAPTURED, "off", "capture", true],
-    ["gives way to the Pod that opts out", annotated({ [PROXY]: "false" }), "capture", "off", false],
+    ["is overridden by a Pod that requests it", CAPTURED, "off", "capture", true],
+    ["is overridden by a Pod that opts out", annotated({ [PROXY]: "false" }), "capture", "off", false],
   ])("%s", async (_, before, label, outbound, captured) => {
     expect(await admitted(before, label, outbound)).toEqual({ captured, warnings: [], rejected: undefined })
   })
@@ -75,7 +75,7 @@ describe("the label of a namespace", () => {
   })
 })
 
-it("changes nothing else of the Pod", () => {
+it("changes nothing else in the Pod", () => {
   const strip = (object: TestPod, ...own: readonly string[]): unknown => {
     const change = (list: TestPod["spec"]["containers"] = []) =>
       list.map(item => (own.includes(item.name) ? { ...item, args: [] } : item))
@@ -119,7 +119,7 @@ describe("the order of containers", () => {
   })
 })
 
-it("passes limits on", () => {
+it("passes the lists on", () => {
   const limits = {
     "outbound.merlon.dev/exclude-ports": "5432,6379",
     "outbound.merlon.dev/exclude-cidrs": "10.0.0.0/8",
@@ -150,14 +150,19 @@ test.each<[Record<string, string>, string]>([
   }
 })
 
-describe("warns and captures nothing", () => {
+describe("warns without capturing", () => {
   const SIDECAR = app({ name: "logs", ports: [], restartPolicy: "Always" })
 
   test.each<[string, TestPod, Partial<InjectionOptions>, string]>([
-    ["in a confined namespace", CAPTURED, { capture: "service" }, `set \`${PROXY}: "true"\` to give its programs an`],
+    [
+      "in a namespace that is captured by Service",
+      CAPTURED,
+      { capture: "service" },
+      `set \`${PROXY}: "true"\` to give its programs an`,
+    ],
     ["in a mesh that captures by Service", pod(), { capture: "service", ...MESH }, "captured by Service"],
     [
-      "beside a native sidecar that would start before the rules",
+      "with a native sidecar that would start before the rules",
       pod({ initContainers: [SIDECAR] }),
       MESH,
       "the native sidecar `logs` would start before the rules",
@@ -171,13 +176,13 @@ describe("warns and captures nothing", () => {
     expect(names(after.spec.initContainers)[0]).not.toBe("logs")
   })
 
-  it("but not of a native sidecar beside a native proxy", () => {
+  it("not about a native sidecar with a native proxy", () => {
     const { after, warnings } = injected(pod({ initContainers: [SIDECAR] }), { ...NATIVE, ...MESH })
     expect(warnings).toEqual([])
     expect(names(after.spec.initContainers)).toEqual(["merlon-init", "merlon-xserver", "logs"])
   })
 
-  it("about limits of a capture that does not exist", () => {
+  it("about lists for a capture that does not exist", () => {
     const { warnings } = injected(annotated({ "outbound.merlon.dev/exclude-ports": "5432" }))
     expect(warnings).toEqual([expect.stringContaining("`outbound.merlon.dev/exclude-ports` has no effect")])
   })

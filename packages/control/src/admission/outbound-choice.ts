@@ -9,12 +9,12 @@ import { parseCidrList, parsePortList } from "./outbound-capture.js"
 
 export interface OutboundChoice {
   readonly way: "direct" | "proxy" | "capture"
-  /** What the capture container gets as flags. */
+  /** Flags of the capture container. */
   readonly flags: CaptureFlags
   readonly warnings: readonly string[]
 }
 
-/** Returns a text with the reason if the Pod is rejected. */
+/** Returns a string with the reason if the Pod is rejected. */
 export function outboundOf(annotations: Foreign, podSpec: unknown, options: InjectionOptions): OutboundChoice | string {
   const { annotations: keys } = injectionNames(options.names)
   const { [keys.outbound]: own } = annotations
@@ -30,7 +30,7 @@ export function outboundOf(annotations: Foreign, podSpec: unknown, options: Inje
   for (const [flag, key] of Object.entries(limits)) {
     const { [key]: value } = annotations
     if (value === undefined) continue
-    // The API server takes text alone; a document that it has not seen may have a number.
+    // The API server accepts only strings; a document that it has not seen may contain a number.
     const text = typeof value === "string" ? value : JSON.stringify(value)
     const list = flag === "--exclude-outbound-ports" ? parsePortList(text) : parseCidrList(text)
     if (typeof list === "string") return `the annotation \`${key}\`: ${list}`
@@ -59,8 +59,8 @@ function obstacleOf(podSpec: unknown, { capture, nativeSidecar, names }: Injecti
     return `its namespace is captured by Service, without rules in the Pod; set \`${outbound}: "true"\` to give its programs an \`http_proxy\``
   }
   if (nativeSidecar) return undefined
-  // Where our proxy is no native sidecar, capture has to follow the application's init containers, which run before the
-  // proxy does. A native sidecar of the author would then take connections that no rule leads to xserver.
+  // If our proxy is not a native sidecar, capture has to follow the application's init containers, which run before the
+  // proxy. Connections of the author's own native sidecar would then not be captured.
   const early = listOf(objectOf(podSpec).initContainers)
     .map(objectOf)
     .find(({ restartPolicy }) => restartPolicy === "Always")

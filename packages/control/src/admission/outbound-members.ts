@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers of a Pod call through the mesh: those with our own image and those that an annotation names get the
-// workload's credentials; if the Pod asks for it, all get `http_proxy`.
+// Which containers of a Pod call through the mesh. Containers with our own image and those that an annotation names get
+// the workload's credentials; if the Pod requests it, all get `http_proxy`.
 
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import { type InjectionOptions, injectionNames, OUTBOUND_PORT } from "./injection-options.js"
@@ -37,13 +37,13 @@ export function membersOf(
   }
 }
 
-/** Without tag and digest: a Pod that is started after an upgrade may still bring an older version. */
+/** The image without tag and digest: a Pod that starts after an upgrade may still use an older version. */
 function repositoryOf(image: string): string {
   return image.replace(/@.*$/, "").replace(/:[^:/]*$/, "")
 }
 
 const PROXY = `http://127.0.0.1:${OUTBOUND_PORT}`
-/** Both spellings: programs read one or the other. What is in the Pod itself is not called through the mesh. */
+/** Both spellings, since programs read one or the other. Calls within the Pod do not go through the mesh. */
 const PROXY_VARIABLES: readonly Foreign[] = [
   { name: "http_proxy", value: PROXY },
   { name: "HTTP_PROXY", value: PROXY },
@@ -51,7 +51,7 @@ const PROXY_VARIABLES: readonly Foreign[] = [
   { name: "NO_PROXY", value: "localhost,127.0.0.1,::1" },
 ]
 
-/** What the container's author set stays. */
+/** Keeps what the container's author set. */
 function withParts(
   container: Foreign,
   { env, volumeMounts }: { readonly env: readonly Foreign[]; readonly volumeMounts: readonly Foreign[] },

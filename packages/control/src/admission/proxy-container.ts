@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The containers and volumes that injection adds: the proxy with no privilege at all, and, where traffic is redirected, an
-// init container that may change the pod's own network and ends.
+// The containers and volumes that injection adds: the proxy without any privilege and, if traffic is redirected, an
+// init container that may change the Pod's own network and then ends.
 
 import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
@@ -26,10 +26,10 @@ export const POD_VARIABLES = [
   fromField("SERVICE_ACCOUNT", "spec.serviceAccountName"),
 ]
 
-/** The port where a proxy tells of itself, by its name in the Pod. */
+/** Name of the port with the proxy's health and metrics. */
 export const PROXY_METRICS = "xs-health"
 
-/** Both directions in one process where calls out are captured, else the inbound one alone. */
+/** Handles both directions in one process if outbound calls are captured, else only inbound traffic. */
 export function proxyContainer(
   options: InjectionOptions,
   ports: readonly ApplicationPort[],
@@ -55,16 +55,17 @@ export function proxyContainer(
       ...ports.map(({ listen }) => ({ name: `xs-${listen}`, containerPort: listen, protocol: "TCP" })),
       { name: PROXY_METRICS, containerPort: HEALTH_PORT, protocol: "TCP" },
     ],
-    // The application begins to be called when its gate enforces, not before.
+    // The application receives calls only once its policies are enforced.
     startupProbe: { ...ready, periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
     readinessProbe: { ...ready, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
-    // Patient: a proxy that hangs is started again, one on a busy node is not.
+    // Tolerant: a proxy that hangs is restarted, one on a busy node is not.
     livenessProbe: { ...live, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     lifecycle: {
-      // A native sidecar's startup probe holds back what follows. A plain container needs a hook for that: the kubelet
-      // starts the next container when the hook has returned.
+      // The startup probe of a native sidecar delays the following containers. A plain container needs a hook for that:
+      // the kubelet starts the next container after the hook has returned.
       ...(way === "capture" && !nativeSidecar ? { postStart: { exec: { command: [PROGRAM, "wait"] } } } : {}),
-      // The kubelet runs it when the Pod begins to terminate, also in a native sidecar, which ends after the application.
+      // The kubelet runs it when the Pod begins to terminate, also in a native sidecar, which ends after the
+      // application.
       ...preStop("--state", stateFolder, ...(nativeSidecar ? [] : untilClosed(ports))),
     },
     resources,
@@ -80,12 +81,12 @@ function preStop(...args: readonly string[]): Value {
   return { preStop: { exec: { command: [PROGRAM, "drain", ...args] } } }
 }
 
-/** A plain sidecar is told to end together with the application, which has to be served until it has ended. */
+/** A plain sidecar is stopped together with the application, but has to serve it until it has ended. */
 function untilClosed(ports: readonly ApplicationPort[]): readonly string[] {
   return ["--until-closed", ports.map(({ port }) => port).join(",")]
 }
 
-/** Takes the application's calls: whatever `http_proxy` leads to it goes by the mesh's routes, with the workload's identity. */
+/** Handles the application's calls: those sent by `http_proxy` use the mesh's routes and the workload's identity. */
 export function outboundContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
   const { names, image, imagePullPolicy, nativeSidecar, resources = DEFAULT_RESOURCES } = options
   const { outboundContainer: name } = injectionNames(names)
@@ -102,7 +103,7 @@ export function outboundContainer(options: InjectionOptions, ports: readonly App
   }
 }
 
-/** What a container needs to be a member of the mesh by itself: the workload's credentials, and where they are. */
+/** What a container needs to be a mesh member itself: the workload's credentials, and their location. */
 export function memberParts({ names }: InjectionOptions): {
   readonly env: readonly Value[]
   readonly volumeMounts: readonly Value[]
@@ -136,7 +137,7 @@ export function captureContainer(
       "--udp": udp === "refuse" ? "refuse" : undefined,
     }),
     resources,
-    // The network of the pod can only be changed by root with this one capability.
+    // Changing the Pod's network requires root and this one capability.
     securityContext: { runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, ...confined(["NET_ADMIN"]) },
   }
 }
@@ -163,12 +164,12 @@ export function proxyVolumes({ names }: Pick<InjectionOptions, "names">): readon
         ],
       },
     },
-    // In memory: the proxy's key never reaches the node's disk, and outlives the container anyway.
+    // In memory: the proxy's key is never written to the node's disk, and survives a restart of the container.
     { name: stateVolume, emptyDir: { medium: "Memory", sizeLimit: "32Mi" } },
   ]
 }
 
-/** What xserver reads first. The pod's name is not known yet, so it is filled in from the environment. */
+/** The first file that xserver reads. The Pod's name is not known yet, so it is filled in from the environment. */
 export function bootstrapDocument(
   { names, controlPlane }: Pick<InjectionOptions, "names" | "controlPlane">,
   keepsState = true,
@@ -185,10 +186,10 @@ export function bootstrapDocument(
     trustBundle: `${credentialsFolder}/${BUNDLE_KEY}`,
     token: `${credentialsFolder}/token`,
     address: placeholder("POD_IP"),
-    // IPv4 and IPv6, or IPv4 alone where the node has no other.
+    // IPv4 and IPv6, or only IPv4 on a node without IPv6.
     listen: "::",
     application: "127.0.0.1",
-    // An application may listen on the Pod's addresses alone.
+    // An application may listen only on the Pod's addresses.
     applicationFallback: `::1,${placeholder("POD_IPS")}`,
     ...(keepsState ? { state: stateFolder } : {}),
   }

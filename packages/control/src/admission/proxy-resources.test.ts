@@ -26,16 +26,16 @@ function inject(annotation: string | undefined, options = OPTIONS) {
   )
 }
 
-/** Of each container that was added. */
+/** Resources of each added container. */
 function added(annotation: string | undefined, options = OPTIONS): readonly unknown[] {
   const injection = inject(annotation, options)
   if (injection.outcome !== "injected") throw new Error(JSON.stringify(injection))
   const { value } = injection.patch.find(({ path }) => path === "/spec/initContainers") ?? {}
-  return (value as readonly unknown[]).map(container => objectOf(container).resources) // a list, as injection writes it
+  return (value as readonly unknown[]).map(container => objectOf(container).resources) // injection writes a list
 }
 
 describe("resources of injected containers", () => {
-  it("have limits by default, so that a quota on limits lets the Pod pass", () => {
+  it("have limits by default, as a quota on limits requires", () => {
     for (const resources of added(undefined)) {
       expect(resources).toEqual({
         requests: { cpu: expect.any(String), memory: expect.any(String) },
@@ -45,7 +45,7 @@ describe("resources of injected containers", () => {
     expect(added(undefined)).toHaveLength(3)
   })
 
-  it("are the mesh's, and over them the Pod's", () => {
+  it("come from the mesh, overridden by the Pod", () => {
     const mesh = { requests: { cpu: "20m" }, limits: { memory: "300Mi" } }
     expect(added(undefined, { ...OPTIONS, resources: mesh })[0]).toEqual(mesh)
     expect(added('{"requests":{"cpu":1},"limits":{"memory":null,"cpu":"2"}}', { ...OPTIONS, resources: mesh })).toEqual(
@@ -59,7 +59,7 @@ describe("resources of injected containers", () => {
     ['{"limit":{}}', "has `requests` and `limits` only, not `limit`"],
     ['{"limits":{"gpu":"1"}}', "names `gpu`; it may name cpu, memory, ephemeral-storage"],
     ['{"limits":{"memory":"much"}}', "needs a quantity for `memory`, as 500m or 256Mi"],
-  ])("reject the annotation %s and say what is wrong", (annotation, message) => {
+  ])("reject the annotation %s with the reason", (annotation, message) => {
     expect(inject(annotation)).toEqual({
       outcome: "rejected",
       because: expect.stringContaining(`the annotation \`sidecar.merlon.dev/resources\` ${message}`),

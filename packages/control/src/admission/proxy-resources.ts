@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What injected containers request and are limited to: the mesh's values, and over them those of a Pod's annotation, both
-// written as Kubernetes writes `resources`. Where a quota on limits exists, the API server rejects containers without
-// limits, so the defaults have them.
+// Requests and limits of injected containers: the mesh's values, overridden by those of a Pod's annotation, both in the
+// format of `resources` in Kubernetes. If there is a quota on limits, the API server rejects containers without limits,
+// so the defaults have them.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { objectOf } from "../registry/foreign.js"
@@ -22,7 +22,9 @@ const EXAMPLE = '`{"limits": {"memory": "1Gi"}}`'
 const RESOURCES = ["cpu", "memory", "ephemeral-storage"]
 const QUANTITY = /^\d{1,15}(\.\d{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/
 
-/** The text laid over `under`, where `null` takes a value away; text where it cannot be used. */
+/**
+ * Applies the text to `under`, where `null` removes a value; returns a string with the error if the text is invalid.
+ */
 export function proxyResources(text: string, under: ProxyResources = DEFAULT_RESOURCES): ProxyResources | string {
   let value: unknown
   try {

@@ -7,7 +7,7 @@ import { question, reviewBody } from "./testing/requests.js"
 const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } }
 
 describe("reading a review", () => {
-  it("keeps what was asked", () => {
+  it("keeps the request", () => {
     const asked = question(pod, { operation: "UPDATE", oldObject: pod })
     expect(readReview(JSON.stringify(reviewBody(asked)))).toEqual(asked)
   })
@@ -26,7 +26,7 @@ describe("reading a review", () => {
     expect(readReview(JSON.stringify(body))).toMatch(message)
   })
 
-  it("never throws, whatever it gets", () => {
+  it("never throws, for any input", () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), body => void readReview(body)))
     fc.assert(fc.property(fc.jsonValue(), value => void readReview(JSON.stringify({ ...valid, request: value }))))
   })
@@ -34,11 +34,11 @@ describe("reading a review", () => {
 
 describe("writing a review", () => {
   const response = (answer: Parameters<typeof writeReview>[1]) =>
-    (JSON.parse(writeReview("u", answer)) as { response: Record<string, unknown> }).response // as we write it
+    (JSON.parse(writeReview("u", answer)) as { response: Record<string, unknown> }).response // our own format
 
-  it("tells warnings once, in one line, short and not too many", () => {
+  it("deduplicates, shortens and limits warnings", () => {
     const warnings = ["a\n b", "a b", "x".repeat(400), ...Array.from({ length: 20 }, (_, at) => `w${at}`)]
-    const shown = response({ warnings }).warnings as string[] // as we write it
+    const shown = response({ warnings }).warnings as string[] // our own format
     expect(shown.slice(0, 2)).toEqual(["a b", `${"x".repeat(255)}…`])
     expect(shown).toHaveLength(13)
     expect(shown.at(-1)).toBe("and 10 more")

@@ -4,7 +4,7 @@
 import type { AdmissionErrorCode } from "../errors.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 
-/** As whom a cluster deletes what goes with its namespace. */
+/** The user as which a cluster deletes the objects of a deleted namespace. */
 export const NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-controller"
 
 export interface AdmissionRequest {
@@ -13,14 +13,14 @@ export interface AdmissionRequest {
   readonly group: string
   readonly version: string
   readonly kind: string
-  /** Empty for what has none. */
+  /** Empty for objects without a namespace. */
   readonly namespace: string
-  /** Empty where the API server will make one up. */
+  /** Empty if the API server will generate one. */
   readonly name: string
   readonly subresource: string
-  /** Who asks, by the API server's word; empty where it does not say. */
+  /** The user, as the API server reports; empty if it does not. */
   readonly user: string
-  /** Nothing is stored, whatever is answered. */
+  /** Nothing is stored, whatever the answer is. */
   readonly dryRun: boolean
   readonly object: unknown
   readonly oldObject: unknown
@@ -39,7 +39,7 @@ export interface StatusCause {
 }
 
 export interface Rejected {
-  /** Of the error catalogue; the message that a person sees ends with it. */
+  /** Code of the error catalogue; the message for users ends with it. */
   readonly error: AdmissionErrorCode
   readonly code: number
   readonly reason: string
@@ -53,7 +53,7 @@ export interface Rejected {
 }
 
 export interface AdmissionAnswer {
-  /** Undefined: allowed. */
+  /** Allowed if undefined. */
   readonly rejected?: Rejected
   readonly warnings?: readonly string[]
   readonly patch?: readonly PatchOperation[]
@@ -62,11 +62,11 @@ export interface AdmissionAnswer {
 const API_VERSION = "admission.k8s.io/v1"
 const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const
 const MAX_UID = 128
-/** The API server may cut longer ones, and ignores all beyond 4096 characters together. */
+/** The API server may cut longer ones, and ignores all beyond 4096 characters in total. */
 const MAX_WARNING = 256
 const MAX_WARNINGS = 12
 
-/** The request, or what is wrong with it. */
+/** The request, or a string with its error. */
 export function readReview(body: string): AdmissionRequest | string {
   let value: unknown
   try {
@@ -123,7 +123,7 @@ function statusOf({ error, message, ...rejected }: Rejected): object {
   return { status: "Failure", ...rejected, message: `${message} [${error}]` }
 }
 
-/** Removes duplicates, joins lines and keeps only as many warnings as people read. */
+/** Removes duplicates, joins lines and limits the number of warnings. */
 function shortened(warnings: readonly string[]): readonly string[] {
   const lines = [...new Set(warnings.map(warning => warning.replace(/\s+/g, " ").trim()))]
   const shown = lines
@@ -133,9 +133,9 @@ function shortened(warnings: readonly string[]): readonly string[] {
   return more === 0 ? shown : [...shown, `and ${more} more`]
 }
 
-/** Name for messages, where the object may not have one yet. */
+/** A name for messages, since the object may not have one yet. */
 export function nameOf({ name, object, oldObject }: AdmissionRequest): string {
-  // Of a deletion of many at once only the object says which it is.
+  // In a bulk deletion, only the object has a name.
   const { name: written, generateName } = objectOf(objectOf(object ?? oldObject).metadata)
   return name || (textOf(written) ?? textOf(generateName) ?? "")
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kubelet has no mesh identity, so under STRICT it could not probe the application. Its probes are pointed at
-// xserver, which probes in its place; the originals become the list of allowed probes. Every caller can send xserver the
-// same probe, so hooks are not rewritten: a probe only reads, while a hook makes the application act.
+// The kubelet has no mesh identity, so under STRICT it could not probe the application. Its probes are redirected to
+// xserver, which probes on its behalf; the originals become the list of allowed probes. Every caller can send xserver
+// the same probe, so hooks are not rewritten: a probe only reads, while a hook makes the application act.
 
 import type { ProbeSpec } from "@merlon/xds"
 import { type Foreign, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
@@ -12,7 +12,7 @@ const HOOKS = ["postStart", "preStop"] as const
 
 export interface RewrittenProbes {
   readonly containers: readonly Foreign[]
-  /** Init containers that keep running are probed too; the others are as they were. */
+  /** Init containers that keep running are probed too; the others are unchanged. */
   readonly initContainers: readonly Foreign[]
   readonly probes: { readonly [path: string]: ProbeSpec }
   readonly warnings: readonly string[]
@@ -57,7 +57,7 @@ class Rewriter {
     return container
   }
 
-  /** Undefined where it stays as it is. */
+  /** Undefined if the probe stays unchanged. */
   #rewrite(container: Foreign, value: unknown, suffix: string, label: string): Foreign | undefined {
     if (value === undefined || value === null) return undefined
     const { httpGet, tcpSocket, grpc, ...timing } = objectOf(value)
@@ -81,7 +81,7 @@ interface Parts {
   readonly timing: Foreign
 }
 
-/** What xserver is to ask; undefined where it is not concerned, text where the probe stays although it is. */
+/** The probe for xserver; undefined if it does not apply, a string with the reason if it cannot be rewritten. */
 function askedBy({ httpGet, tcpSocket, grpc, timing }: Parts, container: Foreign): ProbeSpec | string | undefined {
   const target = objectOf(httpGet ?? tcpSocket ?? grpc)
   // A command, or a probe of another host.
@@ -103,7 +103,7 @@ function askedBy({ httpGet, tcpSocket, grpc, timing }: Parts, container: Foreign
   return { ...common, kind: target.scheme === "HTTPS" ? "https" : "http", path, headers }
 }
 
-/** As the kubelet reads it: a name is looked up among the container's own ports. */
+/** Resolves the port like the kubelet: a name is looked up among the container's own ports. */
 function portNumber(port: unknown, container: Foreign): number | undefined {
   if (typeof port === "number") return portOf(port)
   const declared = listOf(container.ports).map(objectOf)

@@ -21,23 +21,23 @@ const INJECTED = {
 }
 
 test.each<[string, KubernetesObject, string | undefined]>([
-  ["has one", podOf("in/a", INJECTED), undefined],
-  ["has a container that is only named so", podOf("in/a"), "it was not injected"],
-  ["has none in a namespace that wants one", bare("in/a"), "has no xserver, though the namespace `in`"],
-  ["has none in a namespace that requires one", bare("must/a"), "has no xserver"],
-  ["has none in a namespace that wants none", bare("out/a"), undefined],
-  ["has none and asks for one itself", bare("out/a", inject("true")), "has no xserver, though the label"],
-  ["has none and wants none", bare("in/a", inject("false")), undefined],
+  ["has a proxy", podOf("in/a", INJECTED), undefined],
+  ["has a container that is only named like a proxy", podOf("in/a"), "it was not injected"],
+  ["has no proxy in a namespace that wants one", bare("in/a"), "has no xserver, though the namespace `in`"],
+  ["has no proxy in a namespace that requires one", bare("must/a"), "has no xserver"],
+  ["has no proxy in a namespace that wants none", bare("out/a"), undefined],
+  ["has no proxy and requests one itself", bare("out/a", inject("true")), "has no xserver, though the label"],
+  ["has no proxy and opts out", bare("in/a", inject("false")), undefined],
   ["is on the node's network", onNode("in/a"), "is on the node's network"],
-  ["has ended", podOf("in/a", { proxied: false, status: { phase: "Succeeded" } }), undefined],
-  ["is of the system", bare("kube-system/a"), undefined],
+  ["has completed", podOf("in/a", { proxied: false, status: { phase: "Succeeded" } }), undefined],
+  ["is in kube-system", bare("kube-system/a"), undefined],
   [
     "is declared by an administrator",
     podOf("in/a", { proxied: false, annotations: { "merlon.dev/workload": "declared" } }),
     undefined,
   ],
   [
-    "lets undeclared ports pass",
+    "has open undeclared ports",
     podOf("in/a", { annotations: { "inbound.merlon.dev/undeclared": "pass" } }),
     "can be reached past its xserver (ports that it does not declare pass unjudged)",
   ],

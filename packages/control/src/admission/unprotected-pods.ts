@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods that should have a proxy but lack one, or whose proxy can be bypassed: what admission would have injected if it
-// had been called. Used by health checks; policies that select such a Pod are not `Ready`.
+// Pods that should have a proxy but lack one, or whose proxy can be bypassed: Pods that admission would have injected
+// or rejected if it had been called. Used by health checks; policies that select such a Pod are not `Ready`.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
@@ -13,7 +13,7 @@ import { optIn } from "./opt-in.js"
 export interface UnprotectedPod {
   readonly namespace: string
   readonly name: string
-  /** Why it was to have one, and what there is instead. */
+  /** Why it should have a proxy, and what it has instead. */
   readonly problem: string
   readonly fix: string
 }

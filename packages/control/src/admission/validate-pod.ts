@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a namespace that requires injection accepts a new or changed Pod. The injector checks before other webhooks
-// run, this one after all of them.
+// run, this check comes after all of them.
 
 import { hasXserver } from "../registry/application-ports.js"
 import { objectOf } from "../registry/foreign.js"
@@ -12,7 +12,7 @@ import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 export function validatePod(request: AdmissionRequest, options: InjectionOptions): AdmissionAnswer {
   const { group, kind, operation, namespace, object, oldObject } = request
   if (group !== "" || kind !== "Pod" || (operation !== "CREATE" && operation !== "UPDATE")) return {}
-  // A Pod from before the namespace required it, or from an older version, may go on as it is.
+  // A Pod that is older than the requirement, or from an older version, may stay as it is.
   const isOlder = operation === "UPDATE" && !hasXserver(objectOf(oldObject).spec, options.names)
   if (isOlder) return {}
   const error = operation === "CREATE" ? injectionError(object, options) : updateError(oldObject, object, options)

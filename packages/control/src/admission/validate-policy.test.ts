@@ -26,11 +26,11 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ["AuthorizationPolicy", { action: "DENY", rules: [{ to: [{ operation: { ports: ["8080"] } }] }] }],
     ["PeerAuthentication", { mtls: { mode: "STRICT" } }],
     ["MeshService", { hosts: ["web"], routes: [{ service: [{ host: "web", name: "v1" }] }] }],
-  ])("lets a valid %s pass", (kind, spec) => {
+  ])("accepts a valid %s", (kind, spec) => {
     expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).rejected).toBeUndefined()
   })
 
-  it("rejects with one cause per field, and the sentence other meshes use", () => {
+  it("rejects with one cause per field, in the wording of other meshes", () => {
     const two = document("AuthorizationPolicy", { action: "NOPE", rulez: [] })
     expect(validatePolicy(question(two), { mesh, clusterDomain }).rejected).toMatchObject({
       code: 422,
@@ -76,7 +76,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       },
       "regex",
     ],
-  ])("rejects %s by what they compile to", (_, kind, spec, field) => {
+  ])("rejects %s that do not compile", (_, kind, spec, field) => {
     expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).rejected).toMatchObject({
       code: 422,
       details: { causes: [{ field: expect.stringContaining(field), reason: "FieldValueTooLong" }] },
@@ -103,7 +103,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     )
   })
 
-  it("says of a stored document that is not in force what is wrong with it", () => {
+  it("reports the error of a stored document that is not in effect", () => {
     const answer = validatePolicy(question(relative, { operation: "UPDATE", oldObject: relative }), {
       mesh,
       clusterDomain,
@@ -111,7 +111,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     expect(answer.warnings).toEqual([expect.stringMatching(/stored but not in force: spec\.jwtRules\[0\]\.jwksUri/)])
   })
 
-  it("takes a name that will be made up", () => {
+  it("accepts a name that will be generated", () => {
     const { name: _, ...rest } = relative.metadata
     const valid = {
       ...document("PeerAuthentication", { mtls: { mode: "STRICT" } }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a document of one of our kinds may be stored. All errors are reported at once, each with its field; suspicious
-// but valid settings are warnings. Findings that depend on other documents are in `comparison.ts`.
+// Whether a document of one of our kinds may be stored. All errors are reported at once, each with its field;
+// suspicious but valid settings are warnings. Findings that depend on other documents are in `comparison.ts`.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import {
@@ -22,7 +22,7 @@ export interface ValidateOptions {
 }
 
 export interface PolicyAnswer extends AdmissionAnswer {
-  /** As it was read, where it may be stored. */
+  /** The parsed document, if it may be stored. */
   readonly accepted?: PolicyDocument
 }
 
@@ -43,7 +43,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
   const definition = KINDS.find(one => one.kind === kind)
   const ours = definition?.group === "networking" ? names.networkingGroup : names.securityGroup
   if (definition === undefined || group !== ours) {
-    // The webhook is not registered for this kind. A request for it means a wrong installation that relies on the
+    // The webhook is not registered for this kind. A request for it means that a wrong installation relies on the
     // check.
     return {
       rejected: {
@@ -76,7 +76,7 @@ function guests(document: PolicyDocument, { mesh, clusterDomain }: ValidateOptio
   )
 }
 
-/** A name still to be made up counts as one that is there. */
+/** A name that will be generated counts as present. */
 function named(object: unknown): unknown {
   const { metadata } = objectOf(object)
   const { name, generateName } = objectOf(metadata)

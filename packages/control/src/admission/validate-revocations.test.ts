@@ -32,7 +32,7 @@ function question(object: object, more: Partial<AdmissionRequest> = {}): Admissi
   }
 }
 
-describe("the list of revocations", () => {
+describe("the revocation list", () => {
   it.each([{}, { identities: `${ID}, ${ID}b` }, { serials: "- 4f:0a\n" }])("may be stored as %j", data => {
     expect(validateRevocations(question(list(data)), names)).toEqual({})
   })
@@ -52,7 +52,7 @@ describe("the list of revocations", () => {
     expect(rejected?.message).toContain("`binaryData.identities` is not read")
   })
 
-  it("may be labelled although it was stored unreadable, and not be changed into another that is", () => {
+  it("may be labelled if it is unreadable, but not replaced by another unreadable one", () => {
     const bad = list({ identities: "everyone" })
     const update = { operation: "UPDATE", oldObject: bad } as const
     expect(validateRevocations(question({ ...bad, metadata: {} }, update), names)).toEqual({
@@ -61,7 +61,7 @@ describe("the list of revocations", () => {
     expect(validateRevocations(question(list({ identities: "nobody" }), update), names).rejected).toBeDefined()
   })
 
-  it("is one ConfigMap of the root namespace, and no other is looked at", () => {
+  it("is one ConfigMap of the root namespace, and others are ignored", () => {
     const bad = list({ identities: "everyone" })
     expect(validateRevocations(question(bad, { name: "other" }), names)).toEqual({})
     expect(validateRevocations(question(bad, { namespace: "foo" }), names)).toEqual({})

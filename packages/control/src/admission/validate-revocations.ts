@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the revocation list may be stored: only if every line parses. Otherwise a typo could silently disable a
+// Whether the revocation list may be stored: only if every line is valid. Otherwise a typo could silently disable a
 // revocation.
 
 import { parseRevocations } from "@merlon/identity"

@@ -13,8 +13,8 @@ it("registers a path whose segments are DNS names", () => {
 })
 
 test.each([
-  ["of this hour", NOW, SECRET, "/validate"],
-  ["of the hour before", NOW - HOUR, SECRET, "/validate"],
+  ["of the current hour", NOW, SECRET, "/validate"],
+  ["of the previous hour", NOW - HOUR, SECRET, "/validate"],
   ["of the next hour, by another clock", NOW + HOUR, SECRET, "/validate"],
   ["of two hours ago", NOW - 2 * HOUR, SECRET, undefined],
   ["made with another secret", NOW, OTHER, undefined],
@@ -23,7 +23,7 @@ test.each([
 })
 
 test.each(["/validate", "/", "", `/${"0".repeat(64)}/validate`, `/${"0".repeat(62)}/validate`])(
-  "`%s` is none",
+  "`%s` is not accepted",
   path => {
     expect(openPath([SECRET], path, NOW)).toBeUndefined()
   },

@@ -84,7 +84,7 @@ describe("the webhook server", () => {
     })
   }
 
-  it("answers in the envelope, with the uid of the question", async () => {
+  it("answers in the envelope, with the uid of the request", async () => {
     const { status, text } = await ask("/validate?timeout=10s", BODY)
     expect(status).toBe(200)
     expect(JSON.parse(text)).toEqual({
@@ -95,7 +95,7 @@ describe("the webhook server", () => {
     expect(observed.at(-1)).toMatchObject({ path: "/validate", outcome: "allowed" })
   })
 
-  it("holds no more bodies at one time than it can, and frees what breaks off", async () => {
+  it("limits the bodies in memory, and frees those of broken connections", async () => {
     const slow = connect({ host: "127.0.0.1", port, ca: credentials.certificate, servername: "localhost" })
     slow.on("error", () => undefined)
     const head = "POST /validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n"
@@ -126,7 +126,7 @@ describe("the webhook server", () => {
   })
 
   it.each<[string, string, string, object, number]>([
-    ["no JSON", "/validate", "{", {}, 400],
+    ["a body that is not JSON", "/validate", "{", {}, 400],
     ["another document", "/validate", "{}", {}, 400],
     ["another content type", "/validate", BODY, { headers: { "content-type": "text/plain" } }, 415],
     ["no content type", "/validate", BODY, { headers: {} }, 415],
@@ -140,11 +140,11 @@ describe("the webhook server", () => {
     expect((await ask(path, body, options)).status).toBe(status)
   })
 
-  it("says that it lives", async () => {
+  it("reports that it is live", async () => {
     expect(await ask("/healthz", "", { method: "GET" })).toEqual({ status: 200, text: "ok\n" })
   })
 
-  it("survives plaintext, garbage inside TLS, and those who leave in the middle", async () => {
+  it("survives plaintext, garbage inside TLS, and clients that disconnect midway", async () => {
     await new Promise(resolve =>
       createConnection({ port, host: "127.0.0.1" })
         .on("close", resolve)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The webhook server. Every request gets an answer, and what cannot be judged is rejected. The certificate can be changed
-// while it serves.
+// The webhook server. Every request gets an answer, and requests that cannot be evaluated are rejected. The certificate
+// can be changed while it serves.
 
 import { constants } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -14,13 +14,13 @@ import { exceedsJson, type JsonBounds } from "./json-bounds.js"
 import { readReview, writeReview } from "./review.js"
 
 export interface ServingKeyPair {
-  /** PEM, the leaf first. */
+  /** PEM, with the leaf certificate first. */
   readonly certificate: string
   readonly key: string
 }
 
 export interface WebhookObservation {
-  /** Of a known path; `other` for all else. */
+  /** A known path, or `other`. */
   readonly path: string
   readonly outcome: "allowed" | "rejected" | "unreadable" | "failed"
   readonly milliseconds: number
@@ -29,27 +29,27 @@ export interface WebhookObservation {
 export interface WebhookServerOptions {
   readonly credentials: ServingKeyPair
   readonly handlers: ReadonlyMap<string, AdmissionHandler>
-  /** The handler's path; undefined where the request is not from the API server. */
+  /** Returns the handler's path; undefined if the request does not come from the API server. */
   readonly authenticate: (path: string, asked: IncomingMessage) => Promise<string | undefined> | string | undefined
   readonly observe?: (observation: WebhookObservation) => void
-  /** Who answers for other paths on this port. */
+  /** Answers requests for other paths on this port. */
   readonly others?: {
     serves(path: string): boolean
     answer(asked: IncomingMessage, reply: ServerResponse): Promise<void>
   }
   readonly log?: (message: string, error: unknown) => void
   readonly maxBody?: number
-  /** Of all bodies that are being read. */
+  /** Limit for all bodies in memory. */
   readonly maxHeld?: number
   readonly handshakeMs?: number
 }
 
-/** The API server takes objects of 3 MB, and an update carries two. */
+/** The API server accepts objects of 3 MB, and an update contains two. */
 const MAX_BODY = 7 << 20
-/** Any client that reaches the port may send bodies. This bounds the bytes of all connections together. */
+/** Any client that reaches the port may send bodies. Limits the bytes of all connections together. */
 const MAX_HELD = 64 << 20
 const HANDSHAKE_MS = 10_000
-/** More than any object of 3 MB that people write, and few enough to be parsed in a moment. */
+/** More than any object of 3 MB that users write, and few enough to be parsed in a moment. */
 const BOUNDS: JsonBounds = { depth: 128, values: 250_000 }
 
 export class WebhookServer {
@@ -62,7 +62,7 @@ export class WebhookServer {
     this.#server = createServer(
       {
         ...tls(options.credentials),
-        // A client certificate is requested and never required. `others` decides what it is worth.
+        // A client certificate is requested but not required. `others` decides about it.
         requestCert: true,
         rejectUnauthorized: false,
         handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
@@ -84,12 +84,12 @@ export class WebhookServer {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
       else socket.destroy()
     })
-    // Scanners and half-open connections; logging them helps no operator. A pending reply would wait for a handshake
-    // that may never come, and would keep the connection open.
+    // Scanners and half-open connections: logging these errors helps no operator. Sending a reply would wait for a
+    // handshake that may never come, and would keep the connection open.
     this.#server.on("tlsClientError", (_, socket) => socket.destroy())
   }
 
-  /** The port it got. */
+  /** Returns the port. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject)
@@ -101,12 +101,12 @@ export class WebhookServer {
     })
   }
 
-  /** For connections from now on. Throws where they do not fit together, and serves on with the old ones. */
+  /** Applies to new connections. Throws if certificate and key do not match, and keeps the old ones. */
   setKeyPair(credentials: ServingKeyPair): void {
     this.#server.setSecureContext(tls(credentials))
   }
 
-  /** Answers what is being asked, then ends. */
+  /** Answers pending requests, then stops. */
   async close(): Promise<void> {
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
     this.#server.closeIdleConnections()
@@ -124,7 +124,7 @@ export class WebhookServer {
     }
     const { others } = this.#options
     if (others?.serves(given)) return others.answer(asked, reply)
-    // Fail closed, before anything of the body is read. The path may contain a secret, so the answer does not repeat it.
+    // Fail closed before the body is read. The path may contain a secret, so the answer does not repeat it.
     const path = (await this.#options.authenticate(given, asked)) ?? ""
     const handler = this.#options.handlers.get(path)
     const observe = (outcome: WebhookObservation["outcome"]): void =>
@@ -189,11 +189,11 @@ export class WebhookServer {
     }
   }
 
-  /** What it holds counts until the request is answered: what was parsed is larger than its text. */
+  /** The bytes count as held until the request is answered: a parsed value is larger than its text. */
   async #read(asked: IncomingMessage, held: { bytes: number }): Promise<Buffer | RequestError> {
     const { maxBody = MAX_BODY, maxHeld = MAX_HELD } = this.#options
     const chunks: Buffer[] = []
-    // No encoding is set, so bytes.
+    // No encoding is set, so chunks are bytes.
     for await (const chunk of asked as AsyncIterable<Buffer>) {
       held.bytes += chunk.length
       this.#held += chunk.length
@@ -218,7 +218,7 @@ interface RequestError {
 }
 
 function tls({ certificate, key }: ServingKeyPair) {
-  // Without tickets: an API server keeps its connections, and a ticket of TLS 1.2 would contain a session's key.
+  // Without tickets: an API server keeps its connections, and a TLS 1.2 ticket would contain the session key.
   return { cert: certificate, key, ...TLS_FLOOR, secureOptions: constants.SSL_OP_NO_TICKET }
 }
 

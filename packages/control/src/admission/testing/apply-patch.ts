@@ -13,7 +13,7 @@ export function patched<T>(object: T, patch: readonly PatchOperation[]): T {
       .slice(1)
       .map(step => step.replaceAll("~1", "/").replaceAll("~0", "~"))
     const last = steps.pop() ?? ""
-    let at = copy as Container // a JSON object, whose shape the path tells
+    let at = copy as Container // a JSON object with the shape of the path
     for (const step of steps) {
       const next = at[step]
       if (typeof next !== "object" || next === null)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods as people write them, and as the webhook makes them.
+// Pods as users write them, and as the webhook changes them.
 
 import { meshNames } from "@merlon/policy/mesh"
 import { injectPod, type PodInjection } from "../inject-pod.js"
