@@ -33,7 +33,7 @@ describe("a change", () => {
     })
   })
 
-  it("that means the same as what is stored breaks nothing", () => {
+  it("that does not change the meaning breaks nothing", () => {
     expect(knowing(OPS, OPEN, INVARIANT).answer(review(OPEN, false), never)).toEqual({ rejections: [], warnings: [] })
   })
 
@@ -47,7 +47,7 @@ describe("a change", () => {
     })
   })
 
-  it("that denies a path is warned of with the requests that pass in another spelling", () => {
+  it("that denies a path is warned about if other spellings of the path pass", () => {
     const rules = [{ to: [{ operation: { paths: ["/admin"], ports: ["8080"] } }] }]
     const deny = document("AuthorizationPolicy", "p", { action: "DENY", rules })
     expect(knowing().answer(review(deny, false), never)).toEqual({
@@ -76,13 +76,13 @@ describe("a change", () => {
     expect(answering.answer(review(lonely, false), never)).toEqual({ rejections: [], warnings: [] })
   })
 
-  it("is not compared where too much is stored", () => {
+  it("is not compared if too much is stored", () => {
     const many = Array.from({ length: 501 }, (_, n) => document("AuthorizationPolicy", `m${n}`, { rules: [{}] }))
     const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
     expect(knowing(...many).answer(review(lonely, false), never)).toEqual({ rejections: [], warnings: [] })
   })
 
-  it("is compared with its own namespace's and the root's, however much is stored in others", () => {
+  it("is compared with its own and the root namespace, however much others store", () => {
     const many = Array.from({ length: 501 }, (_, n) =>
       document("AuthorizationPolicy", `m${n}`, { rules: [{}] }, `ns-${n % 3}`),
     )
@@ -98,14 +98,14 @@ describe("a change", () => {
     })
   })
 
-  it("is never far from being ended, whatever the documents", () => {
+  it("can be cancelled at any time, whatever the documents", () => {
     const [after, ...others] = laborious("foo", 15)
     if (after === undefined) throw new Error("there is one")
     const answering = knowing(...others)
     let asked = 0
     const later = (): boolean => ++asked > 20
     answering.answer(review(after), later)
-    // Ended in the proof, it is told once more or twice on the way out, and at the first turn of the comparison.
+    // After cancellation in the proof, it is checked once or twice while unwinding, and at the start of the comparison.
     expect(asked).toBeGreaterThan(20)
     expect(asked).toBeLessThan(40)
   })
@@ -115,20 +115,20 @@ describe("an invariant", () => {
   const holds = { ask: "holds", key: "PolicyInvariant/foo/admin" } as const
 
   it.each([
-    ["holds, by proof", [OPS, INVARIANT], never, { status: "True", reason: "Proved" }],
+    ["holds and is proved", [OPS, INVARIANT], never, { status: "True", reason: "Proved" }],
     [
       "is broken, with the request",
       [INVARIANT],
       never,
       { status: "False", message: expect.stringContaining("GET /admin/") },
     ],
-    ["is not decided where the time was up", [OPS, INVARIANT], always, { status: "Unknown", reason: "NotDecided" }],
-    ["is about nothing where it is gone", [OPS], never, { status: "Unknown", reason: "NoWorkloads" }],
+    ["is not decided if time runs out", [OPS, INVARIANT], always, { status: "Unknown", reason: "NotDecided" }],
+    ["selects no workload if it was deleted", [OPS], never, { status: "Unknown", reason: "NoWorkloads" }],
   ])("%s", (_, documents, isEnded, expected) => {
     expect(knowing(...documents).answer(holds, isEnded)).toMatchObject(expected)
   })
 
-  it("is about nothing where no workload is there", () => {
+  it("selects no workload if there are none", () => {
     const answering = knowing(INVARIANT)
     answering.take({ documents: [], workloads: [["foo/web", undefined]] })
     expect(answering.answer(holds, never)).toMatchObject({ reason: "NoWorkloads" })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The logic of the proof thread: a copy of the cluster's policies and workloads, and answers from it. A caller can cancel
-// a long answer; partial results are returned, and the rest is reported as not decided.
+// The logic of the proof thread: a copy of the cluster's policies and workloads, and answers from it. A caller can
+// cancel a long answer; it then gets partial results, and the rest is reported as not decided.
 
 import { analysis } from "@merlon/policy/analysis"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -31,7 +31,7 @@ const NO_NEWS: Assessment = { rejections: [], warnings: [] }
 export class Answering {
   readonly #mesh: MeshConfig
   readonly #documents = new Map<string, PolicyDocument>()
-  /** Those that are being deleted. */
+  /** Keys of documents that are being deleted. */
   readonly #leaving = new Set<string>()
   readonly #workloads = new Map<string, ProofWorkload>()
 
@@ -48,10 +48,10 @@ export class Answering {
     for (const [key, workload] of workloads) set(this.#workloads, key, workload)
   }
 
-  /** `isEnded` is asked at least every few milliseconds. */
+  /** Calls `isEnded` at least every few milliseconds. */
   answer<Q extends Question>(question: Q, isEnded: () => boolean): Answer<Q>
   answer(question: Question, isEnded: () => boolean): Answer<Question> {
-    // The clock of the budget stands still until the question is cancelled.
+    // For the search, time stands still until the query is cancelled.
     const limits: Limits = { steps: STEPS, deadline: 0, now: () => (isEnded() ? 1 : 0) }
     if (question.ask === "holds") return this.#holds(question.key, limits)
     if (question.ask === "people") return this.#asked(question, limits, isEnded)
@@ -76,7 +76,7 @@ export class Answering {
     })
   }
 
-  /** What is stored, without some and with others instead. */
+  /** The stored policies, without those in `remove` and with `documents` added or replaced. */
   #overlaid(
     { documents, remove }: Pick<PeopleQuestion, "documents" | "remove">,
     haveAge: boolean,
@@ -85,7 +85,7 @@ export class Answering {
     for (const key of remove) after.delete(key)
     for (const document of documents) {
       const key = keyOf(document)
-      // What exists keeps its age, which decides between PeerAuthentications. What existed earlier had one of its own.
+      // An existing policy keeps its age, which orders PeerAuthentications. A policy of the past has its own.
       const created = haveAge ? undefined : this.#documents.get(key)?.metadata.creationTimestamp
       const metadata = { ...document.metadata, ...(created === undefined ? {} : { creationTimestamp: created }) }
       after.set(key, { ...document, metadata })
@@ -99,9 +99,9 @@ export class Answering {
     return changeEffect({ documents, before, after }, [...this.#workloads.values()], this.#mesh, options)
   }
 
-  /** Of the policy with this key, as it is to be; undefined where it is to go. */
+  /** Assesses a change of the policy with this key; `after` is undefined for a deletion. */
   #assessed(key: string, after: PolicyDocument | undefined, limits: Limits): Assessment {
-    // No invariant rests on a policy whose deletion was allowed already: its last finalizer may go at any moment.
+    // A policy that is being deleted supports no invariant: its last finalizer may be removed at any moment.
     const staying = [...this.#documents].filter(([name]) => !this.#leaving.has(name))
     const documents = staying.map(([, document]) => document)
     const before = this.#leaving.has(key) ? undefined : this.#documents.get(key)
@@ -112,19 +112,19 @@ export class Answering {
     })
   }
 
-  /** What is odd about it beside everything else. */
+  /** Findings about the document in relation to the other policies. */
   #compared(document: PolicyDocument, isEnded: () => boolean): readonly string[] {
     const key = keyOf(document)
     const { namespace: own } = document.metadata
     const { rootNamespace } = this.#mesh.names
-    // A policy of a namespace meets only those of its namespace and of the root, so the policies of others cannot
-    // silence this.
+    // Only policies of the same and the root namespace interact with it, so policies of other namespaces cannot
+    // suppress this.
     const meets = (namespace: string): boolean => own === rootNamespace || namespace === own
     const others = [...this.#documents.values()].filter(
       one => keyOf(one) !== key && (meets(one.metadata.namespace) || one.metadata.namespace === rootNamespace),
     )
     const workloads = [...this.#workloads.values()].filter(({ namespace }) => meets(namespace))
-    // Beyond this, comparing would say nothing in time; `merlonctl analyze` has it.
+    // Above this limit a comparison would not finish in time; `merlonctl analyze` does it.
     if (others.length > MAX_DOCUMENTS || others.length * workloads.length > MAX_PAIRS) return []
     const turns = analysis([...others, document], this.#mesh, { workloads })
     for (;;) {
@@ -143,7 +143,7 @@ export class Answering {
     const invariant = this.#documents.get(key)
     const workloads = [...this.#workloads.values()]
     if (invariant?.kind !== "PolicyInvariant" || !workloads.some(one => isAbout(invariant, one, this.#mesh))) {
-      // Fail closed: what is said of nothing is not proved of what comes later.
+      // Fail closed: a statement about no workload proves nothing about later ones.
       return { status: "Unknown", reason: "NoWorkloads", message: "it selects no workload" }
     }
     return this.#proved(invariant, workloads, limits)
@@ -152,7 +152,7 @@ export class Answering {
   #proved(invariant: PolicyInvariant, workloads: readonly ProofWorkload[], limits: Limits): Holds {
     const documents = [...this.#documents.values()]
     const { namespace } = invariant.metadata
-    // Its status is read by people of its namespace, and says nothing of who runs in others.
+    // People of its namespace read its status, so it reveals nothing about workloads in other namespaces.
     const isRoot = namespace === this.#mesh.names.rootNamespace
     const near = isRoot ? workloads : workloads.filter(one => one.namespace === namespace)
     const options = { limits, now: seconds(), callers: callersAmong(near, this.#mesh) }
@@ -162,7 +162,7 @@ export class Answering {
     const undecided = checked.find(({ result }) => result.verdict === "undecided")
     if (undecided !== undefined)
       return { status: "Unknown", reason: "NotDecided", message: describeViolation(undecided) }
-    // Not Pods: their number changes all the time.
+    // Counts workloads and not Pods, whose number changes all the time.
     const about = new Set(workloads.filter(one => isAbout(invariant, one, this.#mesh)).map(lastingName)).size
     if (checked.length === 0) return { status: "Unknown", reason: "NotDecided", message: "it has no rules" }
     const said = `${about} ${about === 1 ? "workload" : "workloads"}`

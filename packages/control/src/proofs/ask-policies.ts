@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// User queries about current or proposed policies, answered in the proof thread from its copy.
+// Answers users' queries about current or proposed policies in the proof thread, from its copy of the cluster.
 
 import { analysis, suggestPolicies } from "@merlon/policy/analysis"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -18,9 +18,9 @@ import type { PeopleAnswer, PeopleQuestion } from "./question.js"
 import { touchedCalls } from "./touched-calls.js"
 
 export interface AskedAbout {
-  /** As stored. */
+  /** The stored policies. */
   readonly before: readonly PolicyDocument[]
-  /** As they would be. */
+  /** The policies after the proposed change. */
   readonly after: readonly PolicyDocument[]
   readonly workloads: readonly ProofWorkload[]
   readonly mesh: MeshConfig
@@ -71,7 +71,7 @@ function diff(workloads: readonly ProofWorkload[], question: PeopleQuestion, abo
     about,
   )
   return {
-    // Of no workload nothing is proved.
+    // Without a workload, nothing is proved.
     result: workloads.length === 0 ? "undecided" : result,
     read: { policies: after.length, workloads: workloads.length },
     groups: groups.map(({ workloads: alike, comparison }) => ({ ...comparison, workloads: alike.map(keyOf) })),
@@ -85,13 +85,13 @@ function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAb
   const options = { limits, now, callers: callersAmong(workloads, mesh) }
   const reached = workloads.map(workload => ({
     workload: keyOf(workload),
-    // To make a thousand ready takes time too, of which each search by itself knows nothing.
+    // Preparing a thousand workloads takes time too, which the limits of a single search do not cover.
     reach: isEnded()
       ? { ways: [], undecided: "the time was up before it was looked at" }
       : reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
   }))
   return {
-    // Of no workload nothing is proved.
+    // Without a workload, nothing is proved.
     result: reached.length === 0 || reached.some(({ reach }) => reach.undecided !== undefined) ? "undecided" : "proved",
     read: { policies: after.length, workloads: workloads.length },
     ways: reached.flatMap(({ workload, reach }) =>
@@ -117,7 +117,7 @@ function findings(namespace: string | undefined, { after, workloads, mesh, isEnd
   }
 }
 
-/** Of one workload, beside all others: its selector is to select nothing else. */
+/** Suggests policies for one workload. The others are included so that its selector selects none of them. */
 function suggested(workload: ProofWorkload, { calls = [] }: PeopleQuestion, about: AskedAbout): PeopleAnswer {
   const { after, workloads, mesh, limits, now } = about
   const others = workloads.filter(one => keyOf(one) !== keyOf(workload))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes that the proof thread has not received yet. Sent in parts, so that copying a large cluster blocks nothing.
+// Changes that the proof thread has not received yet. They are sent in parts, so that copying a large cluster blocks
+// nothing.
 
 import type { PolicySource, StoredPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -37,14 +38,14 @@ export class ClusterNews {
     this.everything()
   }
 
-  /** A new thread knows nothing. What an old one knew of and is gone since, this one never hears of. */
+  /** Queues everything for a new thread, which knows nothing. It never hears of objects that were deleted before. */
   everything(): void {
     const { policies, directory } = this.#sources
     for (const key of policies.items.keys()) this.#documents.add(key)
     for (const key of directory.workloads.keys()) this.#workloads.add(key)
   }
 
-  /** The next part; undefined where everything is told. */
+  /** Returns the next part; undefined if everything was sent. */
   next(): News | undefined {
     if (this.#documents.size === 0 && this.#workloads.size === 0) return undefined
     const { policies, directory } = this.#sources
@@ -65,7 +66,7 @@ export class ClusterNews {
   }
 }
 
-/** Whether only finalizers keep it: it is in force, and may be gone at any moment without another review. */
+/** Whether only finalizers keep the policy: it is in effect, and can disappear at any moment without another review. */
 function isLeaving(stored: StoredPolicy | undefined): boolean {
   return stored?.object.metadata.deletionTimestamp !== undefined
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the proof thread's time each namespace may use, in milliseconds; the thread answers one query at a time. A
-// namespace that applies policies endlessly soon gets "not decided" at once, which leaves the thread to the others.
+// How many milliseconds of the proof thread each namespace may use; the thread answers one query at a time. A namespace
+// that applies policies without pause soon gets "not decided" at once, which leaves the thread to the others.
 
 import { TokenBuckets } from "@merlon/wire/limits"
 
-/** How long a client that applies a policy waits for proofs, at most, unless the operator configures another limit. */
+/** Default for how long an apply waits for proofs, at most. */
 export const PROOF_BUDGET_MS = 300
-/** Milliseconds of each second that one namespace may take in the long run. */
+/** Milliseconds of each second that one namespace may use in the long run. */
 const PER_SECOND = 100
 
-/** `burst`: milliseconds at once. */
+/** `burst` is the number of milliseconds available at once. */
 export function proofBudgets(burst: number): TokenBuckets {
   return new TokenBuckets(burst, PER_SECOND)
 }

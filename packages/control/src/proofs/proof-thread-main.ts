@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point of the proof thread. It receives changes of the cluster and answers one query after the other.
+// The entry point of the proof thread. It receives changes of the cluster and answers one query at a time.
 
 import { parentPort, workerData } from "node:worker_threads"
 import { Answering } from "./answering.js"

@@ -48,7 +48,7 @@ async function stage({ ready = true } = {}) {
   return { prover, clock, threads, thread, begin, outcomes, policies, registry }
 }
 
-it("tells a thread what is stored, asks it and hands on the answer", async () => {
+it("sends the cluster to a thread, queries it and returns the answer", async () => {
   const s = await stage()
   expect(s.thread().news).toBe(1)
   const answer = s.prover.review(review("foo"))
@@ -60,7 +60,7 @@ it("tells a thread what is stored, asks it and hands on the answer", async () =>
   expect(s.outcomes).toEqual(["answered"])
 })
 
-it("ends a question in time to say what was found, and waits no longer than the budget", async () => {
+it("cancels a query in time for a partial answer, within the budget", async () => {
   const s = await stage()
   const answer = s.prover.review(review("foo"))
   await s.clock.advance(PROOF_BUDGET_MS - 31)
@@ -72,7 +72,7 @@ it("ends a question in time to say what was found, and waits no longer than the 
   expect(s.outcomes).toEqual(["not_decided"])
 })
 
-it("ends a stuck thread, and continues with a new one that has the full state", async () => {
+it("terminates a stuck thread and gives a new one the full state", async () => {
   const s = await stage()
   const first = s.thread()
   void s.prover.review(review("evil"))
@@ -86,7 +86,7 @@ it("ends a stuck thread, and continues with a new one that has the full state", 
   expect(s.outcomes).toEqual(["not_decided", "killed", "answered"])
 })
 
-it("starts no thread again and again that cannot start", async () => {
+it("waits before it restarts a thread that cannot start", async () => {
   const s = await stage({ ready: false })
   s.thread().terminate()
   await s.prover.ready()
@@ -98,7 +98,7 @@ it("starts no thread again and again that cannot start", async () => {
   expect(s.threads).toHaveLength(2)
 })
 
-it("interrupts a slow question for another namespace, not for its own", async () => {
+it("interrupts a slow query for another namespace, not for its own", async () => {
   const s = await stage()
   void s.prover.review(review("evil"))
   void s.prover.review(review("evil"))
@@ -108,7 +108,7 @@ it("interrupts a slow question for another namespace, not for its own", async ()
   await s.clock.advance(0)
   expect(s.thread().told).toBe(1)
   s.thread().answer()
-  // The second of the tenant came first; its turn is short too.
+  // The second query of the tenant arrived first; its turn is short too.
   await s.clock.advance(60)
   expect(s.thread().told).toBe(2)
   s.thread().answer()
@@ -117,7 +117,7 @@ it("interrupts a slow question for another namespace, not for its own", async ()
   expect(await emergency).toMatchObject({ warnings: ["answer 3"] })
 })
 
-it("asks for the root namespace first", async () => {
+it("answers the root namespace first", async () => {
   const s = await stage()
   for (const namespace of ["a", "b", "c"]) void s.prover.review(review(namespace))
   void s.prover.review(review(MESH.names.rootNamespace))
@@ -126,7 +126,7 @@ it("asks for the root namespace first", async () => {
   expect(second?.question).toMatchObject({ after: { metadata: { namespace: MESH.names.rootNamespace } } })
 })
 
-it("asks no more for a namespace that has had its share, and as ever for another", async () => {
+it("answers no query of a namespace without budget, and those of others as before", async () => {
   const s = await stage()
   for (let turn = 0; turn < 2; turn++) {
     void s.prover.review(review("evil"))
@@ -140,7 +140,7 @@ it("asks no more for a namespace that has had its share, and as ever for another
   expect(s.thread().asked).toHaveLength(3)
 })
 
-it("says of a status that others went first, so that it is asked for again", async () => {
+it("reports that a status query yielded to others, so that it is retried", async () => {
   const s = await stage()
   const holds = s.prover.holds({ ask: "holds", key: "PolicyInvariant/foo/admin" }, "foo")
   void s.prover.review(review("foo"))
@@ -150,7 +150,7 @@ it("says of a status that others went first, so that it is asked for again", asy
   expect(await holds).toEqual({ notDecided: "no time", gaveWay: true } satisfies NotDecided)
 })
 
-it("hands on what a thread failed at as not decided", async () => {
+it("reports a query on which the thread failed as not decided", async () => {
   const s = await stage()
   const answer = s.prover.review(review("foo"))
   s.thread().say({ id: 1, failed: "broken" })
@@ -158,7 +158,7 @@ it("hands on what a thread failed at as not decided", async () => {
   expect(s.outcomes).toEqual(["failed", "not_decided"])
 })
 
-it("works with a thread", async () => {
+it("works with a real thread", async () => {
   const { policies, registry } = viewsStage()
   registry.setPod(podOf("foo/web"))
   const prover = new Prover({
@@ -166,7 +166,7 @@ it("works with a thread", async () => {
     mesh: MESH,
     policies,
     directory: registry,
-    // Time stands still, so that no question times out, also on a busy machine.
+    // The clock does not advance, so no query times out, also on a busy machine.
     clock: new ManualClock(),
     start: ended => startThread({ mesh: MESH, ended }),
   })
@@ -181,7 +181,7 @@ it("works with a thread", async () => {
   await prover.stop()
 })
 
-it("gives the root namespace its own budget, which no other namespace shortens", async () => {
+it("gives the root namespace a budget of its own", async () => {
   const s = await stage()
   const root = s.prover.review(review(MESH.names.rootNamespace))
   const tenant = s.prover.review(review("foo"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs proofs and comparisons outside the event loop: one persistent thread with a copy of the cluster answers one query
-// at a time. Namespaces take turns, long queries yield to others, callers get "not decided" in time, and a thread that
-// does not yield is terminated and replaced.
+// Runs proofs and comparisons outside the event loop: one persistent thread with a copy of the cluster answers one
+// query at a time. Namespaces take turns, long queries yield to others, and callers get "not decided" in time. A thread
+// that does not yield is terminated and replaced.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { Assessment, ChangeEffect } from "@merlon/policy/proof"
@@ -23,7 +23,7 @@ import type {
   ToThread,
 } from "./question.js"
 
-/** What is needed of a worker thread. */
+/** The part of a worker thread that is used here. */
 export interface Thread {
   postMessage(message: ToThread): void
   on(event: "message", listener: (message: FromThread) => void): unknown
@@ -37,44 +37,44 @@ export type ProofOutcome = "answered" | "not_decided" | "failed" | "killed"
 
 export interface ProverOptions extends NewsSources {
   readonly mesh: MeshConfig
-  /** How long a client that applies a policy waits, at most, in milliseconds. */
+  /** How long an apply waits, at most, in milliseconds. */
   readonly budgetMs: number
-  /** Starts a thread that ends the question whose number is put there. */
+  /** Starts a thread, which ends the query whose number is written to `ended`. */
   readonly start: (ended: SharedArrayBuffer) => Thread
   readonly clock?: Clock
   readonly observe?: (outcome: ProofOutcome) => void
   readonly warn?: (message: string) => void
 }
 
-/** No answer, and why. */
+/** Why there is no answer. */
 export interface NotDecided {
   readonly notDecided: string
-  /** Whether others went first: asked later, it may be decided. */
+  /** Whether the query yielded to others: a later attempt may be decided. */
   readonly gaveWay?: boolean
 }
 
 /**
- * The root namespace's changes concern every namespace's policies and invariants, so they take longer to prove; a tenant
- * must not be able to hold them up. Kept below the ten seconds that an API server waits for a webhook.
+ * Changes in the root namespace concern the policies and invariants of every namespace, so their proofs take longer,
+ * and a tenant must not be able to delay them. Stays below the ten seconds that an API server waits for a webhook.
  */
 const ROOT_BUDGETS = 10
 const ROOT_MOST_MS = 5_000
 /** No client waits for the proof of a status, so it may take longer. */
 const HOLDS_BUDGET_MS = 1_000
-/** Reserved from the client's waiting time, to report what was found by then. */
+/** Reserved from the client's waiting time, to report partial results. */
 const FINISH_MS = 30
-/** Users may wait for other questions; the answer itself may take as long as for a review. */
+/** Users may wait for other queries first; their own query gets as much time as a review. */
 const PEOPLE_WAIT_MS = 5_000
-/** What every question gets, however many others wait. */
+/** Every query gets this much time, however many others wait. */
 const TURN_MS = 60
-/** A thread that was told to come to an end and has not by then never will. */
+/** A thread that has not stopped its query by this time never will. */
 const GRACE_MS = 5_000
 const RESTART_MS = 5_000
 
 interface Asked {
   readonly question: Question
   readonly namespace: string
-  /** When an answer is of no use any more. */
+  /** After this time the client no longer needs an answer. */
   readonly deadline: number
   readonly most: number
   readonly settle: (answer: Answer<Question> | NotDecided) => void
@@ -121,7 +121,7 @@ export class Prover {
     this.#start()
   }
 
-  /** Resolves when the first thread can be asked, or when it has failed to start. */
+  /** Resolves once the first thread is ready for queries, or has failed to start. */
   ready(): Promise<void> {
     return this.#firstNews
   }
@@ -132,18 +132,18 @@ export class Prover {
     return this.#ask(question, namespace, budgetMs, budgetMs - FINISH_MS)
   }
 
-  /** For the API. Each user has a share and a queue slot of their own. */
+  /** Queries of the API. Each user has a share and a queue slot of their own. */
   ask(question: PeopleQuestion, user: string): Promise<PeopleAnswer | NotDecided> {
     return this.#ask(question, `user/${user}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }
 
-  /** For a status, so no client waits for it. */
+  /** Queries for a status. No client waits for them. */
   holds(question: HoldsQuestion, namespace: string): Promise<Holds | NotDecided> {
-    // No namespace has such a name, so questions of clients go first, also those of the same namespace.
+    // No namespace has such a name, so clients' queries go first, also those of the same namespace.
     return this.#ask(question, `status/${namespace}`, Number.POSITIVE_INFINITY, HOLDS_BUDGET_MS)
   }
 
-  /** For the history, so no client waits for it. It has a share of its own, so that it takes no time from reviews. */
+  /** Queries for the history. No client waits for them. They have a share of their own, so reviews lose no time. */
   effect(question: EffectQuestion, namespace: string): Promise<ChangeEffect | NotDecided> {
     return this.#ask(question, `history/${namespace}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
   }
@@ -170,7 +170,7 @@ export class Prover {
         if (settled) return
         settled = true
         this.#options.observe?.("notDecided" in answer ? "not_decided" : "answered")
-        resolve(answer as Answer<Q> | NotDecided) // the thread answers what it was asked
+        resolve(answer as Answer<Q> | NotDecided) // the thread answers with the type of the query
       }
       const asked: Asked = { question, namespace, deadline, most, settle }
       if (Number.isFinite(wait)) {
@@ -219,7 +219,7 @@ export class Prover {
     return (this.#isRoot(namespace) ? this.#rootBudgets : this.#budgets).of(namespace, now)
   }
 
-  /** A namespace whose proof runs while others wait has its turn and no more, except for the root namespace. */
+  /** Ends the turn of a running query if others wait, unless it belongs to the root namespace. */
   #giveWay(): void {
     const running = this.#running
     if (running === undefined || this.#isRoot(running.asked.namespace)) return
@@ -288,7 +288,7 @@ export class Prover {
     this.#letGo("the thread for proofs ended")
     if (this.#stopped) return
     this.#news.everything()
-    // One that cannot even start would only keep the machine busy with starting.
+    // Restarting a thread that cannot start would only keep the machine busy.
     if (wasReady) this.#start()
     else this.#clock.after(RESTART_MS, () => this.#start())
   }
@@ -297,7 +297,7 @@ export class Prover {
     if (this.#running !== undefined) this.#answered(this.#running.id, { notDecided: why })
   }
 
-  /** Tells what changed, part by part, with everything else in between; questions wait for the last of it. */
+  /** Sends changes part by part, with other work in between. Queries wait until the last part is sent. */
   #tell(): void {
     if (this.#telling || !this.#isReady) return
     this.#telling = true

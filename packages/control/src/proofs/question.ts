@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages between the control plane and its proof thread: plain values, since they are copied.
+// Messages between the control plane and its proof thread: plain values, since they are copied.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -7,7 +7,7 @@ import type { Assessment, ChangeEffect, ProofWorkload } from "@merlon/policy/pro
 import type { PolicyDocument, StatusCondition } from "@merlon/policy/resources"
 import type { AskedRequest } from "@merlon/policy/trial"
 
-/** What is in the cluster, as far as it changed since the last time; undefined for what is gone. */
+/** Changes of the cluster since the last message; undefined for deleted objects. */
 export interface News {
   readonly documents: readonly (readonly [key: string, document: PolicyDocument | undefined, isLeaving?: boolean])[]
   readonly workloads: readonly (readonly [key: string, workload: ProofWorkload | undefined])[]
@@ -16,11 +16,11 @@ export interface News {
 export interface ReviewQuestion {
   readonly ask: "review"
   readonly after: PolicyDocument
-  /** Whether it means something else than what is stored; else it is only compared with its neighbours. */
+  /** Whether it means something else than the stored version; if not, it is only compared with the other policies. */
   readonly changed: boolean
 }
 
-/** What would come of it if a stored policy were gone. */
+/** What deleting a stored policy would change. */
 export interface RemovalQuestion {
   readonly ask: "removal"
   /** `Kind/namespace/name`. */
@@ -34,7 +34,7 @@ export interface HoldsQuestion {
   readonly key: string
 }
 
-/** What a change of one policy does beside the others as they are, for the history. */
+/** The effect of changing one policy while the others stay the same, for the history. */
 export interface EffectQuestion {
   readonly ask: "effect"
   /** `Kind/namespace/name`. */
@@ -43,17 +43,17 @@ export interface EffectQuestion {
   readonly after: PolicyDocument | undefined
 }
 
-/** A question from the API, read and validated before it comes here. */
+/** A query from the API, already parsed and validated. */
 export interface PeopleQuestion {
   readonly ask: "people"
   readonly what: "explanations" | "diffs" | "callers" | "reach" | "analyses" | "suggestions"
-  /** Where workloads and findings are to be of one. */
+  /** Restricts workloads and findings to this namespace. */
   readonly namespace?: string
-  /** Laid over what is stored. */
+  /** Added to the stored policies, or replacing them. */
   readonly documents: readonly PolicyDocument[]
-  /** `Kind/namespace/name` of stored ones to leave out. */
+  /** `Kind/namespace/name` of stored policies to leave out. */
   readonly remove: readonly string[]
-  /** The same for the policies that these are compared with. */
+  /** The same for the policies to compare with. */
   readonly since?: { readonly documents: readonly PolicyDocument[]; readonly remove: readonly string[] }
   /** `namespace/name`. */
   readonly workload?: string
@@ -61,18 +61,18 @@ export interface PeopleQuestion {
   /** A rule, as policies write it. */
   readonly operation?: object
   readonly request?: AskedRequest
-  /** Recorded ones of the workload, or of those that a change may touch. */
+  /** Recorded calls of the workload, or of the workloads that a change may affect. */
   readonly calls?: readonly ObservedCall[]
-  /** How many recorded calls of the same policies are not in `calls`. */
+  /** Number of recorded calls of the same workloads that are not in `calls`. */
   readonly callsLeftOut?: number
 }
 
-/** A plain value, or what is wrong with the question. */
+/** A plain value, or the error of the query. */
 export type PeopleAnswer = { readonly answer: object } | { readonly error: string }
 
 export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | EffectQuestion | PeopleQuestion
 
-/** Whether an invariant holds, in the words of a condition. */
+/** Whether an invariant holds, in the terms of a condition. */
 export interface Holds {
   readonly status: StatusCondition["status"]
   readonly reason: "NoWorkloads" | "Broken" | "NotDecided" | "Proved"
@@ -87,10 +87,10 @@ export type Answer<Q extends Question> = Q extends ReviewQuestion | RemovalQuest
       ? ChangeEffect
       : PeopleAnswer
 
-/** What the thread is started with. */
+/** The worker data of the thread. */
 export interface ThreadSetup {
   readonly mesh: MeshConfig
-  /** One number: the question that is to be ended, whatever it has come to. */
+  /** One number: the query to be cancelled. */
   readonly ended: SharedArrayBuffer
 }
 

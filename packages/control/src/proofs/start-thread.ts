@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the proof thread. Its memory is bounded: a proof that needs more ends the thread and not the process.
+// Starts the proof thread with a memory limit: a proof that needs more memory ends the thread and not the process.
 
 import type { Worker } from "node:worker_threads"
 import { startWorker } from "@merlon/xds/runtime"

@@ -17,7 +17,7 @@ function call(fields: Partial<ObservedCall>): ObservedCall {
     method: "GET",
     ...seen,
     ...fields,
-  } as ObservedCall // as the ledger has it
+  } as ObservedCall // the shape in the ledger
 }
 
 const policy = (rules: readonly object[]) => document("AuthorizationPolicy", "p", { rules })
@@ -26,8 +26,8 @@ const change = (...after: readonly ReturnType<typeof policy>[]) => ({
   ...{ before: [], after, mesh: MESH, now: 1_000, isEnded: () => false },
 })
 
-describe("recorded calls that a change touches", () => {
-  it("are those that it decides otherwise, the ones made most first, with their sum", () => {
+describe("recorded calls that a change affects", () => {
+  it("are those that it decides differently, most frequent first, with their sum", () => {
     const calls = [
       call({ caller: CONSUMER, method: "PUT", path: "/items/{*}", count: 3 }),
       call({ caller: CONSUMER, method: "GET", path: "/items/{*}", count: 100 }),
@@ -51,13 +51,13 @@ describe("recorded calls that a change touches", () => {
     })
   })
 
-  it("may be connections of which nothing but the caller is known", () => {
+  it("may be connections of which only the caller is known", () => {
     const own = policy([{ from: [{ source: { principals: ["cluster.local/ns/app/sa/other"] } }] }])
     const { method: _, ...tcp } = call({ caller: CONSUMER, protocol: "tcp" })
     expect(touchedCalls([tcp], [web], change(own))).toMatchObject({ calls: 1, shapes: [{ method: "TCP" }] })
   })
 
-  it("are reported as they are known: only the issuer of a token counts", () => {
+  it("are reported with what is recorded, such as only the issuer of a token", () => {
     const issuer = "https://issuer.example"
     const jwtRules = [{ issuer, jwksUri: `${issuer}/keys` }]
     const tokens = document("RequestAuthentication", "t", { jwtRules })
@@ -66,12 +66,12 @@ describe("recorded calls that a change touches", () => {
     expect(touchedCalls(calls, [web], change(tokens, asked)).shapes.map(({ path }) => path)).toEqual(["/b"])
   })
 
-  it("are none of workloads that decide everything as before, and none that could not be sent", () => {
+  it("exclude unaffected workloads and calls that could not be sent", () => {
     const calls = [call({ workload: "foo/other", method: "PUT" }), call({ caller: "no identity", method: "PUT" })]
     expect(touchedCalls(calls, [web], change(reading))).toEqual({ calls: 0, shapes: [], untried: 0 })
   })
 
-  it("are counted as not tried once the time is up", () => {
+  it("are counted as not tried once time is up", () => {
     let asked = 0
     const ended = { ...change(reading), isEnded: () => ++asked > 1 }
     const other = call({ workload: "foo/other", count: 9 })

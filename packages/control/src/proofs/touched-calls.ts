@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which recorded calls a policy change would decide differently: each shape is judged before and after with an example. A
-// shape has no headers and only the issuer of a token, so this reports what was observed, while a proof reports what is
-// possible.
+// Finds the recorded calls that a policy change would decide differently: each shape is evaluated before and after the
+// change with an example. A shape has no headers and only the issuer of a token, so this reports what was observed,
+// while a proof reports what is possible.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -20,10 +20,10 @@ export interface TouchedCall {
 }
 
 export interface TouchedCalls {
-  /** How often the calls in `shapes`, and those beyond the listed ones, were made. */
+  /** Number of calls in `shapes` and in further shapes that are not listed. */
   readonly calls: number
   readonly shapes: readonly TouchedCall[]
-  /** Shapes of recorded calls that were not tried because the time was up. Nothing is known about them. */
+  /** Number of shapes that were not tried because time was up. Nothing is known about them. */
   readonly untried: number
 }
 
@@ -38,7 +38,7 @@ export interface Change {
 
 const MOST = 20
 
-/** `workloads` are those that decide some request otherwise; the calls made most come first. */
+/** `workloads` are those that decide some request differently. The most frequent calls come first. */
 export function touchedCalls(
   calls: readonly ObservedCall[],
   workloads: readonly ProofWorkload[],
@@ -69,11 +69,11 @@ export function touchedCalls(
   return { calls: found.reduce((sum, { count }) => sum + count, 0), shapes: found.slice(0, MOST), untried }
 }
 
-/** Undefined where its shape is no request that could be sent. */
+/** Undefined if the shape is not a valid request. */
 function verdictOf(trial: Trial, call: ObservedCall): "allow" | "deny" | undefined {
   try {
     const { verdict } = trial.ask(exampleOf(call))
-    // What depends on a provider is not allowed for certain.
+    // A verdict that depends on a provider does not count as allowed.
     return verdict === "allow" ? "allow" : "deny"
   } catch (error) {
     if (error instanceof AskedError) return undefined

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies as proofs get them, and an invariant that some of them break.
+// Policies for tests of proofs, and an invariant that some of them break.
 
 import { meshConfig } from "@merlon/policy/mesh"
 import { type PolicyDocument, validate } from "@merlon/policy/resources"
@@ -35,7 +35,7 @@ export function newsOf(...documents: readonly PolicyDocument[]): News {
   }
 }
 
-/** What takes a proof and a comparison long: many rules of one shape, each a little different. */
+/** Policies that take long to prove and to compare: many rules of one shape, each slightly different. */
 export function laborious(namespace: string, count = 60): readonly PolicyDocument[] {
   const rules = (word: string) =>
     Array.from({ length: 60 }, (_, index) => ({

@@ -14,7 +14,7 @@ export class HandThread extends EventEmitter implements Thread {
     super()
   }
 
-  /** The question that it was told to end. */
+  /** The query that the thread was told to cancel. */
   get told(): number {
     return new Int32Array(this.endedQuestion)[0] ?? 0
   }
