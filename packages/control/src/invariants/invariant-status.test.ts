@@ -38,7 +38,7 @@ function stage() {
       patch: async (_type: unknown, _name: string, patch: unknown) => {
         const value = (patch as { op: string; value: Written }[]).find(({ op }) => op === "add")?.value
         if (value !== undefined) written.push(value)
-        return {} as never // nobody reads the answer
+        return {} as never // the result is not used
       },
     },
     policies: views.policies,
@@ -64,7 +64,7 @@ function stage() {
   return { ...views, status, written, pass, holds, instead, lead: leadership }
 }
 
-it("says whether the invariants hold, as policies and workloads change", async () => {
+it("reports whether invariants hold as policies and workloads change", async () => {
   const s = stage()
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
   await s.pass()
@@ -85,7 +85,7 @@ it("says whether the invariants hold, as policies and workloads change", async (
   s.status.stop()
 })
 
-it("tells what two deletions break together although neither does alone", async () => {
+it("reports what two deletions break together although neither does alone", async () => {
   const s = stage()
   s.registry.setPod(podOf("foo/a"))
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
@@ -104,7 +104,7 @@ it("tells what two deletions break together although neither does alone", async 
   s.status.stop()
 })
 
-it("is silent without the lease", async () => {
+it("writes nothing without the lease", async () => {
   const s = stage()
   s.lead(false)
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
@@ -113,7 +113,7 @@ it("is silent without the lease", async () => {
   s.status.stop()
 })
 
-it("asks again after others, and reports an undecided result", async () => {
+it("retries after other queries, and reports an undecided result", async () => {
   const s = stage()
   s.registry.setPod(podOf("foo/a"))
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
@@ -124,7 +124,7 @@ it("asks again after others, and reports an undecided result", async () => {
   s.status.stop()
 })
 
-it("asks again after a while what a busy moment left undecided", async () => {
+it("retries later if a busy thread left it undecided", async () => {
   const s = stage()
   s.registry.setPod(podOf("foo/a"))
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))

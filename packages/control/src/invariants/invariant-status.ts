@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maintains the status of PolicyInvariants: after policies or workloads change, every invariant is checked again, one at
-// a time and outside the event loop. Only the leader writes.
+// Maintains the status of PolicyInvariants: after policies or workloads change, every invariant is checked again, one
+// at a time and outside the event loop. Only the leader writes.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { describe, type PolicyInvariant, type Status, type StatusCondition } from "@merlon/policy/resources"
@@ -18,7 +18,7 @@ export interface InvariantStatusOptions {
   readonly directory: Pick<MeshDirectory, "onChange">
   readonly prover: Pick<Prover, "holds">
   readonly mesh: MeshConfig
-  /** Resolves when policies and registry hold everything that was stored. */
+  /** Resolves once policies and registry contain everything stored. */
   readonly ready: Promise<unknown>
   readonly isLeader: () => boolean
   readonly warn: (message: string) => void
@@ -26,7 +26,7 @@ export interface InvariantStatusOptions {
 }
 
 const SETTLE_MS = 500
-/** What was not decided may have met a busy moment: it is asked again, each time after twice as long. */
+/** An undecided result may be due to a busy thread: it is retried with doubling delays. */
 const RETRY_MS = 5_000
 const MAX_TRIES = 6
 
@@ -35,7 +35,7 @@ export class InvariantStatus {
   readonly #clock: Clock
   readonly #stops: (() => void)[]
   readonly #waiting = new Set<string>()
-  /** How often those not decided were asked since anything changed, and what asks again. */
+  /** How often an undecided invariant was checked since the last change, and how to cancel the next check. */
   readonly #tries = new Map<string, { readonly count: number; readonly cancel: () => void }>()
   #cancel: (() => void) | undefined
   #ready = false
@@ -65,7 +65,7 @@ export class InvariantStatus {
     this.#forgetTries()
   }
 
-  /** Checked again once changes have ceased for a moment; each change may touch any of them. */
+  /** Checks all invariants again once changes pause for a moment; each change may affect any of them. */
   #changed(): void {
     if (!this.#ready || !this.#options.isLeader()) return
     this.#forgetTries()
@@ -82,7 +82,7 @@ export class InvariantStatus {
     try {
       if (stored !== undefined && stored.deleted === undefined) await this.#write(stored)
     } catch (error) {
-      // Gone or changed since: news of that is on its way.
+      // The invariant was deleted or changed; that change triggers another check.
       const expected = error instanceof ApiError && [404, 409, 422].includes(error.code)
       if (!expected) this.#options.warn(`the status of \`${key}\` could not be written: ${String(error)}`)
     }
@@ -164,8 +164,8 @@ function conditionOf(
   }
 }
 
-/** Others can write statuses too: what does not look like conditions is none. */
+/** Other clients can write statuses too, so conditions in another format are ignored. */
 function statusOf({ status }: KubernetesObject): Status | undefined {
   if (typeof status !== "object" || status === null || !("conditions" in status)) return undefined
-  return Array.isArray(status.conditions) ? (status as Status) : undefined // the server has held it against our schema
+  return Array.isArray(status.conditions) ? (status as Status) : undefined // validated by the server
 }
