@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger: every batch counted once, across restarts and replicas, and bounded whatever proxies send.
+// The ledger counts every batch once, across restarts and replicas, and its size is bounded whatever proxies send.
 
 import { gzipSync } from "node:zlib"
 import type { ObservedCall } from "@merlon/policy/ledger"
@@ -36,7 +36,7 @@ const batch = (part: Partial<Batch> = {}): Batch => ({
 const total = (shard: LedgerShard): number => [...shard.calls()].reduce((sum, { count }) => sum + count, 0)
 
 describe("a shard of the ledger", () => {
-  it("counts a batch once, also after it was stored and read again", () => {
+  it("counts a batch once, also after it is stored and read again", () => {
     const shard = new LedgerShard()
     expect(shard.take(batch(), 5_000)).toBe(true)
     expect(shard.take(batch(), 5_000)).toBe(false)
@@ -47,7 +47,7 @@ describe("a shard of the ledger", () => {
     expect(total(again)).toBe(3)
   })
 
-  it("keeps so much and no more, and says what it let go", () => {
+  it("keeps at most its limit, and counts what it dropped", () => {
     const shard = new LedgerShard()
     for (let n = 0; n < 40; n++) {
       const calls = Array.from({ length: 500 }, (_, port) => call({ workload: `foo/w${n}`, port, lastSeen: 2_000 + n }))
@@ -72,13 +72,13 @@ describe("a shard of the ledger", () => {
     }
   })
 
-  it("takes what a proxy has forgotten for forgotten just now", () => {
+  it("dates calls that a proxy dropped to the present", () => {
     const shard = new LedgerShard()
     shard.take(batch({ calls: [], forgotten: 1 }), 5_000)
     expect(LedgerShard.decode(shard.encode(5_000)).forgottenUntil("foo/httpbin")).toBe(5_000)
   })
 
-  it("remembers what it let go for another workload's calls", () => {
+  it("remembers calls that it dropped to make room for another workload", () => {
     const shard = new LedgerShard()
     shard.take(batch({ calls: [call({ workload: "foo/quiet", lastSeen: 1_500 })] }), 5_000)
     for (let n = 0; n < 10; n++) {
@@ -88,7 +88,7 @@ describe("a shard of the ledger", () => {
     expect(shard.forgottenUntil("foo/quiet")).toBe(1_500)
   })
 
-  it("begins to observe with the first batch, and anew where a stored call cannot be read", () => {
+  it("observes from the first batch, and starts again if a stored call is unreadable", () => {
     const shard = new LedgerShard()
     expect(shard.since).toBeUndefined()
     shard.take(batch(), 5_000)
@@ -101,7 +101,7 @@ describe("a shard of the ledger", () => {
     expect(LedgerShard.decode(Buffer.from("hello"), 4_000).since).toBeUndefined()
   })
 
-  it("lets no workload push out another by calling much", () => {
+  it("keeps a quiet workload's calls when another one calls much", () => {
     const shard = new LedgerShard()
     shard.take(batch({ calls: [call({ workload: "foo/quiet", lastSeen: 1_500 })] }), 5_000)
     const calls = Array.from({ length: 2_000 }, (_, port) => call({ workload: "foo/loud", port, lastSeen: 3_000 }))
@@ -113,7 +113,7 @@ describe("a shard of the ledger", () => {
     ["nothing", Buffer.alloc(0)],
     ["something else", Buffer.from("hello")],
     ["too much", Buffer.alloc(2_000_000)],
-  ])("begins anew where %s was stored", (_, bytes) => {
+  ])("is empty if %s was stored", (_, bytes) => {
     expect([...LedgerShard.decode(bytes).calls()]).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe("a shard of the ledger", () => {
   })
 })
 
-describe("what the ledger stores", () => {
+describe("a stored ledger", () => {
   const owner = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "merlond", uid: "u1" }
   const owners = async () => [owner]
   const store = (api: HandClient) => {
@@ -144,14 +144,14 @@ describe("what the ledger stores", () => {
     return ledger.stop()
   }
 
-  it("goes with its owner", async () => {
+  it("is deleted with its owner", async () => {
     const api = new HandClient()
     await store(api)
     const [written] = [...api.reflected.items.values()]
     expect(written?.metadata).toMatchObject({ ownerReferences: [owner] })
   })
 
-  it("is adopted where another installation wrote it", async () => {
+  it("is adopted if another installation wrote it", async () => {
     const api = new HandClient()
     await store(api)
     const [written] = [...api.reflected.items.values()]
@@ -164,8 +164,8 @@ describe("what the ledger stores", () => {
   })
 })
 
-describe("what the ledger can vouch for", () => {
-  it("begins with what is stored, and ends with what is forgotten in a batch that waits", async () => {
+describe("the observed span", () => {
+  it("begins with the stored ledger, and counts calls forgotten in a waiting batch", async () => {
     const api = new HandClient()
     const warn = (message: string): never => expect.unreachable(message)
     const open = (): CallLedger =>
@@ -190,9 +190,9 @@ describe("a rule's digest", () => {
       kind: "AuthorizationPolicy",
       metadata: { namespace: "foo", name: "a" },
       spec: { rules },
-    }) as unknown as Parameters<typeof rulesOf>[0] // as much of a document as is read
+    }) as unknown as Parameters<typeof rulesOf>[0] // only the fields that are read
 
-  it("stays with a rule that is moved, and changes with what it says", () => {
+  it("stays when the rule moves, and changes with its contents", () => {
     const [get, post] = [{ to: [{ operation: { methods: ["GET"] } }] }, { to: [{ operation: { methods: ["POST"] } }] }]
     const before = rulesOf(policy(get, post)).map(({ digest }) => digest)
     expect(rulesOf(policy(post, get)).map(({ digest }) => digest)).toEqual([...before].reverse())

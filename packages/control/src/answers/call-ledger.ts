@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of calls, stored in a few ConfigMaps: every replica adds what its own proxies report, and each can answer
-// for all. A batch is acknowledged once it is stored, and counts in answers at once.
+// The ledger of calls, stored in a few ConfigMaps. Every replica adds what its own proxies report, and each replica can
+// answer for all of them. A batch is acknowledged once it is stored, and counts in answers at once.
 
 import { createHash } from "node:crypto"
 import { callKey, mergeCalls, type ObservedCall } from "@merlon/policy/ledger"
@@ -18,19 +18,19 @@ export interface CallLedgerOptions {
   readonly names: MeshNames
   /** ConfigMaps of the root namespace with the label of the ledger. */
   readonly stored: Reflected<KubernetesObject>
-  /** With whom what is stored goes. */
+  /** Owners of the ConfigMaps, which are deleted with them. */
   readonly owners: Owners
   readonly warn: (message: string, error: unknown) => void
-  /** Between two writes of one shard. */
+  /** Shortest time between two writes of one shard. */
   readonly paceMs?: number
   readonly now?: () => number
 }
 
 /** Milliseconds since the epoch. */
 export interface ObservedSpan {
-  /** Undefined where nothing is counted yet. */
+  /** Undefined if nothing is counted yet. */
   readonly since: number | undefined
-  /** Undefined where nothing was let go. */
+  /** Undefined if no call was dropped. */
   readonly forgottenUntil: number | undefined
 }
 
@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 interface Shard {
-  /** By proxy: it sends the next one when this is taken, and sends it again where it is not. */
+  /** By proxy: a proxy sends its next batch once this one is stored, and sends this one again if it is not. */
   readonly waiting: Map<string, Waiting>
   decoded: { readonly version: string; readonly shard: LedgerShard } | undefined
   timer: NodeJS.Timeout | undefined
@@ -52,7 +52,7 @@ const SHARDS = 4
 const SOON_MS = 500
 const PACE_MS = 10_000
 const ATTEMPTS = 5
-/** Of proxies whose batch is not stored yet; the others keep theirs. */
+/** Proxies whose batch is not stored yet. Above this limit, proxies keep their batches and send them later. */
 const MAX_WAITING = 5_000
 const FIELD = "ledger"
 
@@ -65,7 +65,7 @@ export class CallLedger {
   readonly #paceMs: number
   readonly #now: () => number
   readonly #shards: readonly Shard[]
-  /** What was told in the last hour, here. */
+  /** Calls that proxies of this replica reported in the last hour. */
   readonly traffic: Traffic
   #stopped = false
 
@@ -83,7 +83,7 @@ export class CallLedger {
     }))
   }
 
-  /** `stored` is called once it is kept, also where it was before. */
+  /** Calls `stored` once the batch is stored, also if it was stored before. */
   take(batch: Batch, stored: () => void): void {
     const index = shardOf(batch.workload)
     const shard = this.#shards[index]
@@ -104,7 +104,7 @@ export class CallLedger {
     this.#schedule(index)
   }
 
-  /** Of all workloads, as stored and as waits to be. */
+  /** Calls of all workloads, both stored and waiting to be stored. */
   calls(): readonly ObservedCall[] {
     const merged = new Map<string, ObservedCall>()
     for (const call of this.#everything(
@@ -129,7 +129,7 @@ export class CallLedger {
     return new Map([...sum.rules()].map(use => [`${use.policy}#${use.digest}`, use]))
   }
 
-  /** Since when calls of the workload are counted, and until when some may be missing for lack of room. */
+  /** Since when calls of the workload are counted, and until when some may be missing because there was no room. */
   observed(workload: string): ObservedSpan {
     const index = shardOf(workload)
     const stored = this.#read(index)
@@ -143,7 +143,7 @@ export class CallLedger {
     return this.#shards.reduce((sum, _, index) => sum + this.#read(index).forgotten, 0)
   }
 
-  /** Writes what waits. */
+  /** Writes the batches that are waiting. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(
@@ -164,7 +164,7 @@ export class CallLedger {
     }
   }
 
-  /** As it is stored now, decoded once per version. */
+  /** The stored shard, decoded once per version. */
   #read(index: number): LedgerShard {
     const shard = this.#shards[index]
     const object = this.#options.stored.items.get(`${this.#options.names.rootNamespace}/${this.#name(index)}`)
@@ -189,7 +189,7 @@ export class CallLedger {
     shard.timer.unref()
   }
 
-  /** Never fails: what goes wrong is told and tried again. */
+  /** Never fails: errors are logged and the write is retried. */
   async #write(index: number): Promise<void> {
     const shard = this.#shards[index]
     if (shard === undefined || shard.waiting.size === 0) return
@@ -225,7 +225,7 @@ export class CallLedger {
           const metadata = { name, namespace, ...kept }
           await client.create(CONFIG_MAPS, { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData })
         } else {
-          // Rejected if another replica has written meanwhile.
+          // The API server rejects this if another replica has written in between.
           const { resourceVersion } = object.metadata
           const body = { metadata: { resourceVersion, ...kept }, binaryData }
           await client.patch(CONFIG_MAPS, name, body, { namespace, type: "merge" })

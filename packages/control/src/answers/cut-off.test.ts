@@ -41,35 +41,43 @@ const CRON =
   "this will block plaintext callers of `foo/web-1`: `old/cron` on port 8080 (3 calls, last 2026-11-16T10:20:30Z); see `merlonctl mtls ready`"
 
 it.each<[string, Change, readonly string[]]>([
-  ["a new STRICT, of who is known", { after: STRICT }, [CRON]],
-  ["one of the mesh", { after: peers("strict", { mtls: { mode: "STRICT" } }, MESH.names.rootNamespace) }, [CRON]],
+  ["a new STRICT policy, and names a known caller", { after: STRICT }, [CRON]],
   [
-    "one in shadow, before it is meant",
+    "a STRICT policy for the whole mesh",
+    { after: peers("strict", { mtls: { mode: "STRICT" } }, MESH.names.rootNamespace) },
+    [CRON],
+  ],
+  [
+    "a policy in shadow mode, before it is enforced",
     { after: peers("s", { mtls: { mode: "STRICT" }, enforcement: "Shadow" }) },
     [CRON],
   ],
   ["a changed mode", { before: peers("strict", { mtls: { mode: "DISABLE" } }), after: STRICT }, [CRON]],
-  ["an exception that goes", { stored: [STRICT], before: EXCEPTION }, [CRON]],
-  ["a port of its own", { after: peers("p", { ...web, portLevelMtls: { 8080: { mode: "STRICT" } } }) }, [CRON]],
-])("tells of %s", (_, change, expected) => {
+  ["a deleted exception", { stored: [STRICT], before: EXCEPTION }, [CRON]],
+  [
+    "a STRICT setting of one port",
+    { after: peers("p", { ...web, portLevelMtls: { 8080: { mode: "STRICT" } } }) },
+    [CRON],
+  ],
+])("warns about %s", (_, change, expected) => {
   expect(told(change)).toEqual(expected)
 })
 
 it.each<[string, Change]>([
   ["of another port", { after: peers("p", { ...web, portLevelMtls: { 9090: { mode: "STRICT" } } }) }],
   ["of another namespace", { after: peers("strict", { mtls: { mode: "STRICT" } }, "bar") }],
-  ["that an exception is kept from", { stored: [EXCEPTION], after: STRICT }],
+  ["that an exception overrides", { stored: [EXCEPTION], after: STRICT }],
   ["that was STRICT before", { before: STRICT, after: peers("strict", { ...web, mtls: { mode: "STRICT" } }) }],
-  ["that opens", { before: STRICT, after: peers("strict", { mtls: { mode: "PERMISSIVE" } }) }],
+  ["that makes mTLS optional", { before: STRICT, after: peers("strict", { mtls: { mode: "PERMISSIVE" } }) }],
   ["of another kind", { after: document("AuthorizationPolicy", "a", { rules: [{}] }) }],
-  ["where all use TLS", { after: STRICT, calls: [call({ tls: true })] }],
-  ["where plaintext was denied", { after: STRICT, calls: [call({ verdict: "deny" })] }],
-  ["where nobody did for long", { after: STRICT, calls: [call({ lastSeen: SEEN - 2_000 })] }],
-])("says nothing of a change %s", (_, change) => {
+  ["when all callers use TLS", { after: STRICT, calls: [call({ tls: true })] }],
+  ["when plaintext calls were denied", { after: STRICT, calls: [call({ verdict: "deny" })] }],
+  ["when the last plaintext call is too long ago", { after: STRICT, calls: [call({ lastSeen: SEEN - 2_000 })] }],
+])("does not warn about a change %s", (_, change) => {
   expect(told(change)).toEqual([])
 })
 
-it("adds up what one caller did, and is short with many", () => {
+it("adds up the calls of one caller, and shortens a long list", () => {
   const calls = [
     ...[call({ path: "/a", count: 1 }), call({ path: "/b", count: 4, lastSeen: SEEN - 1 })],
     ...["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(address => {

@@ -12,12 +12,12 @@ import { type PlaintextCaller, plaintextIn } from "./readiness.js"
 import { workloadName } from "./workload-names.js"
 
 export interface CutOffSources {
-  /** All that are stored. */
+  /** All stored policies. */
   readonly documents: readonly PolicyDocument[]
   readonly workloads: Iterable<MeshWorkload>
   readonly calls: readonly ObservedCall[]
   readonly mesh: MeshConfig
-  /** Milliseconds: who was seen last before this is not expected any more. */
+  /** In milliseconds: callers last seen before this are not expected to call again. */
   readonly since: number
 }
 
@@ -42,7 +42,7 @@ export function cutOff({ before, after }: Omit<PolicyStep, "documents">, sources
   for (const workload of workloads) {
     const name = workloadName(workload)
     const called = seen.get(name)
-    // Pods of one workload differ in nothing that a selector sees, but for a moment: the first that is cut off counts.
+    // Pods of one workload have the same labels, except during a rollout: the first Pod that is cut off counts.
     if (called === undefined || was === undefined || is === undefined || cut.has(name)) continue
     const modesBefore = new PeerModes(was.selected(workload).documents, workload, mesh)
     const modesAfter = new PeerModes(is.selected(workload).documents, workload, mesh)
@@ -55,7 +55,8 @@ export function cutOff({ before, after }: Omit<PolicyStep, "documents">, sources
 }
 
 /**
- * The mode with shadow policies enforced: people who try STRICT in shadow mode want the warning before they enforce it.
+ * The mode if shadow policies were enforced: users who try STRICT in shadow mode want the warning before they enforce
+ * it.
  */
 function wouldBe(modes: PeerModes, port: number): string {
   const { mode, shadow } = modes.resolve(port)
@@ -80,7 +81,7 @@ function isSame(a: PolicyDocument, b: PolicyDocument | undefined): boolean {
 const MAX_WORKLOADS = 3
 const MAX_CALLERS = 2
 
-/** In sentences, short enough for a warning. */
+/** Sentences that are short enough for an admission warning. */
 export function tellCutOff(found: readonly CutOff[]): readonly string[] {
   const told = found.slice(0, MAX_WORKLOADS).map(({ workload, callers }) => {
     const shown = callers

@@ -23,10 +23,10 @@ function placed(part: Partial<CalledDestination>): WorkloadDestination {
 
 describe("a destination", () => {
   it.each<[string, Partial<CalledDestination>, Partial<WorkloadDestination>]>([
-    ["of the mesh", { workload: "app/web-1" }, { place: "mesh", to: "app/web-1" }],
-    ["of a Pod that the registry does not know", { workload: "bar/invented" }, { place: "mesh" }],
+    ["in the mesh", { workload: "app/web-1" }, { place: "mesh", to: "app/web-1" }],
+    ["for a Pod that the registry does not know", { workload: "bar/invented" }, { place: "mesh" }],
     ["without a proxy", { inMesh: false, destination: "10.0.0.2:80" }, { place: "cluster", to: "app/db-1" }],
-    ["of a Service without a proxy", { inMesh: false, destination: "10.96.0.2:80" }, { place: "cluster" }],
+    ["for a Service without a proxy", { inMesh: false, destination: "10.96.0.2:80" }, { place: "cluster" }],
     ["outside of the cluster", { inMesh: false, destination: "192.0.2.1:80" }, { place: "outside" }],
     ["by a name outside of the mesh", { inMesh: false, destination: "example.com:443" }, { place: "outside" }],
     ["over IPv6", { inMesh: false, destination: "[2001:db8::1]:80" }, { place: "outside" }],
@@ -35,13 +35,13 @@ describe("a destination", () => {
     expect({ place, to, workload }).toEqual({ to: undefined, workload: "app/shop-1", ...expected })
   })
 
-  it("has no time that has not come", () => {
+  it("has no time in the future", () => {
     expect(placed({ lastSeen: 9_000 })).toMatchObject({ lastSeen: "1970-01-01T00:00:05.000Z" })
   })
 })
 
 describe("destinations of several Pods", () => {
-  it("are added up, and the last call tells the rest", () => {
+  it("are added up, with the details of the last call", () => {
     const older = placed({ lastStatus: 403, lastDecision: "d", lastFailure: "unreachable", lastSeen: 1_500 })
     const newer = placed({ lastStatus: 200, firstSeen: 500 })
     const other = placed({ transport: "plaintext", lastSeen: 3_000 })
@@ -54,7 +54,7 @@ describe("destinations of several Pods", () => {
     ])
   })
 
-  it("are read from another replica, without what is none", () => {
+  it("are read from another replica, without malformed entries", () => {
     const good = placed({})
     const bad = [null, "x", { ...good, transport: "pigeon" }, { ...good, place: "moon" }, { ...good, count: "many" }]
     expect(readDestinations([...bad, { ...good, workload: 7 }, good])).toEqual([good])

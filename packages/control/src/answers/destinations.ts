@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What workloads called, as counted by their own proxies. This includes calls that no other proxy observed, because they
-// never arrived or went to a destination without a proxy. A proxy only reports for its own workload; the registry decides
-// who is at a destination.
+// What workloads called, as counted by their own proxies. This includes calls that no other proxy observed, because
+// they never arrived or went to a destination without a proxy. A proxy reports only for its own workload. The registry
+// decides which workload is at a destination.
 
 import { CALL_TRANSPORTS, type CalledDestination, type CallTransport } from "@merlon/xds"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
@@ -11,7 +11,7 @@ import { type WorkloadNames, workloadName } from "./workload-names.js"
 /** `mesh`: a host of the mesh. `cluster`: a Pod or Service without a proxy. `outside`: neither. */
 const PLACES = ["mesh", "cluster", "outside"] as const
 
-/** In one transport, of all Pods of the workload that were asked. */
+/** Calls to one destination over one transport, from all Pods of the workload that were queried. */
 export interface WorkloadDestination extends Omit<CalledDestination, "inMesh" | "workload" | "firstSeen" | "lastSeen"> {
   /** `namespace/name` of the workload that called. */
   readonly workload: string
@@ -29,7 +29,7 @@ export interface Registered {
   readonly now: number
 }
 
-/** `proxy`: the `namespace/name` under which it has proved to speak. */
+/** `proxy` is the `namespace/name` that the reporting proxy has proved. */
 export function placedDestination(
   proxy: string,
   called: CalledDestination,
@@ -38,9 +38,9 @@ export function placedDestination(
   const { names, directory, now } = registered
   const { inMesh, workload: tried, firstSeen, lastSeen, ...counts } = called
   const at = inMesh ? undefined : addressIn(called.destination)
-  const { services, workloads } = at === undefined ? NOBODY : directory.at(at)
+  const { services, workloads } = at === undefined ? UNREGISTERED : directory.at(at)
   const [pod] = workloads
-  // A Pod that the registry does not know is not named.
+  // A Pod that the registry does not know is not named in the result.
   const known = tried === undefined ? undefined : directory.workloads.get(tried)
   const to = known === undefined ? at && names.at(at) : workloadName(known)
   const isInCluster = pod !== undefined || [...services].length > 0
@@ -49,23 +49,23 @@ export function placedDestination(
     workload: names.of(proxy),
     place: inMesh ? "mesh" : isInCluster ? "cluster" : "outside",
     ...(to === undefined ? {} : { to }),
-    // A clock that goes ahead would have these come first forever.
+    // Times from a clock that is ahead would sort first forever.
     firstSeen: timeOf(Math.min(firstSeen, now)),
     lastSeen: timeOf(Math.min(lastSeen, now)),
   }
 }
 
-const NOBODY: ReturnType<MeshDirectory["at"]> = { services: [], workloads: [] }
+const UNREGISTERED: ReturnType<MeshDirectory["at"]> = { services: [], workloads: [] }
 
 const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
-/** Of `address:port` or `[address]:port`; a host has none that the registry knows. */
+/** The address in `address:port` or `[address]:port`. For a host name, it is one that the registry does not know. */
 function addressIn(destination: string): string | undefined {
   const colon = destination.lastIndexOf(":")
   return colon < 1 ? undefined : destination.slice(0, colon).replace(/^\[(.*)\]$/, "$1")
 }
 
-/** Of several Pods, or replicas of the control plane: counts are added, and the last call tells the rest. Newest first. */
+/** Merges what several Pods or replicas report: counts are added, and the last call gives the rest. Newest first. */
 export function mergedDestinations(all: readonly WorkloadDestination[]): readonly WorkloadDestination[] {
   const merged = new Map<string, WorkloadDestination>()
   for (const one of all) {
@@ -79,7 +79,7 @@ export function mergedDestinations(all: readonly WorkloadDestination[]): readonl
 function together(a: WorkloadDestination, b: WorkloadDestination): WorkloadDestination {
   const [older, newer] = a.lastSeen < b.lastSeen ? [a, b] : [b, a]
   return {
-    // What the newer one does not have, such as a failure, stays as the older one had it.
+    // A field that the newer call lacks, such as a failure, keeps the older call's value.
     ...older,
     ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)),
     count: a.count + b.count,
@@ -88,7 +88,7 @@ function together(a: WorkloadDestination, b: WorkloadDestination): WorkloadDesti
   }
 }
 
-/** As another replica wrote it; what is not as we know it is left out. */
+/** Destinations as another replica wrote them; entries that this version cannot read are left out. */
 export function readDestinations(value: unknown): readonly WorkloadDestination[] {
   return listOf(value).flatMap(one => {
     const { workload, destination, transport, place, count, failures, firstSeen, lastSeen, ...rest } = objectOf(one)
@@ -96,7 +96,7 @@ export function readDestinations(value: unknown): readonly WorkloadDestination[]
     if (from === undefined || where === undefined || first === undefined || last === undefined) return []
     if (!isTransport(transport) || !isPlace(place) || typeof count !== "number" || typeof failures !== "number")
       return []
-    const others: object = rest // as a control plane wrote it
+    const others: object = rest // written by a control plane
     return [
       {
         ...others,

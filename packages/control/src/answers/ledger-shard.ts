@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shard of the ledger as stored: calls by workload, how often each rule decided one, and the last batch of each proxy,
-// all in one value. INVARIANT: a batch is in the counts if and only if its number is here, so that a batch that is sent
-// again, after a restart or to another replica, counts once.
+// A stored shard of the ledger: calls by workload, how often each rule decided a call, and the last batch of each
+// proxy, all in one value. INVARIANT: a batch is in the counts if and only if its number is here, so a batch that is
+// sent again, after a restart or to another replica, counts once.
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import { CallSet, type ObservedCall, readCall, writeCall } from "@merlon/policy/ledger"
@@ -12,34 +12,34 @@ export interface Batch {
   readonly proxy: string
   readonly run: string
   readonly sequence: number
-  /** `namespace/name` of what runs the Pod; all calls are of it. */
+  /** `namespace/name` of the controller that runs the Pod; all calls belong to it. */
   readonly workload: string
   readonly calls: readonly ObservedCall[]
   readonly rules: readonly RuleUse[]
   readonly forgotten: number
 }
 
-/** What is known of the use of one rule, by what the rule says. */
+/** How often one rule was used. The rule is identified by its contents. */
 export interface RuleUse {
   /** `Kind/namespace/name`. */
   readonly policy: string
-  /** Of the rule's text: a rule that is moved keeps its count, one that is changed begins anew. */
+  /** Digest of the rule's text: a rule that is moved keeps its count, one that is changed starts again. */
   readonly digest: string
   readonly count: number
-  /** Milliseconds since the epoch; of a rule that was never used, when it was first known. */
+  /** Milliseconds since the epoch. For a rule that was never used, when it was first known. */
   readonly firstSeen: number
   readonly lastSeen: number
 }
 
 const MAX_CALLS = 4_000
 const MAX_CALLS_PER_WORKLOAD = 600
-/** With the proxies they fit where they are stored, even without any calls. */
+/** With this limit and the next, rules and proxies alone never exceed the size of a ConfigMap. */
 const MAX_RULES = 8_000
 const MAX_PROXIES = 5_000
 const MAX_COMPRESSED = 1_000_000
 const MAX_TEXT = 64 << 20
 const DAY_MS = 24 * 3_600_000
-/** A call that was not seen for this long says nothing about today. */
+/** A call that was last seen longer ago than this says nothing about the present. */
 export const KEEP_CALLS_MS = 90 * DAY_MS
 const KEEP_RULES_MS = 400 * DAY_MS
 const KEEP_PROXIES_MS = 7 * DAY_MS
@@ -54,20 +54,22 @@ export class LedgerShard {
   readonly #calls = new Map<string, CallSet>()
   readonly #rules = new Map<string, RuleUse>()
   readonly #proxies = new Map<string, Taken>()
-  /** By workload: when the latest call that was let go was last seen, or may have been. */
+  /** By workload: when the latest dropped call was last seen, or may have been. */
   readonly #lost = new Map<string, number>()
   #since: number | undefined
   #forgotten = 0
   #size = 0
 
-  /** Shapes that were let go for others, here or in proxies. */
+  /** Number of call shapes that were dropped to make room, here or in proxies. */
   get forgotten(): number {
     let forgotten = this.#forgotten
     for (const set of this.#calls.values()) forgotten += set.forgotten
     return forgotten
   }
 
-  /** Since when every batch is counted here; undefined before the first, and where what was stored could not be read. */
+  /**
+   * Since when every batch is counted here; undefined before the first batch, and if the stored shard was unreadable.
+   */
   get since(): number | undefined {
     return this.#since
   }
@@ -91,7 +93,7 @@ export class LedgerShard {
     return taken?.run === run && taken.sequence >= sequence
   }
 
-  /** False where it was taken before. */
+  /** Returns false if the batch was taken before. */
   take(batch: Batch, now: number): boolean {
     if (this.has(batch)) return false
     this.#since ??= now
@@ -99,13 +101,13 @@ export class LedgerShard {
     for (const call of batch.calls) this.#add(call)
     for (const use of batch.rules) this.note(use)
     this.#forgotten = Math.min(this.#forgotten + batch.forgotten, Number.MAX_SAFE_INTEGER)
-    // A proxy does not say when it last saw what it let go, so it may have been just now.
+    // A proxy does not report when it last saw the calls it dropped, so it may have been just now.
     if (batch.forgotten > 0) this.#lose(batch.workload, now)
     this.#trim(now)
     return true
   }
 
-  /** Adds to what is known of a rule. */
+  /** Adds to the recorded use of a rule. */
   note(use: RuleUse): void {
     const key = `${use.policy}#${use.digest}`
     const known = this.#rules.get(key)
@@ -144,7 +146,7 @@ export class LedgerShard {
     for (const [key, { at }] of this.#proxies) if (at < now - KEEP_PROXIES_MS) this.#proxies.delete(key)
   }
 
-  /** With no room for every loss, observation of all workloads begins after the latest of them. */
+  /** Without room for every loss, observation of all workloads starts after the latest of them. */
   #beginAfterLosses(): void {
     this.#since = Math.max(this.#since ?? Number.NEGATIVE_INFINITY, ...this.#lost.values())
     this.#lost.clear()
@@ -160,7 +162,7 @@ export class LedgerShard {
     for (const call of newest.slice(0, size)) this.#add(call)
   }
 
-  /** Smaller, where that is what it takes to be stored. */
+  /** Drops the oldest calls if the shard is too large to be stored. */
   encode(now: number): Buffer {
     for (;;) {
       const bytes = gzipSync(JSON.stringify(this.#plain(now)))
@@ -188,8 +190,8 @@ export class LedgerShard {
   }
 
   /**
-   * What cannot be read is left out: a ledger that begins anew is better than none, and says that it has begun anew.
-   * `created`: when it was first stored, for ledgers of versions that did not keep since when they count.
+   * Entries that cannot be read are left out: a ledger that starts again is better than none, and `since` shows that it
+   * did. `created`: when the ledger was first stored, for ledgers of versions that did not record `since`.
    */
   static decode(bytes: Uint8Array, created?: number): LedgerShard {
     const shard = new LedgerShard()

@@ -17,7 +17,7 @@ import { WorkloadNames } from "./workload-names.js"
 export interface LocalObservationsSources {
   readonly observers: Observers
   readonly directory: MeshDirectory
-  /** Of the proxies that are connected here. */
+  /** State of the proxies that are connected here. */
   readonly proxies: ProxyReportSources
   readonly traffic: Pick<Traffic, "of">
   readonly now: () => number
@@ -49,7 +49,7 @@ export class LocalObservations {
     return found && decisionItem(found)
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that stops following. */
   follow(
     namespace: string | undefined,
     query: URLSearchParams,
@@ -69,7 +69,7 @@ export class LocalObservations {
     return { reports, took: proxies.propagation.recent ?? [] }
   }
 
-  /** What workloads of the namespace called, or the one that `workload` names in the query. */
+  /** What the workloads of the namespace called, or only the one that `workload` names in the query. */
   async destinations(namespace: string | undefined, query: URLSearchParams): Promise<ObservedDestinations> {
     const { observers, directory, now } = this.#sources
     const filter = readFilter(query)

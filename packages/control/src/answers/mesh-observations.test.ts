@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of several replicas made one. What they are asked over is tried with real control planes in test/e2e/control.
+// Merges the answers of several replicas. test/e2e/control tests how they are queried, with real control planes.
 
 import { describe, expect, it } from "vitest"
 import type { ProxyReport } from "../observe/proxy-report.js"
@@ -33,7 +33,7 @@ function observationsOf(own: Partial<LocalObservations>, { answers, silent = [] 
   const record = { enforced: new Map(), rejection: undefined, signer: undefined, version: undefined, connectedAt: 0 }
   const proxies = new Map([["foo/reported", { ...record, key: "foo/reported", certificateNotAfter: undefined }]])
   const reported = { ledger: { proxies }, views: { get: () => undefined }, propagation: { lagOf: () => 0 } }
-  // Of all sources these are asked.
+  // Only these sources are read.
   return new MeshObservations({ own, others, reported } as unknown as MeshObservationsSources)
 }
 
@@ -41,20 +41,20 @@ describe("decisions", () => {
   const own = { decisions: async () => ({ items: [decision("b", "2")], remaining: 1, asked: 1, known: 1 }) }
   const theirs = { items: [decision("c", "3"), decision("a", "1")], remaining: 4, asked: 2, known: 9 }
 
-  it("are those of all, newest first, as many as were wanted", async () => {
+  it("come from all replicas, newest first, up to the limit", async () => {
     const seen = await observationsOf(own, { answers: [theirs] }).decisions("foo", new URLSearchParams({ limit: "2" }))
     expect(seen.items.map(({ metadata }) => metadata.name)).toEqual(["c", "b"])
     expect(seen).toMatchObject({ remaining: 6, asked: 3, known: 10, silent: [] })
   })
 
-  it("name who did not answer, and take nothing that is no decision", async () => {
+  it("name replicas that did not answer, and ignore malformed entries", async () => {
     const strange = { items: ["x", { metadata: { name: 7 } }, null], remaining: -1, asked: "many" }
     const observations = observationsOf(own, { answers: [strange, "x", undefined], silent: ["b"] })
     const seen = await observations.decisions("foo", new URLSearchParams())
     expect(seen).toMatchObject({ items: [decision("b", "2")], remaining: 1, asked: 1, silent: ["b"] })
   })
 
-  it("are rejected here if the filter is invalid", async () => {
+  it("are rejected before other replicas are asked if the filter is invalid", async () => {
     const query = new URLSearchParams({ path: "x".repeat(600) })
     await expect(observationsOf(own, { answers: [] }).decisions("foo", query)).rejects.toThrow(/more than 512/)
   })
@@ -101,7 +101,7 @@ describe("proxies", () => {
   })
 })
 
-it("adds up minutes that several saw", async () => {
+it("adds up the counts of a minute from several replicas", async () => {
   const minute = (time: string, allowed: number) => ({ time, allowed, denied: 1 })
   const own = { traffic: () => ({ minutes: [minute("2", 1), minute("3", 1)] }) }
   const observations = observationsOf(own, { answers: [{ minutes: [minute("1", 5), minute("2", 5)] }] })
@@ -112,6 +112,6 @@ it("adds up minutes that several saw", async () => {
   ])
 })
 
-it("asks each question on its own path", () => {
+it("sends each query to its own path", () => {
   expect(new Set(Object.values(OBSERVATION_PATHS)).size).toBe(Object.keys(OBSERVATION_PATHS).length)
 })

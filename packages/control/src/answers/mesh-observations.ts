@@ -23,7 +23,10 @@ import type { TrafficMinute } from "./traffic.js"
 export interface MeshObservationsSources {
   readonly own: LocalObservations
   readonly others: Pick<OtherReplicas, "ask" | "first" | "follow">
-  /** What others have written of theirs, which may be late: for those alone that do not answer. */
+  /**
+   * What other replicas have stored about their proxies. It may be out of date: used only for replicas that do not
+   * answer.
+   */
   readonly reported: ProxyReportSources
 }
 
@@ -71,7 +74,7 @@ export class MeshObservations {
     return found ?? (await both.then(([mine, other]) => (mine.found === undefined ? other : mine)))
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that stops following. */
   follow(namespace: string | undefined, query: URLSearchParams, follower: ObservationFollower): () => void {
     const { own, others } = this.#sources
     const stopOwn = own.follow(namespace, query, (items, leftOut) => follower.decided(items, leftOut))
@@ -97,7 +100,7 @@ export class MeshObservations {
     const latest = new Map<string, ProxyReport>()
     for (const report of parts.flatMap(({ reports }) => reports)) {
       const known = latest.get(report.key)
-      // It moved from one to the other, and the one that it left may not have noticed.
+      // The proxy moved from one replica to the other, and the one that it left may not have noticed.
       if (known === undefined || known.connectedAt < report.connectedAt) latest.set(report.key, report)
     }
     if (silent.length > 0) {
@@ -141,7 +144,7 @@ export class MeshObservations {
   }
 }
 
-/** Never resolves where there is nothing. */
+/** Resolves once the answer contains a result; never resolves if there is none. */
 function having<T extends { readonly found: unknown }>(asked: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     asked.then(answer => (answer.found === undefined ? undefined : resolve(answer)), reject)
@@ -152,7 +155,7 @@ function newestFirst(a: Item, b: Item): number {
   return (b.metadata.creationTimestamp ?? "").localeCompare(a.metadata.creationTimestamp ?? "")
 }
 
-// A replica of another version may say more, or less: what is not as we know it is left out.
+// A replica of another version may send more fields, or fewer: entries that this version cannot read are left out.
 
 function readDecisions(answer: unknown): ObservedDecisions {
   const { items, remaining, asked, known } = objectOf(answer)
@@ -166,7 +169,7 @@ function readProxies(answer: unknown): ObservedProxies {
       const { key, connectedAt, ...rest } = objectOf(report)
       const [named, since] = [textOf(key), textOf(connectedAt)]
       if (named === undefined || since === undefined) return []
-      return [{ ...(rest as Omit<ProxyReport, "key" | "connectedAt">), key: named, connectedAt: since }] // as a control plane wrote it
+      return [{ ...(rest as Omit<ProxyReport, "key" | "connectedAt">), key: named, connectedAt: since }] // from a replica
     }),
     took: listOf(took).filter(one => typeof one === "number"),
   }
@@ -180,7 +183,7 @@ function readCalled(answer: unknown): ObservedDestinations {
 function readTraffic(answer: unknown): ObservedTraffic {
   const minutes = listOf(objectOf(answer).minutes).map(objectOf)
   return {
-    // A replica of the version before says `refused`.
+    // A replica of the previous version writes `refused`.
     minutes: minutes.flatMap(({ time, allowed, refused, denied = refused }) => {
       const began = textOf(time)
       return began === undefined ? [] : [{ time: began, allowed: wholeOf(allowed), denied: wholeOf(denied) }]

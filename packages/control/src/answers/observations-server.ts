@@ -17,12 +17,12 @@ export const OBSERVATION_PATHS = {
 
 const NAMESPACE = "namespace"
 const HEARTBEAT_MS = 5_000
-/** Above this a replica that does not keep up gets numbers alone. */
+/** Above this many buffered bytes, a replica that does not keep up gets only the number of omitted entries. */
 const MAX_LINES = 1 << 20
-/** So that a line is never longer than is read of one. */
+/** Keeps each line shorter than the longest line that a reader accepts. */
 const MOST_ITEMS = 100
 
-/** The question, with the namespace that the user may ask about. */
+/** The query, restricted to the namespace that the user may see. */
 export function observationQuery(namespace: string | undefined, query: URLSearchParams): URLSearchParams {
   const asked = new URLSearchParams(query)
   asked.delete(NAMESPACE)
@@ -52,7 +52,7 @@ export async function answerObservations(
   }
 }
 
-/** False where something else is asked. */
+/** Returns false if the path is for another query. */
 export function followObservations(
   own: LocalObservations,
   path: string,
@@ -78,7 +78,7 @@ export function followObservations(
   try {
     unfollow = own.follow(query.get(NAMESPACE) ?? undefined, query, decided)
   } catch (error) {
-    // Who asks has read the same filter before; one of another version may have read it otherwise.
+    // The querying replica has already read the same filter; a replica of another version may read it differently.
     if (!(error instanceof AnswersApiError)) throw error
     reply.writeHead(error.code).end()
     return true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known only where a proxy is connected: its decisions, its revision, its recent reports. A replica has this for
-// its own proxies (`local-observations.ts`) and asks the others for theirs (`mesh-observations.ts`).
+// What only the replica knows to which a proxy is connected: its decisions, its revision, its recent reports. A replica
+// has this for its own proxies (`local-observations.ts`) and asks the others for theirs (`mesh-observations.ts`).
 
 import type { ProxyReport } from "../observe/proxy-report.js"
 import type { Item } from "./api/item.js"
@@ -10,24 +10,24 @@ import type { TrafficMinute } from "./traffic.js"
 export interface ObservedDecisions {
   /** Newest first. */
   readonly items: readonly Item[]
-  /** How many more there are. */
+  /** Number of further decisions. */
   readonly remaining: number
-  /** Proxies that were asked, of how many. */
+  /** Proxies that were queried, and proxies that are known. */
   readonly asked: number
   readonly known: number
 }
 
 export interface ObservedProxies {
-  /** In the order of their keys. */
+  /** Sorted by key. */
   readonly reports: readonly ProxyReport[]
-  /** How long the last changes took until all enforced them, in milliseconds. */
+  /** How long the last changes took until all proxies enforced them, in milliseconds. */
   readonly took: readonly number[]
 }
 
 export interface ObservedDestinations {
-  /** The one called last first. */
+  /** Most recently called first. */
   readonly destinations: readonly WorkloadDestination[]
-  /** Proxies that were asked, of how many that take calls. */
+  /** Proxies that were queried, and known proxies that handle outbound calls. */
   readonly asked: number
   readonly known: number
 }
@@ -37,11 +37,11 @@ export interface ObservedTraffic {
   readonly minutes: readonly TrafficMinute[]
 }
 
-/** With the names of replicas that did not say what they know. */
+/** Adds the names of replicas that did not answer. */
 export type Whole<T> = T & { readonly silent: readonly string[] }
 
 export interface ObservationFollower {
   decided(items: readonly Item[], leftOut: number): void
-  /** Whenever it changes which replicas cannot be heard. */
+  /** Called whenever the set of unreachable replicas changes. */
   silent(replicas: readonly string[]): void
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy can make the ledger believe: much about its own workload, and nothing about any other.
+// A proxy can fill the ledger with calls to its own workload, and cannot report calls to any other.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -21,7 +21,7 @@ function stage() {
   const views = viewsStage()
   const ledger = new CallLedger({
     client: { get: () => new Promise(() => undefined) } as never, // an API that does not answer: nothing is written
-    names: { mesh: "merlon", domain: "merlon.dev", rootNamespace: "merlon-system" } as never, // as much as is read
+    names: { mesh: "merlon", domain: "merlon.dev", rootNamespace: "merlon-system" } as never, // only what is read
     stored: { items: new Map() } as never, // nothing is stored
     owners: async () => [],
     warn: message => expect.unreachable(message),
@@ -38,7 +38,7 @@ function stage() {
     now: () => NOW,
   })
   const asked: Inquiry[] = []
-  const open = (node: string) => observers.open({} as never, node, inquiry => asked.push(inquiry)) // who calls is asked above
+  const open = (node: string) => observers.open({} as never, node, inquiry => asked.push(inquiry)) // no caller needed
   const session = open("foo/a")
   if ("code" in session) throw new Error(session.message)
   const tell = (sequence: number, ...calls: readonly ObservedCall[]): void =>
@@ -46,29 +46,29 @@ function stage() {
   return { ...views, ledger, observers, session, asked, open, tell }
 }
 
-it("does not listen to one proxy in the name of another", () => {
+it("rejects a proxy that reports in the name of another", () => {
   expect(stage().open("foo/b")).toMatchObject({ code: "PERMISSION_DENIED" })
 })
 
-it("takes calls for those of who tells them, whatever they say", () => {
+it("attributes calls to the workload of the reporting proxy", () => {
   const { tell, ledger } = stage()
   tell(1, call({ workload: "bar/other" }))
   expect(ledger.calls().map(({ workload }) => workload)).toEqual(["foo/a"])
 })
 
-it("ignores a time in the future: such calls would push out all others", () => {
+it("limits times in the future to now", () => {
   const { tell, ledger } = stage()
   tell(1, call({ firstSeen: NOW + 1, lastSeen: Number.MAX_SAFE_INTEGER }))
   expect(ledger.calls()).toMatchObject([{ firstSeen: NOW, lastSeen: NOW }])
 })
 
-it("keeps one batch of a proxy at a time, however many it sends", () => {
+it("keeps one batch of a proxy at a time", () => {
   const { tell, ledger } = stage()
   for (let sequence = 1; sequence <= 100; sequence++) tell(sequence, call({ port: sequence }))
   expect(ledger.calls()).toHaveLength(1)
 })
 
-it("counts rules that can apply to the proxy, and none of other namespaces", () => {
+it("counts only rules that can apply to the proxy's namespace", () => {
   const { tell, ledger, policies } = stage()
   for (const key of ["foo/own", "merlon-system/all", "bar/others"]) {
     const spec: PolicyDocument["spec"] = { rules: [{}] }
@@ -79,12 +79,12 @@ it("counts rules that can apply to the proxy, and none of other namespaces", () 
   expect(used.sort()).toEqual(["AuthorizationPolicy/foo/own", "AuthorizationPolicy/merlon-system/all"])
 })
 
-describe("what workloads called", () => {
+describe("calls by workloads", () => {
   const CALLED: CalledDestination = {
     ...{ destination: "web.app:80", inMesh: true, transport: "mtls", count: 1, failures: 0, firstSeen: 1, lastSeen: 2 },
   }
 
-  it("is asked of proxies that take calls alone, and is theirs whatever they say", async () => {
+  it("is asked only of proxies that handle calls, and attributed to them", async () => {
     const { observers, session, asked, open } = stage()
     open("foo/old")
     const answer = observers.destinations(() => true)
@@ -93,7 +93,7 @@ describe("what workloads called", () => {
     expect(await answer).toEqual({ destinations: [{ proxy: "foo/a", called: CALLED }], asked: 1, known: 1 })
   })
 
-  it("is nothing where a proxy answers something else, or goes", async () => {
+  it("is empty if a proxy answers something else or disconnects", async () => {
     const { observers, session } = stage()
     const first = observers.destinations(() => true)
     session.heard({ kind: "answer", inquiry: 1, decisions: [] })
@@ -104,7 +104,7 @@ describe("what workloads called", () => {
     expect((await second).destinations).toEqual([])
   })
 
-  it("is not asked of those that are not wanted", async () => {
+  it("is not asked of other proxies", async () => {
     const { observers, asked } = stage()
     expect(await observers.destinations(() => false)).toEqual({ destinations: [], asked: 0, known: 0 })
     expect(asked).toEqual([])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observations from the proxies of this replica: their counts go into the ledger. Their decisions are queried, live or by
-// id, only while a client asks for them.
+// Observations from the proxies of this replica. Their counts go into the ledger. Their decisions are queried, live or
+// by id, only while a client asks for them.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -20,7 +20,7 @@ export interface ProxyDecision extends ObservedDecision {
 
 export interface RecentDecisions {
   readonly decisions: readonly ProxyDecision[]
-  /** How many proxies, of how many. */
+  /** Proxies that were queried, and proxies that are known. */
   readonly asked: number
   readonly known: number
 }
@@ -33,13 +33,13 @@ export interface ProxyDestination {
 
 export interface AskedDestinations {
   readonly destinations: readonly ProxyDestination[]
-  /** How many proxies that take calls, of how many. */
+  /** Proxies that were queried, and known proxies that handle outbound calls. */
   readonly asked: number
   readonly known: number
 }
 
 export interface Follower {
-  /** Of one namespace, or of all. */
+  /** All namespaces if undefined. */
   readonly namespace: string | undefined
   decided(decisions: readonly ProxyDecision[], leftOut: number): void
 }
@@ -48,9 +48,9 @@ export interface ObserversOptions {
   readonly ledger: CallLedger
   readonly policies: PolicySource
   readonly directory: MeshDirectory
-  /** Whether what the caller says is said for the proxy of that node. */
+  /** Whether the caller may report for the proxy of that node. */
   readonly speaksFor: (caller: Caller, nodeId: string) => boolean
-  /** Whether the proxy says that it takes the calls of its workload: only those know what is called. */
+  /** Whether the proxy reports that it handles the calls of its workload: only such a proxy knows what is called. */
   readonly takesCalls: (proxy: string) => boolean
   readonly rootNamespace: string
   readonly now: () => number
@@ -66,13 +66,13 @@ interface Session {
 type Answer = Extract<Observation, { readonly kind: "answer" | "destinations" }>
 
 const ANSWER_MS = 3_000
-/** Proxies that are asked at once for their decisions. In a mesh of thousands, people do not read all of them. */
+/** How many proxies are asked for their decisions at once. In a mesh of thousands, people do not read all of them. */
 const MAX_ASKED = 200
 
 export class Observers implements ObservationSink {
   readonly #options: ObserversOptions
   readonly #names: WorkloadNames
-  /** The youngest of each proxy. */
+  /** The latest session of each proxy. */
   readonly #sessions = new Map<string, Session>()
   readonly #followers = new Set<Follower>()
   #inquiry = 0
@@ -99,7 +99,7 @@ export class Observers implements ObservationSink {
     }
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that stops following. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower)
     this.#tellWhetherFollowed()
@@ -109,7 +109,7 @@ export class Observers implements ObservationSink {
     }
   }
 
-  /** Of one proxy or of those of a namespace; the first that has it answers. */
+  /** Asks the proxies of the namespace, or all of them. The first that has the decision answers. */
   async find(id: string, namespace: string | undefined): Promise<ProxyDecision | undefined> {
     const sessions = this.#of(namespace)
     return new Promise(resolve => {
@@ -125,7 +125,7 @@ export class Observers implements ObservationSink {
     })
   }
 
-  /** The last ones, newest first. */
+  /** Recent decisions, newest first. */
   async recent(namespace: string | undefined, limit: number): Promise<RecentDecisions> {
     const connected = this.#of(namespace)
     const sessions = connected.slice(0, MAX_ASKED)
@@ -146,7 +146,7 @@ export class Observers implements ObservationSink {
     return { decisions, asked: sessions.length, known: connected.length }
   }
 
-  /** What the workloads called whose proxies are wanted. */
+  /** What was called by the workloads whose proxies are wanted. */
   async destinations(wanted: (proxy: string) => boolean): Promise<AskedDestinations> {
     const known = this.#of(undefined).filter(({ proxy }) => wanted(proxy) && this.#options.takesCalls(proxy))
     const sessions = known.slice(0, MAX_ASKED)
@@ -170,7 +170,7 @@ export class Observers implements ObservationSink {
     return answer?.kind === "answer" ? answer.decisions : []
   }
 
-  /** Undefined where no answer came. */
+  /** Returns undefined if no answer arrives. */
   #ask(session: Session, make: (inquiry: number) => Inquiry): Promise<Answer | undefined> {
     const inquiry = ++this.#inquiry
     return new Promise(resolve => {
@@ -202,7 +202,8 @@ export class Observers implements ObservationSink {
       case "calls": {
         const { run, sequence, forgotten } = observation
         const workload = this.#names.of(session.proxy)
-        // Who was called is who tells it, whatever it says; who called from an address is ours to know.
+        // The called workload is the proxy's own, whatever it reports. The registry decides which workload has an
+        // address.
         const calls = observation.calls.map(call => this.#placed(call, workload))
         const rules = this.#uses(calls, namespaceOf(session.proxy))
         const batch: Batch = { proxy: session.proxy, workload, run, sequence, calls, rules, forgotten }
@@ -215,7 +216,7 @@ export class Observers implements ObservationSink {
   }
 
   #placed(call: ObservedCall, workload: string): ObservedCall {
-    // A clock that goes ahead would have these outlive all others.
+    // Calls from a clock that is ahead would outlive all others.
     const now = this.#options.now()
     const lastSeen = Math.min(call.lastSeen, now)
     const firstSeen = Math.min(call.firstSeen, now)
@@ -226,7 +227,7 @@ export class Observers implements ObservationSink {
     return placed
   }
 
-  /** Of policies that can apply to the proxy's namespace: it has no say about those of others. */
+  /** Rules of policies that can apply to the proxy's namespace. A proxy cannot report uses of other rules. */
   #uses(calls: readonly ObservedCall[], namespace: string): readonly RuleUse[] {
     const { rootNamespace } = this.#options
     return calls.flatMap(({ stage, rule, audit, shadow, count, firstSeen, lastSeen }) => {
@@ -239,7 +240,7 @@ export class Observers implements ObservationSink {
         const of = one && namespaceOf(one.policy)
         const stored = one && (of === namespace || of === rootNamespace) && this.#document(kind, one.policy)
         const digest = stored ? rulesOf(stored)[one.rule]?.digest : undefined
-        // The policy was changed meanwhile: which rule it was is not known any more.
+        // The policy has changed since, so it is no longer known which rule it was.
         if (digest === undefined || one === undefined) return []
         return [{ policy: `${kind}/${one.policy}`, digest, count, firstSeen, lastSeen }]
       })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a plaintext caller under STRICT and what to do about it, depending on its Pods and their proxies. Fail
-// closed: a caller counts as captured only if the proxy of every Pod reports it.
+// What happens to a plaintext caller under STRICT and what to do about it, depending on its Pods and their proxies.
+// Fail closed: a caller counts as captured only if the proxy of every Pod reports it.
 
 import type { CallsTaken, ProxyRecord } from "../distribution/ledger.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
@@ -11,14 +11,14 @@ export interface CallerAdvice {
    * not known.
    */
   readonly calls: CallsTaken | "none" | "unknown"
-  /** What to do, in words. */
+  /** What to do, in one sentence. */
   readonly advice: string
 }
 
 export interface PlaintextCalls {
-  /** The caller's Pods; none where it is no workload that runs. */
+  /** The caller's Pods; empty if the caller is not a workload of the mesh. */
   readonly pods: readonly Pick<MeshWorkload, "key" | "proxied">[]
-  /** Of the Pod's proxy; undefined if it is not connected. */
+  /** The Pod's proxy; undefined if it is not connected. */
   readonly proxyOf: (key: string) => Pick<ProxyRecord, "calls" | "connectedAt"> | undefined
   /** When the caller last called in plaintext, in milliseconds. */
   readonly lastSeen: number
@@ -52,7 +52,8 @@ export function adviceFor({ pods, proxyOf, lastSeen }: PlaintextCalls): CallerAd
         "breaks unless the program uses `http_proxy`: its calls are not captured; set `http_proxy` in the program, or capture its calls",
     }
   }
-  // It has called in plaintext although every proxy was there: the call went past the proxy, or it was told to use plaintext.
+  // It called in plaintext while every proxy was connected: the call bypassed the proxy, or a policy told it to use
+  // plaintext.
   if (proxies.every(proxy => proxy !== undefined && lastSeen > proxy.connectedAt)) {
     return {
       calls: "captured",

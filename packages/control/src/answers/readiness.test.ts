@@ -18,7 +18,7 @@ const strict = {
   ...{ metadata: { name: "strict", namespace: "foo" }, spec: { mtls: { mode: "STRICT" } } },
 } as PolicyDocument
 
-/** The window begins at 500; the first call was at 400, and the ledger counts for longer. */
+/** The window begins at 500. The first call was at 400, and the ledger counts since before that. */
 const WHOLE: ObservedSpan = { since: 100, forgottenUntil: undefined }
 const FIRST: ObservedCall = { ...CALL, firstSeen: 400 }
 
@@ -28,7 +28,7 @@ function judged(
   proxied = true,
   observed: ObservedSpan = WHOLE,
 ) {
-  // Of a workload as much as is looked at.
+  // Only the fields that are read.
   const workload = {
     namespace: "foo",
     name: "web",
@@ -52,7 +52,7 @@ function judged(
 }
 
 it.each([
-  ["by mutual TLS", [FIRST], "ready", "every allowed call used mTLS"],
+  ["by mTLS", [FIRST], "ready", "every allowed call used mTLS"],
   ["also in plaintext", [CALL, plain], "waiting", "1 plaintext caller"],
   ["in plaintext and denied", [FIRST, { ...plain, verdict: "deny" }], "ready", "every allowed call used mTLS"],
   ["and all were denied", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
@@ -62,7 +62,7 @@ it.each([
   expect(judged(calls)).toEqual([state, expect.stringContaining(why)])
 })
 
-it("needs no calls on STRICT ports, and a proxy before anything else", () => {
+it("needs no calls on STRICT ports, and always needs a proxy", () => {
   expect(judged([], [strict])).toEqual(["strict", "every port is STRICT"])
   expect(judged([CALL], [], false)).toEqual(["unknown", expect.stringContaining("enable injection")])
 })
@@ -77,13 +77,13 @@ it.each([
   expect(judged([FIRST], [], true, observed)[0]).toBe(state)
 })
 
-it("says for how long of the window a workload was observed", () => {
+it("reports for how much of the window a workload was observed", () => {
   const hourAgo = 86_400_500 - 3_600_000
   const [state, why] = judged([{ ...CALL, firstSeen: hourAgo, lastSeen: hourAgo }])
   expect([state, why]).toEqual(["unknown", "observed only for 1h of 24h"])
 })
 
-it("waits for a plaintext caller also where others were forgotten", () => {
+it("waits for a plaintext caller even if other calls were forgotten", () => {
   expect(judged([plain], [], true, { since: 900, forgottenUntil: 900 })[0]).toBe("waiting")
 })
 
@@ -92,7 +92,7 @@ describe("a plaintext caller", () => {
     ({
       ...{ namespace: "foo", name, labels: {}, key: `foo/${name}`, owners: [`Deployment/${owner}`] },
       ...{ ports: owner === "web" ? [{ port: 8080 }] : [], proxied: true, ...part },
-    }) as unknown as MeshWorkload // as much as is looked at
+    }) as unknown as MeshWorkload // only the fields that are read
   const proxy = (key: string, calls: ProxyRecord["calls"], connectedAt = 1_000): ProxyRecord => ({
     ...{ key, connectedAt, enforced: new Map(), rejection: undefined, signer: undefined, calls },
   })
@@ -109,21 +109,21 @@ describe("a plaintext caller", () => {
     ],
     ["whose proxy is not connected", [pod("shop-1", "shop")], [], "none", /^breaks: its Pod has no connected proxy/],
     [
-      "whose proxy says nothing of calls",
+      "whose proxy does not report how it handles calls",
       [pod("shop-1", "shop")],
       [proxy("foo/shop-1", undefined)],
       "none",
       /^breaks: .* enable outbound capture/,
     ],
     [
-      "of which one proxy says nothing of calls",
+      "with one proxy that does not report how it handles calls",
       [pod("shop-1", "shop"), pod("shop-2", "shop")],
       [proxy("foo/shop-1", "captured", 9_000), proxy("foo/shop-2", undefined, 9_000)],
       "none",
       /^breaks: 1 of its 2 Pods has no connected proxy/,
     ],
     [
-      "of which one Pod is not captured",
+      "with one Pod that is not captured",
       [pod("shop-1", "shop"), pod("shop-2", "shop")],
       [proxy("foo/shop-1", "captured", 9_000), proxy("foo/shop-2", "http_proxy", 9_000)],
       "http_proxy",
@@ -137,13 +137,13 @@ describe("a plaintext caller", () => {
       /^uses mTLS by itself/,
     ],
     [
-      "that is captured, and called in plaintext since",
+      "that is captured, and has called in plaintext since",
       [pod("shop-1", "shop")],
       [proxy("foo/shop-1", "captured", 1_999)],
       "captured",
       /^breaks: its calls are captured, yet it called in plaintext since/,
     ],
-  ])("%s is waited for, with what to do about it", (_, pods, proxies, calls, advice) => {
+  ])("%s blocks readiness, with advice", (_, pods, proxies, calls, advice) => {
     const [readiness] = readinessOf({
       ...{ workloads: [pod("web-1", "web"), ...pods], documents: [], calls: [{ ...called, workload: "foo/web" }] },
       ...{ mesh: meshConfig(), since: 500, now: 86_400_500, observed: () => WHOLE },
@@ -155,7 +155,7 @@ describe("a plaintext caller", () => {
     expect(readiness?.why).toBe(`1 plaintext caller${told}`)
   })
 
-  it("counts as captured apart from others that are not", () => {
+  it("is counted separately if captured", () => {
     const calls = [called, { ...called, from: "foo/cron", address: "10.0.0.8" }]
     const [readiness] = readinessOf({
       ...{ workloads: [pod("web-1", "web"), pod("shop-1", "shop")], documents: [], calls, mesh: meshConfig() },
@@ -176,7 +176,7 @@ it("is strict only if every Pod is", () => {
       owners: ["ReplicaSet/web"],
       ports: [{ port: 8080 }],
       proxied: true,
-    }) as unknown as MeshWorkload // as much as is looked at
+    }) as unknown as MeshWorkload // only the fields that are read
   const selective = {
     ...strict,
     spec: { selector: { matchLabels: { v: "2" } }, mtls: { mode: "STRICT" } },

@@ -14,7 +14,7 @@ import { workloadName } from "./workload-names.js"
 
 export interface PlaintextCaller {
   readonly port: number
-  /** The caller, as far as it is known: a workload, else an address. */
+  /** The calling workload if it is known, else its address. */
   readonly from: string
   readonly address: string
   readonly count: number
@@ -22,7 +22,7 @@ export interface PlaintextCaller {
   readonly lastSeen: string
 }
 
-/** With what becomes of it under STRICT. */
+/** A caller with what happens to it under STRICT. */
 export interface AdvisedCaller extends PlaintextCaller, CallerAdvice {}
 
 export interface PortMode {
@@ -35,15 +35,15 @@ export interface Readiness {
   readonly state: "strict" | "ready" | "waiting" | "unknown"
   readonly why: string
   readonly ports: readonly PortMode[]
-  /** Allowed within the window. */
+  /** Plaintext callers that were allowed within the window. */
   readonly plaintext: readonly AdvisedCaller[]
   /** All calls within the window, in plaintext or not. */
   readonly calls: number
-  /** Calls since then count, and have to be observed for `ready`. */
+  /** Start of the window: calls since then count, and `ready` needs observation since then. */
   readonly windowStart: string
-  /** Since when calls of the workload are observed; absent where none is. */
+  /** Since when calls of the workload are observed; absent if they are not. */
   readonly observedSince?: string
-  /** Until when calls were forgotten for lack of room; absent where none was within the window. */
+  /** Until when calls were dropped because there was no room; absent if none was dropped within the window. */
   readonly forgottenUntil?: string
 }
 
@@ -57,12 +57,12 @@ export interface ReadinessSources {
   readonly documents: readonly PolicyDocument[]
   readonly calls: readonly ObservedCall[]
   readonly mesh: MeshConfig
-  /** Milliseconds: what was seen last before this is no reason any more. */
+  /** In milliseconds: calls last seen before this no longer count. */
   readonly since: number
   readonly now: number
-  /** What the ledger can vouch for, by `namespace/name`. */
+  /** The observed span of a workload, by `namespace/name`. */
   readonly observed: (workload: string) => ObservedSpan
-  /** Connected ones, of all replicas. */
+  /** Connected proxies of all replicas. */
   readonly proxies: ReadonlyMap<string, ProxyRecord>
 }
 
@@ -102,7 +102,7 @@ export function readinessOf({
       const span = {
         since,
         now,
-        // A workload that joined the mesh later than the ledger began is observed since its first call.
+        // A workload that joined the mesh after the ledger began is observed since its first call.
         observedSince: counted === undefined || firstCall === undefined ? undefined : Math.max(counted, firstCall),
         forgottenUntil: forgottenUntil !== undefined && forgottenUntil >= since ? forgottenUntil : undefined,
       }
@@ -123,7 +123,7 @@ export function readinessOf({
 
 const WEAKEST: readonly PortMode["mode"][] = ["DISABLE", "PERMISSIVE", "STRICT"]
 
-/** Of all Pods: while they are replaced, the weakest mode of a port is the one that callers can count on. */
+/** Modes of all Pods: while they are replaced, callers can only rely on the weakest mode of a port. */
 function portModes(
   pods: readonly MeshWorkload[],
   documents: readonly PolicyDocument[],
@@ -173,16 +173,16 @@ function judged({ ports, calls, plaintext, proxied, span }: Judged): Readiness {
     return { ...all, state: "strict", why: "every port is STRICT" }
   }
   if (plaintext.length > 0) {
-    // Fail closed: a captured caller may have ports that are excluded from capture, so it is waited for as well.
+    // Fail closed: a captured caller may have ports that are excluded from capture, so readiness waits for it as well.
     return { ...all, state: "waiting", why: waitingFor(plaintext) }
   }
   if (total === 0) return unknown("no call was observed")
   if (calls.every(({ verdict }) => verdict === "deny")) return unknown("every observed call was denied")
-  // Fail closed: what was forgotten may have been a caller in plaintext.
+  // Fail closed: a dropped call may have been a plaintext call.
   if (forgottenUntil !== undefined) {
     return unknown(`too many distinct calls to record; some until ${timeOf(forgottenUntil)} were dropped`)
   }
-  // Fail closed: a caller in plaintext may come once a day.
+  // Fail closed: a plaintext caller may come once a day.
   if (observedSince === undefined || observedSince > since) {
     const seconds = observedSince === undefined ? 0 : now - observedSince
     return unknown(`observed only for ${spanText(seconds)} of ${spanText(now - since)}`)
@@ -210,7 +210,7 @@ const UNITS = [
 
 /** Rounded down to its largest unit, as `24h` or `3d`. */
 function spanText(milliseconds: number): string {
-  // A day is written in hours, so that 24h is not read as less than a day and a half.
+  // Spans of less than two days are written in hours, since `1d` could mean almost two days.
   const [unit, size] = UNITS.find(([, one]) => milliseconds >= (one === 86_400_000 ? 2 * one : one)) ?? ["s", 1_000]
   return `${Math.floor(Math.max(0, milliseconds) / size)}${unit}`
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of stored policies, identified by their content: counts follow a rule that is moved, and restart for one that
-// is changed.
+// The rules of stored policies, identified by their contents: a rule that is moved keeps its counts, and a rule that is
+// changed starts again.
 
 import { createHash } from "node:crypto"
 import type { PolicyDocument } from "@merlon/policy/resources"

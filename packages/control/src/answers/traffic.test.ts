@@ -14,7 +14,7 @@ function rig() {
   return { traffic, call, pass: (ms: number) => (now += ms) }
 }
 
-it("counts by minute and verdict, of all namespaces or of one", () => {
+it("counts by minute and verdict, in all namespaces or in one", () => {
   const { traffic, call, pass } = rig()
   traffic.note([call("a/x", "allow", 3), call("b/y", "deny", 2)])
   pass(MINUTE)
@@ -30,7 +30,7 @@ it("counts by minute and verdict, of all namespaces or of one", () => {
   ])
 })
 
-it("says nothing of the time before it began, and keeps an hour", () => {
+it("reports nothing before its start, and keeps an hour", () => {
   const { traffic, call, pass } = rig()
   expect(traffic.of(undefined)).toHaveLength(1)
   traffic.note([call("a/x", "allow", 1)])
@@ -41,14 +41,14 @@ it("says nothing of the time before it began, and keeps an hour", () => {
   expect(traffic.of(undefined).every(({ allowed }) => allowed === 0)).toBe(true)
 })
 
-it("puts late counts into their own minute, and drops those that are too late", () => {
+it("puts late counts into their own minute, and drops them after an hour", () => {
   const { traffic, call, pass } = rig()
   pass(70 * MINUTE)
   traffic.note([call("a/x", "allow", 1, START + 69 * MINUTE), call("a/x", "allow", 5, START)])
   expect(traffic.of(undefined).map(({ allowed }) => allowed)).toEqual([...Array(58).fill(0), 1, 0])
 })
 
-it("ignores a clock that is ahead", () => {
+it("counts calls from a clock that is ahead in the current minute", () => {
   const { traffic, call } = rig()
   traffic.note([call("a/x", "allow", 1, START + 90 * MINUTE)])
   expect(traffic.of(undefined)).toMatchObject([{ allowed: 1 }])

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allowed and denied calls per minute for the last hour, as reported by the proxies of this replica since it started.
-// Kept in memory: the chart needs no record, and the ledger is one.
+// Kept in memory only: the durable record is the ledger.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 
 export interface TrafficMinute {
-  /** When it began. */
+  /** Start of the minute. */
   readonly time: string
   readonly allowed: number
   readonly denied: number
@@ -33,7 +33,7 @@ export class Traffic {
   note(calls: readonly ObservedCall[]): void {
     const last = minuteOf(this.#now())
     for (const { workload, verdict, count, lastSeen } of calls) {
-      // What a proxy could not tell for an hour is no news any more; nor does its clock make any.
+      // Counts that arrive an hour late are dropped, and a clock that is ahead counts in the current minute.
       const minute = Math.min(minuteOf(lastSeen), last)
       if (minute <= last - MINUTES) continue
       const sum = this.#sumOf(minute, workload.slice(0, workload.indexOf("/")))
@@ -43,7 +43,7 @@ export class Traffic {
     for (const minute of this.#minutes.keys()) if (minute <= last - MINUTES) this.#minutes.delete(minute)
   }
 
-  /** Oldest first, with those in which nothing was called; of all namespaces where none is given. */
+  /** Oldest first, including minutes without calls. Covers all namespaces if none is given. */
   of(namespace: string | undefined): readonly TrafficMinute[] {
     const last = minuteOf(this.#now())
     const first = Math.max(last - MINUTES + 1, minuteOf(this.#since))

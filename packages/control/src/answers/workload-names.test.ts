@@ -4,7 +4,7 @@ import { MemoryDirectory } from "../routes/testing/memory-directory.js"
 import { workload } from "../routes/testing/mesh.js"
 import { WorkloadNames } from "./workload-names.js"
 
-it("knows a workload by each of its addresses, and none by a shared one", () => {
+it("finds a workload by each of its addresses, except a shared one", () => {
   const directory = new MemoryDirectory()
   directory.setWorkload("app/both", workload("both", { addresses: ["10.0.0.1", "fd00::1"] }))
   directory.setWorkload("app/other", workload("other", { addresses: ["10.0.0.2", "fd00::9"] }))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of workloads by their owner, because Pods come and go. Also the current owner of an address.
+// Names workloads by their owner, because Pods come and go, and finds the workload that currently has an address.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
@@ -8,7 +8,7 @@ import { ownersOf } from "../registry/pod-reading.js"
 
 const RUNNERS = ["Deployment", "StatefulSet", "DaemonSet", "Rollout", "ReplicaSet", "CronJob", "Job"]
 
-/** `namespace/name` of what runs the Pod, or of the Pod itself. */
+/** `namespace/name` of the controller that runs the Pod, or of the Pod itself if it has none. */
 export function workloadName({ key, namespace, owners }: Pick<MeshWorkload, "key" | "namespace" | "owners">): string {
   for (const runner of RUNNERS) {
     const owner = owners.find(one => one.startsWith(`${runner}/`))
@@ -17,7 +17,7 @@ export function workloadName({ key, namespace, owners }: Pick<MeshWorkload, "key
   return key
 }
 
-/** Name of what runs the Pod; undefined where nothing does. */
+/** Name of the controller that runs the Pod; undefined if it has none. */
 export function runnerOf(pod: KubernetesObject): string | undefined {
   const { name, namespace = "" } = pod.metadata
   const known = workloadName({ key: `${namespace}/${name}`, namespace, owners: ownersOf(pod) })
@@ -36,7 +36,7 @@ export class WorkloadNames {
     })
   }
 
-  /** Of a Pod's `namespace/name`. */
+  /** The name for a Pod's `namespace/name`. */
   of(pod: string): string {
     const workload = this.#directory.workloads.get(pod)
     return workload === undefined ? pod : workloadName(workload)

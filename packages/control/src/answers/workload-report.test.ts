@@ -53,7 +53,7 @@ function sourcesOf({ documents = [], canary = false }: Setting = {}) {
 const called = (name: string, setting?: Setting) => workloadReportsCalled(name, sourcesOf(setting), "foo")
 const first = (setting?: Setting) => called("web", setting)[0]
 
-it("tells of a workload by what runs it, with its Pods and what their proxies say", () => {
+it("reports a workload under its owner, with its Pods and proxies", () => {
   expect(first()).toMatchObject({
     ...{ namespace: "foo", name: "web", workload: "foo/web", labels: { app: "web" }, services: ["all"] },
     identity: "spiffe://cluster.local/ns/foo/sa/front",
@@ -88,7 +88,7 @@ it("lists every workload of a namespace, or of all", () => {
   expect(names(undefined)).toEqual(["bar/web-0", "foo/lone", "foo/web"])
 })
 
-it("says of each port its mode, whose word that is, and who is not heard", () => {
+it("reports each port's mode, the policy that sets it, and the overridden ones", () => {
   const strict = aged(document("PeerAuthentication", "old", { mtls: { mode: "STRICT" } }), 1)
   const young = aged(document("PeerAuthentication", "young", { mtls: { mode: "DISABLE" } }), 2)
   const own = aged(
@@ -114,7 +114,7 @@ it("reports a port without a policy, and its mode with shadow policies", () => {
   expect(first({ documents: [shadow] })?.ports[0]).toMatchObject({ mode: "PERMISSIVE", shadow: "STRICT" })
 })
 
-it("puts policies in the order in which a request meets them, and leaves out those of others", () => {
+it("lists its policies in the order of evaluation", () => {
   const documents = [
     aged(readers, 9),
     aged(document("AuthorizationPolicy", "oldest", { rules: [{}] }), 1),
@@ -138,7 +138,7 @@ it("puts policies in the order in which a request meets them, and leaves out tho
   ])
 })
 
-it("names the Pods for which other policies are in force", () => {
+it("names the Pods with other policies", () => {
   const canary = document("AuthorizationPolicy", "canary", {
     selector: { matchLabels: { track: "canary" } },
     rules: [{}],

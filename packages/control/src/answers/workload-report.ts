@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report on one workload: identity, Pods, the mTLS mode of each port with its reason, and the enforced policies in the
-// order of evaluation. Counts and proofs are separate queries with their own permissions.
+// A report on one workload: its identity, Pods, the mTLS mode of each port with the reason, and the enforced policies
+// in the order of evaluation. Counts and proofs are separate queries with their own permissions.
 
 import type { PolicyRef } from "@merlon/policy/authorization"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -15,10 +15,10 @@ export interface ReportedPod {
   readonly name: string
   readonly address?: string
   readonly ready: boolean
-  /** Whether an xserver is in front of it, and what can bypass that. */
+  /** Whether an xserver handles its inbound connections, and what can bypass that. */
   readonly proxied: boolean
   readonly bypass?: string
-  /** Where it declares UDP ports, which no policy judges: what becomes of datagrams to them. */
+  /** Declared UDP ports, which no policy covers, and what happens to datagrams to them. Absent if there are none. */
   readonly udp?: { readonly ports: readonly number[]; readonly handling: MeshWorkload["udp"] }
   readonly leaving?: true
   /** Absent while its proxy is not connected. */
@@ -29,21 +29,21 @@ export interface ReportedPort {
   readonly port: number
   readonly protocol: string
   readonly mode: ModeResolution["mode"]
-  /** In words. */
+  /** The reason, in one sentence. */
   readonly why: string
-  /** Whose word it is; absent where the default holds. */
+  /** The policy that sets the mode; absent if the default applies. */
   readonly policy?: string
   readonly scope?: "mesh" | "namespace" | "workload"
-  /** Policies that speak for the workload and are not heard. */
+  /** Policies that select the workload and are overridden. */
   readonly losers: readonly { readonly policy: string; readonly why: string }[]
-  /** What it would be with the policies in Shadow. */
+  /** What the mode would be if shadow policies were enforced. */
   readonly shadow?: ModeResolution["mode"]
 }
 
 export type ReportedStage = "transport" | "token" | "custom" | "audit" | "deny" | "allow"
 
 export interface ReportedPolicy {
-  /** Where a request meets it. */
+  /** The stage in which it is evaluated. */
   readonly stage: ReportedStage
   readonly kind: string
   readonly policy: string
@@ -52,13 +52,13 @@ export interface ReportedPolicy {
 }
 
 export interface WorkloadReport {
-  /** `namespace/name` under which its calls are kept. */
+  /** `namespace/name` under which its calls are recorded. */
   readonly workload: string
   readonly identity: string
   readonly labels: { readonly [key: string]: string }
   readonly services: readonly string[]
   readonly pods: readonly ReportedPod[]
-  /** Names of Pods for which other policies are in force than are told here: to be asked about by their own names. */
+  /** Names of Pods with other policies in effect than reported here. Query them by their own names. */
   readonly otherwise: readonly string[]
   readonly ports: readonly ReportedPort[]
   readonly policies: readonly ReportedPolicy[]
@@ -66,7 +66,7 @@ export interface WorkloadReport {
 
 export interface WorkloadReportSources {
   readonly workloads: Iterable<MeshWorkload>
-  /** Those in force. */
+  /** The policies in effect. */
   readonly documents: DocumentsByNamespace
   readonly proxies: ReadonlyMap<string, ProxyReport>
   readonly mesh: MeshConfig
@@ -77,14 +77,14 @@ export interface NamedReport extends WorkloadReport {
   readonly name: string
 }
 
-/** Of every workload of the namespace, or of all. */
+/** Reports on every workload of the namespace, or of all namespaces. */
 export function workloadReports(sources: WorkloadReportSources, namespace: string | undefined): readonly NamedReport[] {
   return reportsOf(near(sources, namespace), sources)
 }
 
 /**
- * Those that a name may mean: of what runs their Pods, else of one of the Pods, which then stands alone, else of a Service
- * that leads to them.
+ * Workloads that a name can mean: the one that runs Pods under this name, else a single Pod, else those that a Service
+ * selects.
  */
 export function workloadReportsCalled(
   name: string,
@@ -122,7 +122,7 @@ function named(key: string, of: WorkloadReport): NamedReport {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1), ...of }
 }
 
-/** INVARIANT: at least one Pod. One that stays is told of rather than one that leaves. */
+/** INVARIANT: at least one Pod. Reports a Pod that stays rather than one that is being deleted. */
 function report(pods: readonly MeshWorkload[], { documents, proxies, mesh }: WorkloadReportSources): WorkloadReport {
   const sorted = [...pods].sort((a, b) => Number(a.leaving) - Number(b.leaving) || (a.key < b.key ? -1 : 1))
   const [first] = sorted
@@ -151,7 +151,7 @@ function podOf(pod: MeshWorkload, proxy: ProxyReport | undefined): ReportedPod {
     ...(bypass === undefined ? {} : { bypass }),
     ...(udpPorts.length === 0 ? {} : { udp: { ports: udpPorts, handling: udp } }),
     ...(leaving ? { leaving } : {}),
-    ...(proxy === undefined ? {} : { proxy: told as Omit<ProxyReport, "key"> }), // all of it but the key
+    ...(proxy === undefined ? {} : { proxy: told as Omit<ProxyReport, "key"> }), // everything except the key
   }
 }
 
@@ -178,7 +178,7 @@ function whyOf(winner: ModeResolution["winner"]): string {
 
 const STAGES: readonly ReportedStage[] = ["transport", "token", "custom", "audit", "deny", "allow"]
 
-/** Of one stage the oldest first, as everywhere. */
+/** Within a stage the oldest comes first, as everywhere. */
 function policiesOf(documents: readonly PolicyDocument[], mesh: MeshConfig): readonly ReportedPolicy[] {
   const placed = [...documents].sort(byAge).flatMap((document): readonly ReportedPolicy[] => {
     const stage = stageOf(document)

@@ -12,17 +12,17 @@ const REQUEST: AccessRequest = {
   name: undefined,
 }
 
-/** A cluster whose authorizer answers with this status, and what it was asked. */
+/** A cluster whose authorizer returns this status, and the reviews that it received. */
 function clusterThatSays(status: unknown) {
   const asked: unknown[] = []
   const create = async <T>(_: unknown, object: unknown): Promise<T> => {
     asked.push(object)
-    return { ...(object as object), status } as T // the object that was sent, with its status
+    return { ...(object as object), status } as T // the created object, with its status
   }
   return { client: { create }, asked }
 }
 
-it("asks the cluster about the user and what is wanted", async () => {
+it("asks the cluster about the user and the request", async () => {
   const { client, asked } = clusterThatSays({ allowed: true })
   await permit(client, JANE, REQUEST)
   const { verb, group, version, resource, namespace } = REQUEST
@@ -34,7 +34,7 @@ test.each([
   ["denied", { allowed: false }],
   ["explicitly denied, though another authorizer allows", { allowed: true, denied: true }],
   ["no answer", undefined],
-  ["allowed in other words", { allowed: "true" }],
+  ["allowed by a value that is not a boolean", { allowed: "true" }],
 ])("forbids what is %s", async (_, status) => {
   await expect(permit(clusterThatSays(status).client, JANE, REQUEST)).rejects.toThrow(
     'User "jane" cannot list resource "calls"',

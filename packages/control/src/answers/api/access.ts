@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the user is authorized, by the cluster's own rules: one SubjectAccessReview per query.
+// Checks with the cluster whether the user is authorized: one SubjectAccessReview per query.
 
 import type { KubernetesClient } from "../../kubernetes/client.js"
 import { type KubernetesObject, SUBJECT_ACCESS_REVIEWS } from "../../kubernetes/resource-type.js"
@@ -12,12 +12,12 @@ export interface AccessRequest {
   readonly group: string
   readonly version: string
   readonly resource: string
-  /** Of all namespaces where absent. */
+  /** All namespaces if undefined. */
   readonly namespace: string | undefined
   readonly name: string | undefined
 }
 
-/** Throws where the answer is no, or there is none. */
+/** Throws if the cluster denies the request or does not answer. */
 export async function permit(
   client: Pick<KubernetesClient, "create">,
   user: RemoteUser,
@@ -41,7 +41,7 @@ export async function permit(
     },
   })
   const { allowed, denied } = objectOf(review.status)
-  // Fail closed: whatever is no clear yes is a no.
+  // Fail closed: anything but a clear yes is a no.
   if (allowed === true && denied !== true) return
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
   const what = `${request.resource}.${request.group}`

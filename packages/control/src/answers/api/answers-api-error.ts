@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a query is not answered, as a Kubernetes Status.
+// The error of a query that cannot be answered, as a Kubernetes Status.
 
 export class AnswersApiError extends Error {
   override readonly name = "AnswersApiError"

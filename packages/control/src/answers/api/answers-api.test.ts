@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the answers API tells a caller that no API server vouches for: the list of resources, and nothing else.
+// What the answers API serves to a caller that no API server authenticated: discovery, and nothing else.
 
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -14,9 +14,9 @@ beforeAll(async () => {
     client: undefined as never, // anonymous users are not looked up
     names: meshNames(),
     frontProxy: () => undefined,
-    seen: undefined as never, // and is told nothing
-    proved: undefined as never, // of either kind
-    history: undefined as never, // nor of the past
+    seen: undefined as never, // anonymous users see no observations
+    proved: undefined as never, // and no proofs
+    history: undefined as never, // and no history
     log: message => expect.unreachable(message),
   })
   server = createServer((asked, reply) => void api.answer(asked, reply))
@@ -27,7 +27,7 @@ afterAll(() => new Promise(resolve => server.close(resolve)))
 const ask = (path: string, method = "GET"): Promise<Response> =>
   fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, { method }) // it listens on a port
 
-// The API server asks for the last one before it calls the API available, and lets no namespace end while it is not.
+// The API server requests the last path before it marks the API available, and cannot delete a namespace until then.
 it.each([
   "/apis",
   "/apis/answers.merlon.dev",
@@ -70,7 +70,7 @@ it.each([
   ["GET", "/openapi/v4"],
   ["POST", "/apis/answers.merlon.dev/v1alpha1/explanations"],
   ["POST", "/apis/answers.merlon.dev/v1alpha1"],
-])("answers no anonymous question: %s %s", async (method, path) => {
+])("rejects an anonymous query: %s %s", async (method, path) => {
   const answer = await ask(path, method)
   expect(answer.status).toBe(401)
   expect(await answer.json()).toMatchObject({ kind: "Status", message: "ask through the API server of the cluster" })

@@ -33,7 +33,7 @@ export interface AnswersApiOptions {
 }
 
 interface Held {
-  /** How it is ended where its place is needed. */
+  /** Ends the request when its slot is given to another user. */
   end: () => void
 }
 
@@ -69,7 +69,7 @@ export class AnswersApi {
     }
   }
 
-  /** Ends what is being followed. */
+  /** Ends all watches. */
   close(): void {
     for (const end of [...this.#open]) end()
   }
@@ -78,8 +78,8 @@ export class AnswersApi {
     const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
     const { method = "GET" } = asked
     const discovered = method === "GET" ? this.#discovery(path.replace(/\/$/, "")) : undefined
-    // Discovery is open to every caller: it lists the resources and says nothing about the mesh. A cluster whose API
-    // server has no client certificate could not read it otherwise, and would then delete no namespace at all.
+    // Discovery is open to every caller: it lists the resources and reveals nothing about the mesh. An API server
+    // without a client certificate could not read it otherwise, and could then never delete a namespace.
     if (discovered !== undefined) {
       asked.resume()
       return send(reply, { code: 200, body: discovered })
@@ -102,7 +102,7 @@ export class AnswersApi {
     }
     const access = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
     const slots = verb === "watch" ? this.#watches : this.#questions
-    const held: Held = { end: () => this.#letGo(reply) }
+    const held: Held = { end: () => this.#endForAnotherUser(reply) }
     const leave = slots.enter(shareOwner(user.name), () => held.end())
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
@@ -117,7 +117,7 @@ export class AnswersApi {
       leave()
       throw error
     }
-    // What was answered is held until it is taken, and takes its place for as long.
+    // The answer stays in memory until the client has read it, so it keeps its slot until then.
     await over(reply)
     leave()
   }
@@ -128,7 +128,7 @@ export class AnswersApi {
     if (path === `/apis/${this.#group}`) return apiGroup(names)
     if (path === this.#base) return resourceList(names)
     if (!path.startsWith("/openapi/")) return undefined
-    // Built on the first request: most control planes stop before one comes, and none needs it to start.
+    // Built on the first request: most control planes stop before one arrives, and none needs it to start.
     this.#documents ??= openApiDocuments(names)
     return this.#documents.get(path)
   }
@@ -164,14 +164,14 @@ export class AnswersApi {
     return RECORDED.includes(resource) ? history : seen
   }
 
-  /** What was changed is shown only to users who may read the changes. */
+  /** Shows what was changed only to users who may read the changes. */
   #permitHistory({ namespace }: Question, user: RemoteUser): Promise<void> {
     const changes = { verb: "list", group: this.#group, version: ANSWERS_VERSION, resource: "changes" }
     return permit(this.#options.client, user, { ...changes, namespace, name: undefined })
   }
 
   async #watch(question: Question, reply: ServerResponse, wanted: TableRequest | undefined, held: Held): Promise<void> {
-    // Gone, or without a place, while the cluster was asked whether they may.
+    // The client may have left, or lost its slot, while its permission was checked.
     if (reply.destroyed || reply.headersSent) return
     const end = followInReply(question, reply, { group: this.#group, seen: this.#options.seen, wanted })
     held.end = end
@@ -180,8 +180,8 @@ export class AnswersApi {
     this.#open.delete(end)
   }
 
-  /** Its place is another's now. */
-  #letGo(reply: ServerResponse): void {
+  /** Ends a request whose slot was given to another user. */
+  #endForAnotherUser(reply: ServerResponse): void {
     if (reply.headersSent) reply.destroy()
     else send(reply, this.#errorOf(tooMany("you ask much at once, and others have to be answered too; ask again")))
   }
@@ -194,7 +194,7 @@ export class AnswersApi {
   #readable(error: unknown): AnswersApiError {
     if (error instanceof AnswersApiError) return error
     this.#options.log("a question could not be answered", error)
-    // The Kubernetes API is unavailable or denies us the request. That is not the caller's error.
+    // The Kubernetes API is unavailable or denied our request. That is not the caller's error.
     if (error instanceof ApiError)
       return new AnswersApiError(503, "ServiceUnavailable", "the cluster could not be asked whether you may; try again")
     return new AnswersApiError(500, "InternalError", "the control plane failed on this question; see its log")
@@ -214,7 +214,7 @@ function send(reply: ServerResponse, { code, body }: { readonly code: number; re
 async function readJson(asked: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0
-  // No encoding is set, so bytes.
+  // No encoding is set, so chunks are bytes.
   for await (const chunk of asked as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > MAX_BODY)

@@ -31,11 +31,11 @@ describe("a filter", () => {
     ["not-path=/health*", true],
     ["workload=httpbin-1&caller=app/*", true],
     ["policy=foo/readers", true],
-  ])("`%s` allows it: %s", (query, through) => {
+  ])("`%s` matches: %s", (query, through) => {
     expect(readFilter(new URLSearchParams(query))(TRAITS)).toBe(through)
   })
 
-  it("of too many or too long patterns is rejected", () => {
+  it("with too many or too long patterns is rejected", () => {
     expect(() => readFilter(new URLSearchParams("path=a&".repeat(21)))).toThrow(AnswersApiError)
     expect(() => readFilter(new URLSearchParams(`path=${"a".repeat(513)}`))).toThrow(AnswersApiError)
   })
@@ -62,13 +62,13 @@ describe("a question", () => {
   })
 
   it.each(["/namespaces/Foo/calls", "/namespaces/..%2f/calls", "/decisions/<x>"])(
-    "with the name of %s is rejected",
+    "with the name %s is rejected",
     path => {
       expect(() => read("GET", path)).toThrow(AnswersApiError)
     },
   )
 
-  it("takes numbers and times that are such", () => {
+  it("accepts only valid numbers and times", () => {
     expect(wholeIn(new URLSearchParams("limit=9000"), "limit", 5, 100)).toBe(100)
     expect(() => wholeIn(new URLSearchParams("limit=-1"), "limit", 5, 100)).toThrow(AnswersApiError)
     expect(spanIn(new URLSearchParams("since=2h"), "since")).toBe(7_200_000)
@@ -78,31 +78,31 @@ describe("a question", () => {
 
 describe("the API server in front", () => {
   it.each([[undefined], [{}], [{ "requestheader-client-ca-file": "none" }]])(
-    "is not trusted without proof: %j",
+    "is not trusted without an authority: %j",
     data => {
       expect(readFrontProxy(data)).toBeUndefined()
     },
   )
 })
 
-describe("places", () => {
-  const nobodyEnds = (): void => expect.unreachable("there is room")
+describe("request slots", () => {
+  const unexpectedEnd = (): void => expect.unreachable("there is room")
 
-  it("are so many for each user and so many in all", () => {
-    const places = new RequestSlots(4, 2)
-    const leave = places.enter("a", nobodyEnds)
-    expect(places.enter("a", nobodyEnds)).toBeDefined()
-    expect(places.enter("a", nobodyEnds)).toBeUndefined()
+  it("are limited per user and in total", () => {
+    const slots = new RequestSlots(4, 2)
+    const leave = slots.enter("a", unexpectedEnd)
+    expect(slots.enter("a", unexpectedEnd)).toBeDefined()
+    expect(slots.enter("a", unexpectedEnd)).toBeUndefined()
     leave?.()
     leave?.()
-    for (const user of ["b", "c", "d"]) expect(places.enter(user, nobodyEnds)).toBeDefined()
-    expect(places.enter("e", nobodyEnds)).toBeUndefined()
+    for (const user of ["b", "c", "d"]) expect(slots.enter(user, unexpectedEnd)).toBeDefined()
+    expect(slots.enter("e", unexpectedEnd)).toBeUndefined()
   })
 
-  it("are taken from the client with the most, oldest first, for one with fewer by more than one", () => {
-    const places = new RequestSlots(5, 3)
+  it("are taken from the client with the most, oldest first, for a client with at least two fewer", () => {
+    const slots = new RequestSlots(5, 3)
     const ended: string[] = []
-    const enter = (user: string, name: string) => places.enter(user, () => ended.push(name))
+    const enter = (user: string, name: string) => slots.enter(user, () => ended.push(name))
     const first = enter("a", "a1")
     for (const name of ["a2", "a3"]) enter("a", name)
     for (const name of ["b1", "b2"]) enter("b", name)
@@ -116,9 +116,9 @@ describe("places", () => {
     expect(enter("a", "a4")).toBeUndefined()
   })
 
-  it("stay available when a few clients take all that they can and stay", () => {
-    const places = new RequestSlots(64, 8)
-    for (let user = 0; user < 8; user++) for (let turn = 0; turn < 8; turn++) places.enter(`t${user}`, () => undefined)
-    for (let user = 0; user < 40; user++) expect(places.enter(`other-${user}`, () => undefined)).toBeDefined()
+  it("stay available when a few clients take all they can and keep them", () => {
+    const slots = new RequestSlots(64, 8)
+    for (let user = 0; user < 8; user++) for (let turn = 0; turn < 8; turn++) slots.enter(`t${user}`, () => undefined)
+    for (let user = 0; user < 40; user++) expect(slots.enter(`other-${user}`, () => undefined)).toBeDefined()
   })
 })

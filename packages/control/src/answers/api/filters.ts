@@ -4,7 +4,7 @@
 
 import { badRequest } from "./answers-api-error.js"
 
-/** What can be looked at; several values where a thing goes by several names. */
+/** Fields that a filter can match; several values if an object has several names. */
 export type Traits = { readonly [K in (typeof TRAITS)[number]]: readonly (string | undefined)[] }
 
 const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
@@ -39,7 +39,7 @@ function patternsIn(query: URLSearchParams, name: string): readonly Pattern[] {
   })
 }
 
-/** Without a regular expression: who asks must not choose how long that takes. */
+/** Does not use a regular expression: the user must not be able to choose how long a match takes. */
 function patternOf(text: string): Pattern {
   const [first = "", ...rest] = text.split("*")
   const last = rest.pop()

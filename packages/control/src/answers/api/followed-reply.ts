@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A followed answer, one JSON document per line, as in a Kubernetes watch. Bookmarks report omitted entries, unreachable
-// replicas and heartbeats. Clients that ask for tables get bookmarks only on request, since they would print them as
-// rows.
+// The answer to a watch: one JSON document per line, as in a Kubernetes watch. Bookmarks report omitted entries,
+// unreachable replicas and heartbeats. Clients that ask for tables get bookmarks only on request, since they would
+// print them as rows.
 
 import type { ServerResponse } from "node:http"
 import type { Item } from "./item.js"
@@ -20,10 +20,10 @@ export interface Followed {
 const MAX_LINES = 1 << 20
 const HEARTBEAT_MS = 15_000
 const WATCH_SECONDS = 30 * 60
-/** For what a reader has not taken yet when it ends. */
+/** How long a client may take to read the rest after the end. */
 const LINGER_MS = 5_000
 
-/** Returns how to end it. Throws, with nothing sent, where the question cannot be read. */
+/** Returns a function that ends it. Throws before anything is sent if the query is invalid. */
 export function followInReply(
   question: Question,
   reply: ServerResponse,
@@ -51,7 +51,7 @@ export function followInReply(
   const decided = (items: readonly Item[], more: number): void => {
     leftOut += more
     for (const item of items) {
-      // A reader that does not keep up gets numbers alone.
+      // A client that does not keep up gets only the number of omitted entries.
       if (reply.writableLength > MAX_LINES) leftOut += 1
       else write({ type: "ADDED", object: shape({ ...type, ...item }) })
     }
@@ -74,8 +74,8 @@ export function followInReply(
     clearTimeout(timeout)
     unfollow()
   }
-  // INVARIANT: nothing is written after the end, which the process would not survive; a reader that has stalled keeps the
-  // reply from being over, so that this is not left to its close.
+  // INVARIANT: nothing is written after the end, since that would crash the process. A stalled client delays the
+  // reply's `close` event, so this does not wait for it.
   const end = (): void => {
     stop()
     reply.end()

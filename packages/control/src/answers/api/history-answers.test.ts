@@ -13,12 +13,12 @@ function answers(since: number | undefined, isOn = true): HistoryAnswers {
   })
 }
 
-it("knows no policies of a moment before the first one recorded, and names that one", async () => {
+it("rejects a moment before the first recorded one, and names that one", async () => {
   const { gaps } = await answers(Date.parse("2026-05-01T12:00:00Z")).between("2026-05-01T00:00:00Z", undefined, "foo")
   expect(gaps).toEqual(["changes are recorded from 2026-05-01T12:00:00.000Z on; choose a later moment"])
 })
 
-it("rejects a comparison where no history is kept", async () => {
+it("rejects a comparison if no history is kept", async () => {
   await expect(answers(undefined, false).between("2026-05-01T00:00:00Z", undefined, "foo")).rejects.toThrow(
     "no history of policies is kept",
   )

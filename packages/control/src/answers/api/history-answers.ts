@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers about who changed policies: entries of the histories, and the policies of two moments. Histories are read on
+// Answers about who changed policies: entries of the histories, and the policies at two moments. Histories are read on
 // demand, a few at a time, since together they may be large.
 
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -27,7 +27,7 @@ export interface HistorySources {
   readonly now: () => number
 }
 
-/** Laid over what is stored. */
+/** Changes to apply to the stored policies. */
 export interface PolicyOverlay {
   readonly documents: readonly PolicyDocument[]
   readonly remove: readonly string[]
@@ -63,7 +63,7 @@ export class HistoryAnswers {
     for await (const { entries } of this.#histories(namespace)) {
       const wanted = entries.filter(({ time }) => Date.parse(time) >= since)
       count += wanted.length
-      // No more is held than will be shown.
+      // Holds no more than will be shown.
       found = [...found, ...wanted].sort(newestFirst).slice(0, limit)
     }
     const start = await store.since()
@@ -75,7 +75,7 @@ export class HistoryAnswers {
     return { items: found.map(itemOf), remaining: count - found.length, notes: { history } }
   }
 
-  /** With the document as it was before. */
+  /** Includes the document before the change. */
   async get({ namespace, name = "" }: Question): Promise<Item> {
     for await (const history of this.#histories(namespace)) {
       const entry = history.entries.find(one => nameOf(one) === name)
@@ -88,8 +88,8 @@ export class HistoryAnswers {
   }
 
   /**
-   * Policies of two moments, as they differ from those that are stored; the second is now where it is absent. Where there are
-   * gaps, nothing is known of them.
+   * The policies at two moments, as differences from the stored ones. The second moment defaults to now. With gaps in
+   * the history, the policies of that time are unknown.
    */
   async between(since: unknown, until: unknown, namespace: string | undefined): Promise<TwoMoments> {
     const { store, names, now } = this.#sources
@@ -119,7 +119,7 @@ export class HistoryAnswers {
     }
   }
 
-  /** By namespace, also of those without any policy. One namespace's workloads are judged by its own and the root's. */
+  /** By namespace, including those without a policy. Workloads of a namespace need its own policies and the root's. */
   async #current(namespace: string | undefined): Promise<ReadonlyMap<string, readonly CurrentPolicy[]>> {
     const { client, names, namespaces } = this.#sources
     const wanted = namespace === undefined ? namespaces() : [...new Set([namespace, names.rootNamespace])]
@@ -133,7 +133,7 @@ export class HistoryAnswers {
           : await Promise.all(wanted.map(of => client.list(types[kind], { namespace: of })))
       for (const object of lists.flatMap(({ items }) => items)) {
         const { name, namespace: of = "" } = object.metadata
-        // A list leaves out what all of its items share.
+        // Items of a list have no `kind` of their own.
         const digest = bodyDigest(bodyOf({ ...object, kind }, names))
         const policy = {
           key: policyKey(kind, of, name),

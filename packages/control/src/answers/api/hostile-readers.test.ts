@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Users who leave at once, read nothing, or come under many names: each has one share, and gets it back.
+// Users who disconnect at once, read nothing, or use many names: each has one share, and gets it back.
 // @module-tag needs/openssl
 
 import { once } from "node:events"
@@ -40,7 +40,7 @@ beforeAll(async () => {
         await permitted
         return { status: { allowed: true } }
       },
-    } as never, // asked for nothing but reviews
+    } as never, // used only for reviews
     names: meshNames(),
     frontProxy: () => readFrontProxy({ "requestheader-client-ca-file": authority.certificate }),
     seen: {
@@ -52,14 +52,14 @@ beforeAll(async () => {
         }
       },
       list: () => ({ items: listed, remaining: 0, notes: {} }),
-    } as never, // asked for nothing else here
+    } as never, // nothing else is used here
     proved: {
       answer: async (_question: unknown, _spec: unknown, share: string) => {
         shares.push(share)
         return {}
       },
-    } as never, // asked for nothing else here
-    history: undefined as never, // nobody asks of the past
+    } as never, // nothing else is used here
+    history: undefined as never, // no test uses the history
     log: (message, error) => expect.unreachable(`${message}: ${String(error)}`),
   })
   const tls = { key: own.key, cert: own.certificate, requestCert: true, rejectUnauthorized: false }
@@ -85,7 +85,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const port = (): number => (server.address() as AddressInfo).port // it listens on a port
+const port = (): number => (server.address() as AddressInfo).port // the server listens on a port
 
 interface Asked {
   readonly path: string
@@ -113,7 +113,7 @@ async function status(asked: Asked): Promise<number | undefined> {
   return answer.statusCode
 }
 
-/** Sends a question and reads nothing of its answer. */
+/** Sends a query and reads nothing of the answer. */
 async function stalled(path: string) {
   const socket = connect(port(), "127.0.0.1")
   const tls = connectTls({ socket, ca: own.certificate, key: front.key, cert: front.certificate, host: "localhost" })
@@ -125,7 +125,7 @@ async function stalled(path: string) {
 
 const large = { metadata: { name: "a", namespace: "foo" }, spec: { path: "x".repeat(4 << 20) } }
 
-it("gives back the place of who left before it was known whether they may follow", async () => {
+it("frees the slot of a client that left before its permission was checked", async () => {
   let permit = (): void => {}
   permitted = new Promise(resolve => {
     permit = resolve
@@ -140,21 +140,21 @@ it("gives back the place of who left before it was known whether they may follow
   await vi.waitFor(() => expect(following).toBe(0), PATIENCE)
 })
 
-it("writes nothing more to who is followed no longer, though they have not read what there was", async () => {
+it("writes nothing after the end of a watch to a client that has not read the rest", async () => {
   const tls = await stalled("/decisions?watch=true&timeoutSeconds=1")
   await vi.waitFor(() => expect(following).toBe(1), PATIENCE)
   follower?.decided([large, large, large], 0)
   const [reply] = replies
   await vi.waitFor(() => expect(reply?.writableEnded).toBe(true), PATIENCE)
   expect(following).toBe(0)
-  // And does not wait for them without end.
+  // It does not wait for the client forever either.
   await vi.waitFor(() => expect(reply?.destroyed).toBe(true), PATIENCE)
   if (reply?.closed === false) await once(reply, "close")
   expect(following).toBe(0)
   tls.destroy()
 })
 
-it("counts an answer for as long as it is held", async () => {
+it("counts an answer until the client has read it", async () => {
   listed = Array.from({ length: 4 }, () => large)
   const readers = await Promise.all(Array.from({ length: SHARE }, () => stalled("/calls")))
   await vi.waitFor(() => expect(replies.filter(reply => reply.writableEnded)).toHaveLength(SHARE), PATIENCE)
@@ -188,7 +188,7 @@ it("ends a stream of the client with the most for a client without one", async (
   expect(replies.filter(reply => reply.writableEnded)).toHaveLength(1)
 })
 
-it("tells who asks most, and has no answer yet, that another is answered in their place", async () => {
+it("rejects a waiting request of the user with most requests in favour of another", async () => {
   let permit = (): void => {}
   permitted = new Promise(resolve => {
     permit = resolve

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object of an answer.
+// An object in an answer.
 
-/** Without what all of its kind share. */
+/** Without the fields that all objects of its kind share. */
 export interface Item {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp?: string }
   readonly spec: object
 }
 
-/** `namespace/name`, taken apart. */
+/** Splits `namespace/name`. */
 export function nameIn(key: string): { readonly namespace: string; readonly name: string } {
   const at = key.indexOf("/")
   return { namespace: key.slice(0, at), name: key.slice(at + 1) }

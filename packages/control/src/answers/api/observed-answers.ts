@@ -43,30 +43,30 @@ export interface ObservedSources {
   readonly observations: MeshObservations
   readonly policies: PolicySource
   readonly directory: MeshDirectory
-  /** The ConfigMaps of the ledger. */
+  /** ConfigMaps that store the ledger. */
   readonly stored: Reflected<KubernetesObject>
-  /** Of all replicas, as far as they have reported. */
+  /** Proxies of all replicas, as far as these have reported them. */
   readonly proxies: Pick<ProxyLedger, "proxies">
   readonly now: () => number
-  /** Of the control plane. */
+  /** Version of the control plane. */
   readonly version?: string | undefined
 }
 
 export interface Listed {
   readonly items: readonly Item[]
-  /** How many more there are. */
+  /** Number of further entries. */
   readonly remaining: number
-  /** What else there is to know of the list. */
+  /** Further facts about the list. */
   readonly notes: { readonly [name: string]: unknown }
 }
 
 const DEFAULT_LIMIT = 500
 const MAX_LIMIT = 5_000
-/** Everything that the ledger keeps, because suggested policies must cover every observed call. */
+/** All calls in the ledger, because suggested policies must cover every observed call. */
 const MAX_CALLS = 20_000
 const DAY_MS = 86_400_000
 const WINDOW_MS = 7 * DAY_MS
-/** For as long as calls are kept. */
+/** Calls are kept for no longer than this. */
 const MAX_WINDOW_MS = KEEP_CALLS_MS
 
 export class ObservedAnswers {
@@ -115,7 +115,7 @@ export class ObservedAnswers {
     throw notFound(`there is no \`${name}\` among ${resource.name}${unheard(listOf(notes.partial).map(String))}`)
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that stops following. */
   follow({ namespace, query }: Question, follower: ObservationFollower): () => void {
     return this.#sources.observations.follow(namespace, query, follower)
   }
@@ -243,7 +243,7 @@ export class ObservedAnswers {
     })
   }
 
-  /** Whom a change would cut off, of those who called lately, in sentences. */
+  /** Names, in sentences, the recent callers that a change would cut off. */
   cutOff(change: Omit<PolicyStep, "documents">): readonly string[] {
     if ((change.after ?? change.before)?.kind !== "PeerAuthentication") return []
     const { directory, policies, ledger, mesh, now } = this.#sources
@@ -262,7 +262,7 @@ export class ObservedAnswers {
   }
 }
 
-/** Beside a list: which replicas did not say what they know. */
+/** Names the replicas that did not answer. */
 function partial(silent: readonly string[]): { readonly partial?: readonly string[] } {
   return silent.length === 0 ? {} : { partial: silent }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenAPI documents of the API, in both versions that API servers request from extensions: without them the API server
-// logs errors repeatedly, and `kubectl explain` does not work. Kinds are described in words;
+// keeps logging errors, and `kubectl explain` does not work. Kinds are only described in words;
 // docs/reference/answers-api.md has every field.
 
 import { createHash } from "node:crypto"
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ANSWERS, ANSWERS_VERSION, type AnswerResource, answersGroup } from "./resources.js"
 
-/** By path. */
+/** Documents by path. */
 export function openApiDocuments(names: MeshNames): ReadonlyMap<string, object> {
   const base = `apis/${answersGroup(names)}/${ANSWERS_VERSION}`
   const whole = describe(names, "v3")
@@ -31,7 +31,7 @@ function describe(names: MeshNames, version: Version): object {
     : { openapi: "3.0.0", info: INFO, paths, components: { schemas } }
 }
 
-/** As kinds of custom groups are called: the group backwards. */
+/** The name in the style of Kubernetes: the group reversed, then version and kind. */
 function schemaName({ kind }: AnswerResource, names: MeshNames): string {
   return `${answersGroup(names).split(".").reverse().join(".")}.${ANSWERS_VERSION}.${kind}`
 }
@@ -67,7 +67,7 @@ function pathsOf(resource: AnswerResource, names: MeshNames, version: Version): 
     const schema = {
       $ref: `#/${version === "v2" ? "definitions" : "components/schemas"}/${schemaName(resource, names)}`,
     }
-    // A list's items are what the schema says; the list itself has nothing more to tell.
+    // The schema describes the items of a list; the list itself has no further fields to describe.
     const given = verb === "list" ? { type: "object" } : schema
     const body = { description: "OK", ...(version === "v2" ? { schema: given } : { content: json(given) }) }
     return {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that are proved or evaluated on the stored policies, overlaid with those of the query. The query is parsed here
-// and evaluated in the proof thread, where each user has a share; what is not decided in time is reported as not decided.
+// Answers that are proved or evaluated on the stored policies with those of the query on top. The query is parsed here
+// and evaluated in the proof thread, where each user has a share. An answer that is not decided in time says so.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"
@@ -22,7 +22,7 @@ export interface ProvedSources {
   readonly mesh: MeshConfig
   readonly directory: Pick<MeshDirectory, "workloads">
   readonly prover: Pick<Prover, "ask">
-  /** Recorded ones of all workloads. */
+  /** Recorded calls of all workloads. */
   readonly calls: () => readonly ObservedCall[]
   readonly history: Pick<HistoryAnswers, "between">
 }
@@ -37,12 +37,12 @@ export class ProvedAnswers {
     this.#sources = sources
   }
 
-  /** `spec` of the body; `user` is whose share is taken. */
+  /** `spec` is that of the body; the query counts against the share of `user`. */
   async answer(question: Question, spec: unknown, user: string): Promise<object> {
     const fields = objectOf(spec)
     const read = this.#read(question, fields)
     const moments = await this.#moments(read, fields)
-    // Fail closed: nothing is proved about policies that are not known.
+    // Fail closed: nothing is proved about unknown policies.
     if (moments !== undefined && moments.gaps.length > 0) return unknownMoment(moments.gaps)
     const between = moments && { since: moments.from, ...moments.to, ...this.#callsNear(moments.from) }
     const answer = await this.#sources.prover.ask({ ...read, ...between }, user)
@@ -52,7 +52,7 @@ export class ProvedAnswers {
     throw new AnswersApiError(429, "TooManyRequests", message)
   }
 
-  /** Between which the question compares; undefined where it is about the policies that are stored. */
+  /** The two moments that the query compares; undefined if it is about the stored policies. */
   #moments(question: PeopleQuestion, { since, until }: Foreign): Promise<TwoMoments> | undefined {
     if (since === undefined && until === undefined) return undefined
     if (question.what !== "diffs") throw badRequest("spec.since: only `diffs` compare moments")
@@ -102,7 +102,7 @@ export class ProvedAnswers {
     }
   }
 
-  /** Recorded calls that a change of these policies may affect. Trying all of them would take too long: those made most. */
+  /** The most frequent recorded calls that a change of these policies may affect. Trying all would take too long. */
   #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">) {
     const named = [...documents.map(({ metadata }) => metadata.namespace), ...remove.map(key => key.split("/")[1])]
     const namespaces = new Set(named)
@@ -127,7 +127,7 @@ export class ProvedAnswers {
     })
   }
 
-  /** `namespace/name` of one that exists: of a Pod, or of what runs it or leads to it where that is one. */
+  /** `namespace/name` of the one workload that the name means: that of a Pod, its controller, or a Service's. */
   #workload(spec: Foreign, namespace: string | undefined): string {
     const name = textOf(spec.workload)
     if (name === undefined) throw badRequest("spec.workload: say which workload")
@@ -172,7 +172,7 @@ function requestIn(spec: Foreign): NonNullable<PeopleQuestion["request"]> {
 
 const OPERATION = ["methods", "paths", "hosts", "ports"] as const
 
-/** As a rule is written. */
+/** An operation in the form of a rule. */
 function operationOf(given: Foreign): object {
   const unknown = Object.keys(given).find(name => !OPERATION.some(known => known === name))
   if (unknown !== undefined) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A query, parsed from path, verb and query string.
+// Parses a query from path, verb and query string.
 
 import { badRequest } from "./answers-api-error.js"
 import { ANSWERS, type AnswerResource } from "./resources.js"
@@ -7,7 +7,7 @@ import { ANSWERS, type AnswerResource } from "./resources.js"
 export interface Question {
   readonly resource: AnswerResource
   readonly verb: string
-  /** All of them where absent. */
+  /** All namespaces if undefined. */
   readonly namespace: string | undefined
   readonly name: string | undefined
   readonly query: URLSearchParams
@@ -15,7 +15,7 @@ export interface Question {
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
-/** Of what follows the group and version. Undefined where there is nothing such. */
+/** Parses the path after group and version. Undefined if there is no such resource. */
 export function readQuestion(method: string, rest: string, query: URLSearchParams): Question | undefined {
   const parts = rest.split("/").filter(part => part !== "")
   const namespaced = parts[0] === "namespaces" && parts.length >= 3
@@ -54,7 +54,7 @@ export function wholeIn(query: URLSearchParams, name: string, otherwise: number,
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** As `30d` or `12h`. */
+/** Reads a time span such as `30d` or `12h`. */
 export function spanIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === "") return undefined

@@ -24,7 +24,7 @@ const sibling = signedBy(folder, authority, "somebody-else", "localhost")
 const made = (file: string, options: Omit<SigningOptions, "file">) =>
   signedBy(folder, authority, "front-proxy", "localhost", { file, ...options })
 const lasting = made("lasting", { days: 3 })
-// Called as the real authority is, with a key of its own.
+// Has the name of the real authority, and another key.
 const forgedFolder = mkdtempSync(join(tmpdir(), "merlon-forged-"))
 const forged = signedBy(forgedFolder, selfSigned(forgedFolder, "front-authority"), "front-proxy", "localhost")
 
@@ -54,7 +54,7 @@ afterAll(async () => {
 })
 
 function ask(headers: Record<string, string | string[]>, who?: TestCredentials): Promise<RemoteUser | undefined> {
-  const { port } = server.address() as AddressInfo // it listens on a port
+  const { port } = server.address() as AddressInfo // the server listens on a port
   const identity = who === undefined ? {} : { key: who.key, cert: who.certificate }
   return new Promise((resolve, reject) => {
     request({ port, host: "127.0.0.1", ca: own.certificate, agent: false, headers, ...identity }, answer => {
@@ -67,7 +67,7 @@ function ask(headers: Record<string, string | string[]>, who?: TestCredentials):
 
 const JANE = { "x-remote-user": "jane" }
 
-it("trusts the API server's word of who asks", async () => {
+it("takes the user from the API server's headers", async () => {
   const headers = {
     ...JANE,
     "x-remote-group": ["dev", "system:authenticated"],
@@ -83,30 +83,30 @@ it("trusts the API server's word of who asks", async () => {
 })
 
 test.each([
-  ["who shows no certificate", undefined],
-  ["who shows one of their own", own],
+  ["a caller without a certificate", undefined],
+  ["a self-signed certificate", own],
   ["the authority itself", authority],
-  ["another of the same authority", sibling],
-  ["one whose authority only has the name", forged],
-])("trusts no other front proxy: %s", async (_, who) => {
+  ["another certificate of the same authority", sibling],
+  ["a certificate of a forged authority with the same name", forged],
+])("rejects another front proxy: %s", async (_, who) => {
   expect(await ask(JANE, who)).toBeUndefined()
 })
 
 test.each([
-  ["an authority below it", made("below", { extensions: ["basicConstraints=critical,CA:TRUE"] })],
-  ["one that is for servers alone", made("serving", { extensions: ["extendedKeyUsage=serverAuth"] })],
-])("trusts no certificate of the same name and authority that is %s", async (_, who) => {
+  ["an intermediate authority", made("below", { extensions: ["basicConstraints=critical,CA:TRUE"] })],
+  ["valid only for servers", made("serving", { extensions: ["extendedKeyUsage=serverAuth"] })],
+])("rejects a certificate of the same name and authority that is %s", async (_, who) => {
   expect(await ask(JANE, who)).toBeUndefined()
 })
 
-it("trusts one that is for clients", async () => {
+it("trusts a certificate for clients", async () => {
   const client = made("client", { extensions: ["basicConstraints=CA:FALSE", "extendedKeyUsage=clientAuth"] })
   expect(await ask(JANE, client)).toMatchObject({ name: "jane" })
 })
 
 test.each([
-  ["while it lasts", 0, "jane"],
-  ["no longer once it is over, though the certificate lasts", 2, undefined],
+  ["while it is valid", 0, "jane"],
+  ["only until it expires, even if the certificate is still valid", 2, undefined],
 ])("trusts an authority %s", async (_, days, name) => {
   now = Date.now() + days * DAY
   try {
@@ -116,7 +116,7 @@ test.each([
   }
 })
 
-it("trusts no authority before it begins, though the certificate has begun", async () => {
+it("rejects an authority that is not valid yet, even if the certificate is", async () => {
   const before = believed
   const { root, privateKey } = createRoot({ trustDomain: "later", now: Date.now() + 2 * DAY })
   const [certificateFile, keyFile] = [join(folder, "later.crt"), join(folder, "later.key")]
@@ -138,11 +138,11 @@ it("trusts no authority before it begins, though the certificate has begun", asy
 test.each([
   ["no user", {}],
   ["an empty user", { "x-remote-user": "" }],
-])("makes no user of %s", async (_, headers) => {
+])("finds no user in %s", async (_, headers) => {
   expect(await ask(headers, front)).toBeUndefined()
 })
 
-it("knows people by names that are not of ASCII", async () => {
+it("decodes names outside ASCII", async () => {
   const bytes = (text: string): string => Buffer.from(text).toString("latin1")
   const headers = { "x-remote-user": bytes("jürgen@例え.example"), "x-remote-group": [bytes("büro"), "dev"] }
   expect(await ask(headers, front)).toMatchObject({ name: "jürgen@例え.example", groups: ["büro", "dev"] })

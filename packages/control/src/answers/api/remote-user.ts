@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user, as reported by the API server in front of us: it has authenticated the user, sends headers, and proves itself
-// with a certificate of the authority it publishes. INVARIANT: headers of other senders are ignored.
+// The user, as reported by the API server in front of us: it has authenticated the user, sends headers, and proves its
+// identity with a certificate of the authority that it publishes. INVARIANT: headers of other senders are ignored.
 
 import { X509Certificate } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { TLSSocket } from "node:tls"
 import { listOf, objectOf, textOf } from "../../registry/foreign.js"
 
-/** Where API servers say by which certificate they are known to extensions. */
+/** ConfigMap in which the API server publishes its authority and headers for extension API servers. */
 export const FRONT_PROXY = { namespace: "kube-system", name: "extension-apiserver-authentication" } as const
 
 export interface RemoteUser {
@@ -17,10 +17,10 @@ export interface RemoteUser {
   readonly extra: { readonly [key: string]: readonly string[] }
 }
 
-/** As `kube-system/extension-apiserver-authentication` has it. */
+/** The contents of `kube-system/extension-apiserver-authentication`. */
 export interface FrontProxy {
   readonly authorities: readonly X509Certificate[]
-  /** Common names; any of the authority where empty. */
+  /** Allowed common names; any certificate of the authority if empty. */
   readonly allowedNames: readonly string[]
   readonly userHeaders: readonly string[]
   readonly uidHeaders: readonly string[]
@@ -67,9 +67,9 @@ function namesIn(json: string): readonly string[] {
   }
 }
 
-/** Whether the API server itself asks. */
+/** Whether the request comes from the API server itself. */
 export function isApiServer({ socket }: IncomingMessage, front: FrontProxy, now = Date.now()): boolean {
-  const certificate = (socket as TLSSocket).getPeerX509Certificate?.() // the server speaks TLS alone
+  const certificate = (socket as TLSSocket).getPeerX509Certificate?.() // the server accepts only TLS
   return certificate !== undefined && isFront(certificate, front, now)
 }
 
@@ -115,7 +115,7 @@ function utf8(text: string): string {
   return Buffer.from(text, "latin1").toString("utf8")
 }
 
-/** Keys may hold characters that no header's name may, and are escaped for it. */
+/** Keys may contain characters that are not allowed in header names, so they are percent-encoded. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key)

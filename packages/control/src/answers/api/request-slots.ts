@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many requests are answered at once, in all and of each user. Where all slots are taken, the user with most loses its
-// oldest request to a user that has fewer: a few users cannot keep others out, however long their requests last.
+// Limits how many requests are answered at once, in total and per user. If all slots are taken, the user with the most
+// loses its oldest request to a user that has fewer: a few users cannot keep others out, however long their requests
+// last.
 
 import { FairPool } from "@merlon/wire/limits"
 
 interface Slot {
-  /** The slot is another user's now. */
+  /** Called when the slot is given to another user. */
   readonly end: () => void
 }
 
@@ -19,7 +20,7 @@ export class RequestSlots {
     this.#each = each
   }
 
-  /** Returns what frees the slot, once however often it is called; undefined where there is none. */
+  /** Returns a function that frees the slot, which may be called repeatedly; undefined if there is no slot. */
   enter(user: string, end: () => void): (() => void) | undefined {
     const own = this.#taken.held(user)
     if (own >= this.#each || (this.#taken.amount >= this.#all && !this.#makeRoom(own))) return undefined
@@ -28,7 +29,7 @@ export class RequestSlots {
     return () => void this.#taken.remove(user, slot)
   }
 
-  /** For a user that has `own`: it must not end up with as many as the user that loses one had. */
+  /** Frees a slot for a user with `own` slots, unless it would then have as many as the losing user had. */
   #makeRoom(own: number): boolean {
     const most = this.#taken.heaviest()
     const oldest = most?.oldest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resources of the API, as discovery lists them and roles name them.
+// The resources of the API, under their names in discovery and in roles.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 
@@ -13,12 +13,12 @@ export interface AnswerResource {
   readonly name: string
   readonly kind: string
   readonly verbs: readonly string[]
-  /** For who reads of the kind before asking. */
+  /** Description of the kind, for readers of the API's schema. */
   readonly about: string
   readonly fields: string
 }
 
-/** Asked about what was seen. */
+/** Queries about observations. */
 export const SEEN: readonly AnswerResource[] = [
   {
     name: "calls",
@@ -74,7 +74,7 @@ export const SEEN: readonly AnswerResource[] = [
   },
 ]
 
-/** Asked about who changed policies. */
+/** Queries about who changed policies. */
 export const RECORDED: readonly AnswerResource[] = [
   {
     name: "changes",
@@ -86,7 +86,7 @@ export const RECORDED: readonly AnswerResource[] = [
   },
 ]
 
-/** Asked of the policies that are stored, with those in the question on top; nothing is created. */
+/** Queries about the stored policies, with those of the query on top; nothing is created. */
 export const PROVED: readonly AnswerResource[] = [
   {
     name: "explanations",

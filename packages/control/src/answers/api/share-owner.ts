@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose share a user's requests count against. All service accounts of a namespace share one: otherwise a user who can
-// create accounts there would have any number of shares.
+// The owner of the share that a user's requests count against. All service accounts of a namespace have one share:
+// otherwise a user who can create accounts there would have any number of shares.
 
 const ACCOUNT = /^system:serviceaccount:([^:]+):[^:]+$/
 

@@ -8,7 +8,7 @@ const KUBECTL =
 const NOW = Date.parse("2026-01-02T12:00:00Z")
 const type = { apiVersion: "answers.merlon.dev/v1alpha1", kind: "Call" }
 
-describe("what a client likes best", () => {
+describe("the preferred table version", () => {
   it.each([
     [undefined, undefined],
     ["application/json", undefined],
@@ -21,7 +21,7 @@ describe("what a client likes best", () => {
       "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io",
       "v1",
     ],
-  ])("of `%s` is %s", (accept, version) => {
+  ])("for `%s` is %s", (accept, version) => {
     expect(tableRequest(accept, new URLSearchParams())?.version).toBe(version)
   })
 })
@@ -51,7 +51,7 @@ describe("a table", () => {
     return tableOf(calls, [item], { version: "v1", include }, { metadata: { resourceVersion: "0" }, now: NOW })
   }
 
-  it("has the cells of its kind, and of the object what was asked for", () => {
+  it("has the cells of its kind, and as much of the object as requested", () => {
     const cells = [
       "90s",
       3,
@@ -72,7 +72,7 @@ describe("a table", () => {
   })
 
   it.each(SEEN.map(resource => [resource.name, resource] as const))(
-    "of %s shows what is not there as a dash, and names the object",
+    "of %s shows absent values as a dash, and names the object",
     (_, resource) => {
       const bare = { ...item, spec: {} }
       const table = tableOf(resource, [bare], { version: "v1", include: "None" }, { metadata: {}, now: NOW })

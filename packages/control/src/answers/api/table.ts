@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as tables, for clients that print what a server sends without knowing the kind, as `kubectl get` does.
+// Answers as tables, for clients such as `kubectl get` that print what a server sends without knowing the kind.
 
 import { listOf, objectOf, textOf } from "../../registry/foreign.js"
 import type { Item } from "./item.js"
 import type { AnswerResource } from "./resources.js"
 
 export interface TableRequest {
-  /** Of `meta.k8s.io`. */
+  /** Version of `meta.k8s.io`. */
   readonly version: "v1" | "v1beta1"
   readonly include: "None" | "Metadata" | "Object"
 }
 
-/** What the client likes best of what we can give: a Table, or undefined for the objects themselves. */
+/** The best form that the client accepts and we offer: a Table, or undefined for plain objects. */
 export function tableRequest(accept: string | undefined, query: URLSearchParams): TableRequest | undefined {
   for (const range of (accept ?? "").split(",")) {
     const [type = "", ...parameters] = range.split(";").map(part => part.trim().toLowerCase())
@@ -31,9 +31,9 @@ interface Column {
   readonly name: string
   readonly type: "string" | "integer"
   readonly description: string
-  /** `name` is what the client takes for the object's own. */
+  /** `name` marks the column with the object's own name. */
   readonly format?: "name"
-  /** 1: only where the reader wants it wide. */
+  /** 1: shown only in wide output. */
   readonly priority?: 1
   readonly cell: (item: Item, now: number) => string | number
 }
@@ -96,7 +96,7 @@ const CALLER = column(
   item => {
     const { peer, caller, from, source, address } = objectOf(item.spec)
     const proved = textOf(peer) ?? textOf(caller)
-    // The trust domain says nothing where there is one alone.
+    // The trust domain is left out: there is usually only one.
     if (proved !== undefined) return proved.replace(/^spiffe:\/\/[^/]+\//, "")
     return shown(textOf(from) ?? textOf(source) ?? address)
   },
@@ -234,7 +234,7 @@ const UNITS: readonly (readonly [seconds: number, letter: string])[] = [
   [1, "s"],
 ]
 
-/** Two of them say more than a reader wants: below twice a unit the next smaller one is shown. */
+/** Rounded down to one unit; the next smaller unit is used below 2 of a unit. */
 function ago(time: unknown, now: number): string {
   const seconds = Math.max(Math.floor((now - Date.parse(textOf(time) ?? "")) / 1_000), 0)
   if (Number.isNaN(seconds)) return "-"
