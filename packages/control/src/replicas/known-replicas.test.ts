@@ -52,12 +52,12 @@ it.each([
   ["127.0.0.1", "127.0.0.1"],
   [`${"x".repeat(80)}-9`, `${"x".repeat(61)}-9`],
   ["_", "unnamed"],
-])("is called in a cluster, where it is called `%s`, `%s`", (replica, label) => {
+])("turns the replica name `%s` into the label `%s`", (replica, label) => {
   expect(labelOf(replica)).toBe(label)
   expect(label).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
 })
 
-it("knows the others by their Leases, not itself nor what says no address", () => {
+it("finds the others by their Leases, without itself and Leases without an address", () => {
   const { known } = stage(
     lease("me", "10.0.0.1:1"),
     lease("b", "10.0.0.2:15013"),
@@ -73,7 +73,7 @@ it("knows the others by their Leases, not itself nor what says no address", () =
   ])
 })
 
-it("tells when one comes, moves or goes, and not when it only renews", () => {
+it("notifies when a replica is added, moved or removed, not when it renews", () => {
   const { known, put } = stage()
   const seen: string[] = []
   known.onChange(() => seen.push(known.others.map(({ host }) => host).join()))
@@ -85,18 +85,18 @@ it("tells when one comes, moves or goes, and not when it only renews", () => {
   expect(seen).toEqual(["10.0.0.2", "10.0.0.3", ""])
 })
 
-it("gives up Leases that are not renewed for half a minute, by its own clock, and never its own", () => {
+it("abandons Leases that are not renewed for half a minute, but never its own", () => {
   const { known, put, pass } = stage(lease("me", "10.0.0.1:1"), lease("b", "10.0.0.2:1"), lease("c", "10.0.0.3:1"))
   pass(20_000)
   put("merlon-system/merlon-replica-c", lease("c", "10.0.0.3:1"))
   expect(known.abandoned).toEqual([])
   pass(10_000)
   expect(known.abandoned).toEqual(["merlon-replica-b"])
-  // It is asked anyway until it is gone: it may only have been cut off from the cluster.
+  // It is still queried until its Lease is deleted: it may only be cut off from the cluster.
   expect(known.others.map(({ name }) => name)).toEqual(["b", "c"])
 })
 
-it("gives up at once a replica that is known to have stopped", () => {
+it("abandons a replica at once that is known to have stopped", () => {
   const { known } = stage(lease("b", "10.0.0.2:1", "over-1"))
   expect(known.abandoned).toEqual(["merlon-replica-b"])
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other replicas, by their Leases. Every listed replica is asked, whatever its Lease says about time: clocks may be
-// wrong, and replicas that do not answer are named. The leader removes Leases that are no longer renewed.
+// The other replicas, from their Leases. Every listed replica is queried, whatever times its Lease contains: clocks may
+// be wrong, and replicas that do not answer are named. The leader deletes Leases that are no longer renewed.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { Emitter } from "@merlon/xds/runtime"
@@ -22,18 +22,18 @@ export interface KnownReplicasOptions {
   readonly leases: Reflected<KubernetesObject>
   readonly names: MeshNames
   readonly replica: string
-  /** Whether the holder of this name can be known to run no more. */
+  /** Whether the holder of this name is known to have stopped. */
   readonly isOver: (holder: string) => boolean
   readonly time?: Pick<Time, "monotonic">
 }
 
-/** Far beyond what a mesh needs. It bounds how many addresses a writer of Leases can make us call. */
+/** Far more than a mesh needs. Limits how many addresses a client that can write Leases can make us call. */
 const MOST = 32
 
 export class KnownReplicas {
   readonly #options: KnownReplicasOptions
   readonly #time: Pick<Time, "monotonic">
-  /** Since when each is as it is, by our own clock. */
+  /** By our own clock, since when each Lease has been unchanged. */
   readonly #since = new Map<string, number>()
   readonly #changes = new Emitter()
   readonly #unfollow: () => void
@@ -65,7 +65,7 @@ export class KnownReplicas {
     })
   }
 
-  /** Called when others come, go or move. */
+  /** Called when other replicas are added, removed or moved. */
   onChange(listener: () => void): () => void {
     return this.#changes.on(listener)
   }
@@ -103,7 +103,7 @@ export class KnownReplicas {
   }
 }
 
-/** An address of IPv6 stands in brackets. */
+/** IPv6 addresses are in brackets. */
 function addressOf(text: string | undefined): { readonly host: string; readonly port: number } | undefined {
   const [, bracketed, plain, digits] =
     /^(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9.-]{1,253})):(\d{1,5})$/.exec(text ?? "") ?? []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends one query to all other replicas: their answers, and those that did not answer. Their streams are merged into one,
-// also while replicas come and go.
+// Sends one query to all other replicas, and returns their answers and the names of those that did not answer. Merges
+// their streams into one, also while replicas are added and removed.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
@@ -15,15 +15,15 @@ export interface OtherReplicasOptions {
 }
 
 export interface FromOthers {
-  /** Of those that answered and have something. */
+  /** Answers of the replicas that have something. */
   readonly answers: readonly unknown[]
-  /** Names of those that did not. */
+  /** Names of the replicas that did not answer. */
   readonly silent: readonly string[]
 }
 
 export interface StreamListener {
   said(line: unknown): void
-  /** Whenever it changes who cannot be heard. */
+  /** Called whenever the set of unreachable replicas changes. */
   silent(names: readonly string[]): void
 }
 
@@ -53,7 +53,7 @@ export class OtherReplicas {
     return { answers: answers.filter(answer => answer !== undefined), silent: silent.sort() }
   }
 
-  /** The first answer that any of them has; the others are not waited for. */
+  /** Returns the first answer from any of them, without waiting for the others. */
   async first(
     path: string,
     query: URLSearchParams,
@@ -78,7 +78,7 @@ export class OtherReplicas {
     return { found, silent: silent.sort() }
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that stops following. */
   follow(path: string, query: URLSearchParams, listener: StreamListener): () => void {
     const { known } = this.#options
     const followed = new Map<string, { readonly name: string; readonly end: AbortController }>()
@@ -128,7 +128,7 @@ export class OtherReplicas {
         why = error
       }
       if (end.aborted) return
-      // Once, and not with every try.
+      // Reported once, not on every retry.
       if (heard(name, false)) this.#unheard(replica, why)
       await pause(this.#time, RETRY_MS, end)
     }

@@ -16,17 +16,17 @@ export interface ReplicaBeaconOptions {
   readonly holder: string
   /** `HOST:PORT`. */
   readonly address: string
-  /** Owners of the Lease, so that one that was left behind is garbage-collected with them. */
+  /** Owners of the Lease, so that an abandoned Lease is garbage-collected with them. */
   readonly owners: Owners
   readonly warn: (message: string, error: unknown) => void
   readonly time?: Time
 }
 
 const RENEW_MS = 10_000
-/** Others believe in it for this long. */
+/** Other replicas consider the Lease valid for this long. */
 export const LEASE_MS = 30_000
 const RETRY_MS = 1_000
-/** How long an API that does not answer may hold up the end of the program. */
+/** How long an API that does not answer may delay the end of the program. */
 const STOP_MS = 3_000
 
 export class ReplicaBeacon {

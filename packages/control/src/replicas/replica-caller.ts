@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries one other replica over mTLS and trusts it only if it proves to be a control plane of this mesh. Each answer has
-// a deadline and a size limit, and so do all concurrent answers together.
+// Queries one other replica over mTLS and trusts it only if it proves to be a control plane of this mesh. Each answer
+// has a deadline and a size limit, and all concurrent answers share another limit.
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
@@ -19,12 +19,12 @@ export interface ReplicaCallerOptions {
   readonly maxHeld?: number
 }
 
-/** A proxy is waited for three seconds; who waits for the answer is a person. */
+/** Longer than the three seconds that a replica waits for a proxy, and short enough for a user who waits. */
 const ANSWER_MS = 5_000
 const MAX_ANSWER = 16 << 20
 const MAX_HELD = 96 << 20
 const MAX_LINE = 2 << 20
-/** The other one sends something at least every five seconds. */
+/** The other replica sends something at least every five seconds. */
 const QUIET_MS = 20_000
 
 export class ReplicaCaller {
@@ -37,7 +37,7 @@ export class ReplicaCaller {
     this.#agent = this.#newAgent()
   }
 
-  /** Connections to come show the new certificate, and those that are there end. */
+  /** Ends existing connections; new connections use the new certificate. */
   credentialsChanged(): void {
     this.#agent.destroy()
     this.#agent = this.#newAgent()
@@ -47,7 +47,7 @@ export class ReplicaCaller {
     this.#agent.destroy()
   }
 
-  /** Undefined where it says that there is nothing such. Fails where it does not answer, or not in time. */
+  /** Returns undefined if the replica does not know the object. Throws if it does not answer in time. */
   async ask(replica: KnownReplica, path: string, query: URLSearchParams, signal?: AbortSignal): Promise<unknown> {
     const enough = AbortSignal.timeout(this.#options.answerMs ?? ANSWER_MS)
     const response = await this.#get(replica, path, query, signal ? AbortSignal.any([signal, enough]) : enough)
@@ -57,7 +57,7 @@ export class ReplicaCaller {
     return JSON.parse(text)
   }
 
-  /** What it sends, line by line, until it ends or the signal says so. */
+  /** Yields the lines that it sends, until it ends or the signal aborts. */
   async *lines(
     replica: KnownReplica,
     path: string,
@@ -71,7 +71,7 @@ export class ReplicaCaller {
       throw new Error(`it answered ${response.statusCode}`)
     }
     opened()
-    // No encoding is set, so bytes.
+    // No encoding is set, so chunks are bytes.
     for await (const line of watchLines(response as AsyncIterable<Buffer>, MAX_LINE)) yield JSON.parse(line)
   }
 
@@ -94,7 +94,7 @@ export class ReplicaCaller {
       asked.setTimeout(quietMs, () => asked.destroy(new Error(`it said nothing for ${quietMs / 1_000} s`)))
       asked.once("response", resolve)
       asked.once("error", reject)
-      // The only event after a response that Node does not report, such as a protocol upgrade.
+      // Covers what Node reports by no other event after a response, such as a protocol upgrade.
       asked.once("close", () => reject(new Error("it ended without an answer")))
       asked.end()
     })
@@ -105,7 +105,7 @@ export class ReplicaCaller {
     const chunks: Buffer[] = []
     let size = 0
     try {
-      // No encoding is set, so bytes.
+      // No encoding is set, so chunks are bytes.
       for await (const chunk of response as AsyncIterable<Buffer>) {
         size += chunk.length
         this.#held += chunk.length
@@ -127,11 +127,11 @@ export class ReplicaCaller {
       ca: trust.bundle,
       ...TLS_OWN,
       keepAlive: true,
-      // Each connection proves anew who is there.
+      // No session resumption: each connection authenticates the peer again.
       maxCachedSessions: 0,
       maxFreeSockets: 8,
       timeout: QUIET_MS,
-      // By identity: replicas are found by address, of which no certificate knows.
+      // Checks the identity: replicas are found by address, which is not in their certificates.
       checkServerIdentity: (_, { raw }) => {
         const rejection = verifyReplica(raw, identity, credentials().trust, Date.now())
         return rejection === undefined ? undefined : new Error(rejection)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions between two replicas, over real sockets and TLS: who gets an answer, who is trusted, and the limits on time
-// and size.
+// Queries between two replicas over real sockets and TLS: which clients get an answer, which servers are trusted, and
+// the limits on time and size.
 
 import { generateKeyPairSync } from "node:crypto"
 import { once } from "node:events"
@@ -17,7 +17,7 @@ import { replicaIdentity } from "./replica-names.js"
 import { type ReplicaCredentials, ReplicaServer, type ReplicaServerOptions } from "./replica-server.js"
 
 const identity = replicaIdentity(meshConfig({}))
-const NOBODY = { revokedIdentities: [], revokedSerials: [] }
+const NO_REVOCATIONS = { revokedIdentities: [], revokedSerials: [] }
 const PATIENCE = { timeout: 90_000 }
 
 class Root {
@@ -31,7 +31,11 @@ class Root {
       publicKey: publicKey.export({ type: "spki", format: "der" }),
     })
     const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString()
-    return { certificate: certificateChain, key, trust: { bundle: this.keys.certificateChain, signer: "", ...NOBODY } }
+    return {
+      certificate: certificateChain,
+      key,
+      trust: { bundle: this.keys.certificateChain, signer: "", ...NO_REVOCATIONS },
+    }
   }
 }
 
@@ -72,13 +76,13 @@ it("is answered", async () => {
   expect(await caller().ask(replica, "/v1/x", query)).toEqual({ path: "/v1/x", query: "namespace=foo" })
 })
 
-it("tells nothing such from no answer", async () => {
+it("distinguishes a missing object from no answer", async () => {
   expect(await caller().ask(await serve({ answer: async () => undefined }), "/v1/x", query)).toBeUndefined()
   const breaks = await serve({ answer: () => Promise.reject(new Error("x")) })
   await expect(caller().ask(breaks, "/v1/x", query)).rejects.toThrow("it answered 500")
 })
 
-describe("who asks must be a control plane of this mesh", () => {
+describe("a client must be a control plane of this mesh", () => {
   it.each([
     ["another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), /403.*no control plane/],
     ["a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), /403.*a workload's/],
@@ -94,7 +98,7 @@ describe("who asks must be a control plane of this mesh", () => {
     await expect(caller({ credentials: () => strange }).ask(await serve(), "/v1/x", query)).rejects.toThrow()
   })
 
-  it("a revoked replica is rejected at the next question", async () => {
+  it("a revoked replica is rejected at the next query", async () => {
     const mine = root.credentials()
     let trust = mine.trust
     const replica = await serve({ credentials: () => ({ ...mine, trust }) })
@@ -105,7 +109,7 @@ describe("who asks must be a control plane of this mesh", () => {
   })
 })
 
-describe("strangers at the port of replicas", () => {
+describe("unauthorized clients at the replica port", () => {
   const workload = root.credentials("spiffe://cluster.local/ns/foo/sa/web")
 
   /**
@@ -135,9 +139,9 @@ describe("strangers at the port of replicas", () => {
   }
 
   it.each([
-    ["nobody", {}, ""],
+    ["a client without a certificate", {}, ""],
     ["a workload", workload, "HTTP/1.1 403 Forbidden, connection: close"],
-  ])("%s is closed, whatever it goes on to send", async (_, credentials, line) => {
+  ])("%s is disconnected, whatever it sends next", async (_, credentials, line) => {
     const asked = vi.fn(async () => ({}))
     const { port } = await serve({ answer: asked })
     const head = "POST /v1/x HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n"
@@ -146,9 +150,9 @@ describe("strangers at the port of replicas", () => {
   })
 
   it.each([
-    ["a head without end", `GET /v1/x HTTP/1.1\r\nx: ${"x".repeat(1_000_000)}`],
+    ["an endless header", `GET /v1/x HTTP/1.1\r\nx: ${"x".repeat(1_000_000)}`],
     ["HTTP/2", `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\xff".repeat(100_000)}`],
-  ])("%s is closed, also of a control plane", async (_, bytes) => {
+  ])("%s ends the connection, even from a control plane", async (_, bytes) => {
     const asked = vi.fn(async () => ({}))
     const { port } = await serve({ answer: asked })
     expect(await told(port, bytes, root.credentials())).not.toContain("200")
@@ -182,7 +186,7 @@ describe("strangers at the port of replicas", () => {
   })
 })
 
-describe("who answers must be one too", () => {
+describe("a server must be a control plane too", () => {
   it.each([
     ["of another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), "no control plane"],
     ["with a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), "a workload's"],
@@ -196,12 +200,12 @@ describe("who answers must be one too", () => {
 })
 
 describe("an answer has", () => {
-  it("a time", async () => {
+  it("a time limit", async () => {
     const hangs = await serve({ answer: () => new Promise(() => undefined) })
     await expect(caller({ answerMs: 200 }).ask(hangs, "/v1/x", query)).rejects.toThrow(/said nothing|aborted/)
   })
 
-  it("an end, also where it is another protocol's", async () => {
+  it("an end, even if the connection switches protocols", async () => {
     const { certificate, key, trust } = root.credentials()
     const options = { cert: certificate, key, ca: trust.bundle, requestCert: true }
     const switches = createServer(options, socket => {
@@ -213,25 +217,25 @@ describe("an answer has", () => {
     })
     closers.push(() => switches.close())
     await once(switches.listen(0, "127.0.0.1"), "listening")
-    const { port } = switches.address() as AddressInfo // it listens on TCP
+    const { port } = switches.address() as AddressInfo // the server listens on TCP
     const asked = caller().ask({ name: "b", host: "127.0.0.1", port }, "/v1/x", query)
     await expect(asked).rejects.toThrow("ended without an answer")
   })
 
-  it("a size, and so have all together", async () => {
+  it("a size limit, as have all answers together", async () => {
     const large = await serve({ answer: async () => ({ text: "x".repeat(100_000) }) })
     await expect(caller({ maxAnswer: 50_000 }).ask(large, "/v1/x", query)).rejects.toThrow(
       "more than there is room for",
     )
     const asking = caller({ maxHeld: 150_000 })
     await asking.ask(large, "/v1/x", query)
-    // What was read before is given back.
+    // The memory of earlier answers is free again.
     await asking.ask(large, "/v1/x", query)
     await expect(caller({ maxHeld: 50_000 }).ask(large, "/v1/x", query)).rejects.toThrow("more than there is room for")
   })
 })
 
-describe("of several", () => {
+describe("with several replicas", () => {
   const known = (others: readonly KnownReplica[]) => {
     let listener: () => void = () => undefined
     const state = { others }
@@ -256,7 +260,7 @@ describe("of several", () => {
     return { ...told, all: new OtherReplicas({ known: told.known, caller: caller(), log: () => undefined }) }
   }
 
-  it("those that answer are taken, and the others named", async () => {
+  it("answers are merged, and silent replicas are named", async () => {
     const [b, fails] = [await serve(), await serve({ answer: () => Promise.reject(new Error("x")) }, "fails")]
     const gone = await serve({}, "gone")
     await gone.server.close()
@@ -266,13 +270,13 @@ describe("of several", () => {
     expect(silent).toEqual(["fails", "gone"])
   })
 
-  it("the first that has it is enough", async () => {
+  it("the first result is enough", async () => {
     const [b, hangs] = [await serve(), await serve({ answer: () => new Promise(() => undefined) }, "hangs")]
     const { all } = replicas([hangs, b])
     expect(await all.first("/v1/x", query)).toMatchObject({ found: { path: "/v1/x" }, silent: [] })
   })
 
-  it("streams are one, while replicas come, break off and go", async () => {
+  it("streams are merged while replicas are added, disconnect and are removed", async () => {
     const open = new Map<string, ServerResponse>()
     const following = (name: string) =>
       serve(
@@ -298,7 +302,7 @@ describe("of several", () => {
     await vi.waitFor(() => expect(said).toEqual([{ from: "b" }, { from: "c" }]), PATIENCE)
     expect(silent).toEqual([])
     open.get("c")?.destroy()
-    // It is named, and heard again.
+    // It is reported as silent, and then heard again.
     await vi.waitFor(() => expect(silent).toEqual(["c", ""]), PATIENCE)
     await vi.waitFor(() => expect(said.at(-1)).toEqual({ from: "c" }), PATIENCE)
     await c.server.close()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How replicas of the control plane identify each other: the Lease with the address, and the identity expected there.
+// How replicas of the control plane identify each other: the Lease with the address, and the expected identity.
 
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { spiffeId } from "@merlon/policy/request"
 import { componentNames } from "../install/component-names.js"
 
 export interface ReplicaNames {
-  /** On Leases: which of them are of replicas. */
+  /** The label of replicas' Leases. */
   readonly label: string
-  /** `HOST:PORT` where the replica answers the others. */
+  /** `HOST:PORT` at which the replica answers others. */
   readonly addressAnnotation: string
   readonly lease: (replica: string) => string
 }
@@ -21,14 +21,14 @@ export function replicaNames({ mesh, domain }: MeshNames): ReplicaNames {
   }
 }
 
-/** A host's name may have what no name and no label in a cluster may. */
+/** Makes a label: host names may contain characters that labels and object names may not. */
 export function labelOf(replica: string): string {
   const plain = replica.toLowerCase().replace(/[^a-z0-9.]+/g, "-")
   return plain.slice(-63).replace(/^[.-]+|[.-]+$|(?<=\.)-+|-+(?=\.)|(?<=\.)\.+/g, "") || "unnamed"
 }
 
 export interface ReplicaIdentity {
-  /** As a SPIFFE ID. */
+  /** A SPIFFE ID. */
   readonly uri: string
   /**
    * A workload of the same account could get a certificate with the same URI. Workload certificates have no DNS name,

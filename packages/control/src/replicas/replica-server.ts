@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves queries of other replicas about local observations. Only control planes of this mesh may connect, over mTLS.
+// Answers other replicas' queries about local observations. Only control planes of this mesh may connect, over mTLS.
 // They have authorized the user with the cluster, so this server does not do so again. Queries are answered locally and
 // never forwarded.
 
@@ -15,7 +15,7 @@ import type { ReplicaIdentity } from "./replica-names.js"
 import { verifyReplica } from "./verify-replica.js"
 
 export interface ReplicaCredentials {
-  /** PEM, the leaf first. */
+  /** PEM, with the leaf certificate first. */
   readonly certificate: string
   readonly key: string
   readonly trust: TrustSpec
@@ -24,9 +24,9 @@ export interface ReplicaCredentials {
 export interface ReplicaServerOptions {
   readonly credentials: () => ReplicaCredentials
   readonly identity: ReplicaIdentity
-  /** Answers what was asked; `undefined` where there is nothing such. */
+  /** Answers a query; `undefined` if the object does not exist. */
   readonly answer: (path: string, query: URLSearchParams) => Promise<object | undefined>
-  /** Sends lines until either side ends; false where there is nothing such. */
+  /** Sends lines until either side ends; false if the path is unknown. */
   readonly follow: (path: string, query: URLSearchParams, reply: ServerResponse) => boolean
   readonly log: (message: string, error: unknown) => void
 }
@@ -60,11 +60,11 @@ export class ReplicaServer {
     )
     limitConnections(this.#server)
     this.#server.on("clientError", (_, socket) => socket.destroy())
-    // Scanners and unknown clients; logging them helps no operator.
+    // Scanners and unknown clients: logging these errors helps no operator.
     this.#server.on("tlsClientError", () => {})
   }
 
-  /** The port it got. */
+  /** Returns the port. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject)
@@ -76,7 +76,7 @@ export class ReplicaServer {
     })
   }
 
-  /** Our trust bundle or our certificate changed, so every peer has to authenticate again. */
+  /** Disconnects all peers after a change of our certificate or trust bundle: each has to authenticate again. */
   credentialsChanged(): void {
     this.#server.setSecureContext(this.#tls())
     this.#server.closeAllConnections()
@@ -95,7 +95,7 @@ export class ReplicaServer {
 
   async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
     const { credentials, identity, answer, follow } = this.#options
-    const socket = asked.socket as TLSSocket // the server speaks TLS alone
+    const socket = asked.socket as TLSSocket // the server accepts only TLS
     const shown = socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined
     const rejection = verifyReplica(shown, identity, credentials().trust, Date.now())
     if (rejection !== undefined) return reject(reply, 403, rejection)
@@ -109,7 +109,7 @@ export class ReplicaServer {
   }
 }
 
-/** Closes the connection: nothing that a rejected client goes on to send is read. */
+/** Closes the connection: nothing more is read from a rejected client. */
 function reject(reply: ServerResponse, code: number, message: string): void {
   reply.setHeader("connection", "close")
   send(reply, code, { message })

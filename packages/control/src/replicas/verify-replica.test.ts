@@ -10,7 +10,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const HOUR = 3_600_000
 const identity = replicaIdentity(meshConfig({}))
 const authority = new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now: NOW }), NOW)
-const NOBODY = { revokedIdentities: [], revokedSerials: [] }
+const NO_REVOCATIONS = { revokedIdentities: [], revokedSerials: [] }
 
 interface Made {
   readonly uri?: string | undefined
@@ -25,41 +25,41 @@ function made({ uri = identity.uri, dnsNames = [identity.dnsName] }: Made = {}):
   return new X509Certificate(certificateChain)
 }
 
-it("knows a control plane of this mesh by its identity and its name", () => {
+it("accepts a control plane of this mesh by identity and DNS name", () => {
   expect(identity).toEqual({
     uri: "spiffe://cluster.local/ns/merlon-system/sa/merlond",
     dnsName: "merlond.merlon-system.svc",
   })
-  expect(verifyReplica(made().raw, identity, NOBODY, NOW)).toBeUndefined()
+  expect(verifyReplica(made().raw, identity, NO_REVOCATIONS, NOW)).toBeUndefined()
 })
 
-describe("trusts no other certificate", () => {
+describe("rejects a certificate", () => {
   it.each([
     ["of another trust domain", { uri: "spiffe://other/ns/merlon-system/sa/merlond" }, "no control plane of this mesh"],
     ["of another account", { uri: "spiffe://cluster.local/ns/merlon-system/sa/web" }, "no control plane of this mesh"],
     ["of another namespace", { uri: "spiffe://cluster.local/ns/foo/sa/merlond" }, "no control plane of this mesh"],
-    ["who is called otherwise", { dnsNames: ["merlond.foo.svc"] }, "is a workload's"],
-    ["who has no DNS name, as no workload has", { dnsNames: [] }, "is a workload's"],
+    ["with another DNS name", { dnsNames: ["merlond.foo.svc"] }, "is a workload's"],
+    ["without a DNS name, like that of a workload", { dnsNames: [] }, "is a workload's"],
   ] as const)("%s", (_, how, told) => {
-    expect(verifyReplica(made(how).raw, identity, NOBODY, NOW)).toContain(told)
+    expect(verifyReplica(made(how).raw, identity, NO_REVOCATIONS, NOW)).toContain(told)
   })
 
-  it("without a certificate, or with bytes that are none", () => {
-    expect(verifyReplica(undefined, identity, NOBODY, NOW)).toContain("no certificate")
-    expect(verifyReplica(Buffer.from("x"), identity, NOBODY, NOW)).toContain("no certificate")
+  it("that is missing or unreadable", () => {
+    expect(verifyReplica(undefined, identity, NO_REVOCATIONS, NOW)).toContain("no certificate")
+    expect(verifyReplica(Buffer.from("x"), identity, NO_REVOCATIONS, NOW)).toContain("no certificate")
   })
 
-  it("before and after the time of the certificate", () => {
+  it("before and after its validity period", () => {
     const { raw } = made()
-    expect(verifyReplica(raw, identity, NOBODY, NOW + HOUR)).toContain("not valid now")
-    expect(verifyReplica(raw, identity, NOBODY, NOW - HOUR)).toContain("not valid now")
+    expect(verifyReplica(raw, identity, NO_REVOCATIONS, NOW + HOUR)).toContain("not valid now")
+    expect(verifyReplica(raw, identity, NO_REVOCATIONS, NOW - HOUR)).toContain("not valid now")
   })
 
-  it("who is revoked, by identity or by serial in whatever notation", () => {
+  it("that is revoked, by identity or by serial in any notation", () => {
     const certificate = made()
     const { raw, serialNumber } = certificate
-    const byIdentity = { ...NOBODY, revokedIdentities: [identity.uri] }
-    const bySerial = { ...NOBODY, revokedSerials: [`0${serialNumber.toLowerCase()}`] }
+    const byIdentity = { ...NO_REVOCATIONS, revokedIdentities: [identity.uri] }
+    const bySerial = { ...NO_REVOCATIONS, revokedSerials: [`0${serialNumber.toLowerCase()}`] }
     expect(verifyReplica(raw, identity, byIdentity, NOW)).toContain("revoked")
     expect(verifyReplica(raw, identity, bySerial, NOW)).toContain("revoked")
   })

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the peer of a connection is a control plane of this mesh. OpenSSL has verified the chain against the mesh's
-// roots; this checks the identity, on both ends alike.
+// Checks that the peer of a connection is a control plane of this mesh. OpenSSL has verified the chain against the
+// mesh's roots; both sides check the identity here.
 
 import { X509Certificate } from "node:crypto"
 import { canonicalSerial, inspectCertificate } from "@merlon/identity"
 import type { TrustSpec } from "@merlon/xds"
 import type { ReplicaIdentity } from "./replica-names.js"
 
-/** Undefined where it is one, else what is wrong. Fails closed: a certificate that cannot be read proves nothing. */
+/** Returns undefined if it is one, else the reason. Fails closed: an unreadable certificate proves nothing. */
 export function verifyReplica(
   der: Uint8Array | undefined,
   { uri, dnsName }: ReplicaIdentity,
