@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alerting rules for the Prometheus operator; docs/operations/alerts.md says for each what to do. A test checks that
-// every metric named here exists and that every alert is on that page.
+// Alerting rules for the Prometheus operator; docs/operations/alerts.md describes what to do for each. A test checks
+// that every metric named here exists and that every alert is on that page.
 
 import { meshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
@@ -10,7 +10,7 @@ import type { InstallValues } from "./values.js"
 
 export interface Alert {
   readonly name: string
-  /** `critical`: calls are, or soon will be, wrongly denied or allowed; `warning`: fix it by the end of the day. */
+  /** `critical`: calls are, or soon will be, wrongly denied or allowed. `warning`: fix it by the end of the day. */
   readonly severity: "critical" | "warning"
   readonly expression: string
   readonly for: string

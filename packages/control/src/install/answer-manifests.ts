@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers the answers API in a cluster: where the API server forwards its requests.
+// Registers the answers API in a cluster: the address to which the API server forwards its requests.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ANSWERS_VERSION, answersGroup } from "../answers/api/resources.js"
@@ -17,8 +17,8 @@ export interface ApiServiceAddress {
 }
 
 /**
- * `owners`: deleted together with them. If an API group without a server were left behind, no namespace could be
- * deleted.
+ * The APIService is deleted together with its `owners`. If an API group without a server were left behind, no namespace
+ * could be deleted.
  */
 export function apiService(
   names: MeshNames,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies an object without touching the fields of other managers: by server-side apply, or by a merge patch where an API
+// Applies an object without touching the fields of other managers: by server-side apply, or by a merge patch if an API
 // does not support apply for the kind. If nothing differs, nothing is written.
 
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
@@ -21,7 +21,7 @@ export async function apply(
   return existing === undefined ? "created" : "changed"
 }
 
-/** False where another replica was faster. */
+/** Returns false if another replica created it first. */
 async function created(client: KubernetesClient, type: ResourceType, object: KubernetesObject): Promise<boolean> {
   try {
     await client.create(type, object)
@@ -32,7 +32,10 @@ async function created(client: KubernetesClient, type: ResourceType, object: Kub
   }
 }
 
-/** Whether every field told has the value told. Lists are compared as wholes, but their members may know more. */
+/**
+ * Whether every wanted field has its wanted value. Lists are compared as a whole, but their members may have more
+ * fields.
+ */
 export function contains(actual: unknown, told: unknown): boolean {
   if (Array.isArray(told)) {
     return (
@@ -41,7 +44,7 @@ export function contains(actual: unknown, told: unknown): boolean {
   }
   if (typeof told !== "object" || told === null) return actual === told
   if (typeof actual !== "object" || actual === null || Array.isArray(actual)) return false
-  const fields = actual as { readonly [field: string]: unknown } // an object, by the line above
+  const fields = actual as { readonly [field: string]: unknown } // an object, as checked above
   return Object.entries(told).every(
     ([name, value]) => value === undefined || (Object.hasOwn(fields, name) && contains(fields[name], value)),
   )

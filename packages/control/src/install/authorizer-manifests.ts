@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlond authorizer` in a cluster: its Deployment, identity and Service. Its Pods join the mesh with the same credentials as
-// an injected proxy, and listen on the port that they declare.
+// `merlond authorizer` in a cluster: its Deployment, identity and Service. Its Pods join the mesh with the same
+// credentials as an injected proxy, and listen on the port that they declare.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { canonicalJson } from "@merlon/xds/runtime"
@@ -11,7 +11,7 @@ import { componentNames } from "./component-names.js"
 import { partOf } from "./manifests.js"
 import type { InstallValues } from "./values.js"
 
-/** Where gateways ask. */
+/** The port that gateways query. */
 const PORT = 9_000
 const PROGRAM = "/usr/local/bin/merlond"
 
@@ -33,7 +33,8 @@ export function authorizerManifests(
   const bootstrap = bootstrapDocument({ names, controlPlane: { address: `${serverName}:${port}`, serverName } })
   const answers = (path: string) => ({ httpGet: { path, port: HEALTH_PORT, scheme: "HTTP" } })
   const container = {
-    // The only container: `merlond` counts a Pod with others as one that could be reached past the authorizer.
+    // The only container: `merlond` treats a Pod with other containers as one that could be reached past the
+    // authorizer.
     name: "authorizer",
     image,
     imagePullPolicy,

@@ -6,17 +6,17 @@ import type { MeshNames } from "@merlon/policy/mesh"
 export interface ComponentNames {
   /** The control plane itself: its service account, roles, Lease and Service. */
   readonly controlPlane: string
-  /** What gateways ask: its Deployment, Service and service account, in a namespace of the user's choice. */
+  /** The authorizer for gateways: its Deployment, Service and service account, in a namespace of the user's choice. */
   readonly authorizer: string
   /** The ConfigMap with the roots, in every namespace. */
   readonly trustBundle: string
-  /** The NetworkPolicy of capture by Service, in every namespace that is opted in. */
+  /** The NetworkPolicy of capture by Service, in every opted-in namespace. */
   readonly capturePolicy: string
   readonly validator: string
   readonly injector: string
-  /** Names the writer of fields in server-side apply. */
+  /** The field manager in server-side apply. */
   readonly fieldManager: string
-  /** On CRDs: which of ours it is. */
+  /** On CRDs: their version of our schemas. */
   readonly versionAnnotation: string
 }
 

@@ -18,14 +18,14 @@ import { defaultValues, readValues } from "./values.js"
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"))
 
-describe("what is installed", () => {
+describe("the installed objects", () => {
   const kinds = (given: object) => installManifests(readValues(version, given)).map(({ kind }) => kind)
 
-  it("ends with the webhooks, so that their removal comes first", () => {
+  it("end with the webhooks, so that they are removed first", () => {
     expect(kinds({}).slice(-2)).toEqual(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
   })
 
-  it("follows the values", () => {
+  it("follow the values", () => {
     expect(kinds({ networkPolicy: { enabled: false } })).not.toContain("NetworkPolicy")
     expect(kinds({ serviceMonitor: { enabled: true } })).toEqual(
       expect.arrayContaining(["ServiceMonitor", "PodMonitor"]),
@@ -35,7 +35,7 @@ describe("what is installed", () => {
     }
   })
 
-  it("runs as an unprivileged user with a read-only file system", () => {
+  it("run as an unprivileged user with a read-only file system", () => {
     const text = JSON.stringify(
       installedObjects(defaultValues(version)).find(({ object }) => object.kind === "Deployment"),
     )
@@ -44,7 +44,7 @@ describe("what is installed", () => {
     }
   })
 
-  it("gives providers to the control plane, whose Pods restart when they change", () => {
+  it("pass providers to the control plane, whose Pods restart when they change", () => {
     const providers = [{ name: "opa", protocol: "grpc", address: "opa.policy.svc:9191" }]
     const objects = installManifests(readValues(version, { providers }))
     const file = {
@@ -63,13 +63,13 @@ describe("what is installed", () => {
     expect(objects.find(({ kind }) => kind === "Deployment")).toMatchObject({ spec: { template } })
   })
 
-  describe("of the authorizer", () => {
+  describe("for the authorizer", () => {
     const authorizer = { enabled: true, namespace: "edge", gateway: "public", args: ["--gateway=10.0.0.0/8"] }
     const objects = installManifests(readValues(version, { authorizer }))
     const named = (kind: string) => objects.find(object => object.kind === kind && object.metadata.namespace === "edge")
     const deployment = named("Deployment")
     if (deployment === undefined) throw new Error("there is no Deployment")
-    const { template } = deployment.spec as { template: { metadata: object; spec: object } } // of a Deployment
+    const { template } = deployment.spec as { template: { metadata: object; spec: object } } // the spec of a Deployment
     const pod = (more: object = {}): KubernetesObject => ({
       apiVersion: "v1",
       kind: "Pod",
@@ -80,12 +80,12 @@ describe("what is installed", () => {
     })
     const facts = (of: KubernetesObject) => readPod(of, meshNames(), message => expect.unreachable(message))
 
-    it("is nothing unless it is asked for", () => {
+    it("are absent by default", () => {
       expect(kinds({}).filter(kind => kind === "Deployment")).toHaveLength(1)
       expect(kinds({ authorizer }).filter(kind => kind === "Deployment")).toHaveLength(2)
     })
 
-    it("is a Pod that the control plane counts as an authorizer, at the port of its Service", () => {
+    it("run a Pod that the control plane counts as an authorizer, at its Service's port", () => {
       expect(facts(pod())).toMatchObject({
         proxied: true,
         enforcer: "authorizer",
@@ -97,15 +97,15 @@ describe("what is installed", () => {
       expect(named("Service")).toMatchObject({ spec: { ports: [{ port: 9000, targetPort: 9000 }] } })
     })
 
-    it("is none with another container, which could be reached past it", () => {
-      const { containers } = template.spec as { containers: readonly object[] } // of such a template
+    it("do not count as an authorizer with a further container", () => {
+      const { containers } = template.spec as { containers: readonly object[] } // the spec of a Pod template
       const other = { name: "app", ports: [{ containerPort: 8080 }] }
       const found = facts(pod({ containers: [...containers, other] }))
       expect(found).toMatchObject({ enforcer: undefined, bypass: expect.any(String) })
     })
 
-    it("joins the mesh by its Pod's own credentials", () => {
-      const { annotations } = template.metadata as { annotations: Record<string, string> } // of such a template
+    it("join the mesh with the Pod's own credentials", () => {
+      const { annotations } = template.metadata as { annotations: Record<string, string> } // for Pod templates
       const folder = mkdtempSync(join(tmpdir(), "merlon-install-"))
       const file = join(folder, "bootstrap.json")
       writeFileSync(file, annotations["merlon.dev/bootstrap"] ?? "")
@@ -124,14 +124,14 @@ describe("what is installed", () => {
     })
   })
 
-  it("names metrics as a mesh of another word has them", () => {
+  it("use the metric names of the mesh", () => {
     const given = { mesh: "acme-mesh", alerts: { enabled: true }, dashboards: { enabled: true } }
     const text = JSON.stringify(installManifests(readValues(version, given)))
     expect(text).toContain("acme_mesh_xserver_requests_total")
     expect(text).not.toContain("merlon_xserver_")
   })
 
-  it("asks Prometheus in its own language", () => {
+  it("contain valid PromQL", () => {
     const names = metricNames("merlon")
     const panels = Object.values(dashboards(names)).flatMap(({ panels }) => panels)
     const isError = (expression: string): boolean => {
@@ -144,13 +144,13 @@ describe("what is installed", () => {
     expect(unreadable).toEqual([])
   })
 
-  it("says of each alert what to do", () => {
+  it("include only documented alerts", () => {
     const page = readFileSync(`${ROOT}docs/operations/alerts.md`, "utf8")
     const told = [...page.matchAll(/^\| `(Merlon\w+)`/gm)].map(([, name]) => name)
     expect(told).toEqual(alerts(metricNames("merlon")).map(({ name }) => name))
   })
 
-  it("draws and watches only metrics that the programs have", () => {
+  it("use only metrics that the programs have", () => {
     const sources = ["control", "xserver"]
       .map(name => readFileSync(`${ROOT}packages/${name}/src/observe/metrics.ts`, "utf8"))
       .join("\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that an installation puts into a cluster, as values, in the required order. The chart's templates are the
-// same objects with placeholders (`scripts/generate/chart.ts`), so that both ways install the same.
+// All objects of an installation, as values, in the required order. The chart's templates are the same objects with
+// placeholders (`scripts/generate/chart.ts`), so that both ways install the same.
 
 import { meshNames } from "@merlon/policy/mesh"
 import { canonicalJson } from "@merlon/xds/runtime"
@@ -17,7 +17,7 @@ import { webhookManifests } from "./webhook-manifests.js"
 
 export interface InstalledObject {
   readonly object: KubernetesObject
-  /** Only where the value at this path is this one. */
+  /** Installed only if the value at this path is this one. */
   readonly when?: { readonly path: string; readonly is: boolean | string }
 }
 
@@ -27,7 +27,7 @@ const WEBHOOK_PORT = 15_017
 const HEALTH_PORT = 15_014
 const REPLICA_PORT = 15_013
 const RUN_AS = 1337
-/** The endpoints of a replica that ends are gone everywhere before it stops to answer. */
+/** Time for the endpoints of a stopping replica to be removed everywhere before it stops answering. */
 const LEAVE_AFTER_MS = 5_000
 
 export function installedObjects(values: InstallValues): readonly InstalledObject[] {
@@ -83,18 +83,18 @@ export function installedObjects(values: InstallValues): readonly InstalledObjec
     })),
     { object: alertManifest(values, namespace), when: { path: "alerts.enabled", is: true } },
     { object: dashboardManifest(values, namespace), when: { path: "dashboards.enabled", is: true } },
-    // Last, and removed first: from here on Pods of opted-in namespaces wait for us.
+    // Applied last and removed first: from here on Pods of opted-in namespaces wait for us.
     ...(["redirect", "service"] as const).flatMap(capture =>
       webhookManifests({ names, address, capture }).flatMap(({ object }) => {
         if (object.kind === "MutatingWebhookConfiguration") return [{ object, when: { path: "capture", is: capture } }]
-        // Validation is the same either way.
+        // Validation is the same for both kinds of capture.
         return capture === "redirect" ? [{ object }] : []
       }),
     ),
   ]
 }
 
-/** Of these values, without what they switch off. */
+/** The objects for these values, without those that the values disable. */
 export function installManifests(values: InstallValues): readonly KubernetesObject[] {
   return installedObjects(values)
     .filter(({ when }) => when === undefined || valueAt(values, when.path) === when.is)
@@ -102,7 +102,7 @@ export function installManifests(values: InstallValues): readonly KubernetesObje
 }
 
 function valueAt(values: unknown, path: string): unknown {
-  return path.split(".").reduce((at, name) => (at as { readonly [name: string]: unknown })[name], values) // paths of the table
+  return path.split(".").reduce((at, name) => (at as { readonly [name: string]: unknown })[name], values) // a known path
 }
 
 type Meta = KubernetesObject["metadata"]
@@ -151,12 +151,12 @@ function deployment(values: InstallValues, metadata: Meta, selector: Labels): Ku
     spec: {
       replicas: values.replicas,
       selector: { matchLabels: selector },
-      // Never fewer than before: Pods of opted-in namespaces could not start meanwhile.
+      // Never fewer replicas than before: Pods of opted-in namespaces could not start in the meantime.
       strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: {
         metadata: {
           labels: { ...metadata.labels },
-          // Read through the downward API: a change of it is a change of the template, and rolls.
+          // Read through the downward API. A change of them changes the template, which causes a rollout.
           annotations: {
             [configAnnotation]: canonicalJson(values.config),
             [providersAnnotation]: canonicalJson(values.providers),
@@ -246,7 +246,7 @@ function networkPolicy(metadata: Meta, selector: Labels): KubernetesObject {
   const open = (...numbers: readonly number[]) => numbers.map(port => ({ protocol: "TCP", port }))
   const ingress = [
     { ports: open(MESH_PORT, WEBHOOK_PORT, HEALTH_PORT) },
-    // Replicas among themselves.
+    // Queries between replicas.
     { ports: open(REPLICA_PORT), from: [{ podSelector: { matchLabels: selector } }] },
   ]
   return {

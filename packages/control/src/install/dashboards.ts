@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three dashboards for Grafana, in a ConfigMap that its sidecar finds: the control plane, the proxies, and policy
+// Three Grafana dashboards, in a ConfigMap that Grafana's sidecar finds: the control plane, the proxies, and policy
 // decisions. A test checks that every metric named here exists.
 
 import { meshNames } from "@merlon/policy/mesh"

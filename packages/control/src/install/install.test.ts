@@ -36,7 +36,7 @@ describe("installing the kinds", () => {
     expect(await done).toBe("installed")
   })
 
-  it("says which kind cannot be served and why", async () => {
+  it("reports which kind cannot be served and why", async () => {
     const { time, done, say } = start()
     await time.advance(1_000)
     say("NamesAccepted", "False", '"ra" is already in use')
@@ -44,7 +44,7 @@ describe("installing the kinds", () => {
     expect(await done).toBe(`the kind \`${first}\` cannot be served: "ra" is already in use`)
   })
 
-  it("does not wait for ever, and says where to look", async () => {
+  it("times out, and reports where to look", async () => {
     const { time, done } = start()
     await time.advance(10_000)
     expect(await done).toBe(
@@ -52,11 +52,11 @@ describe("installing the kinds", () => {
     )
   })
 
-  it("brings an older one up to date where another replica is making it at the same time", async () => {
+  it("updates an older one that another replica creates at the same time", async () => {
     const { client, time, done, say } = start()
     client.beforeWrite = ({ verb, body }) => {
-      // Just before ours arrives.
-      if (verb === "create") client.put(CUSTOM_RESOURCE_DEFINITIONS, body as KubernetesObject) // as the manifest wrote it
+      // Just before our own write arrives.
+      if (verb === "create") client.put(CUSTOM_RESOURCE_DEFINITIONS, body as KubernetesObject) // a manifest
     }
     await time.advance(1_000)
     say("Established", "True")

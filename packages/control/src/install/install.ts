@@ -22,11 +22,11 @@ import { type WebhookAddress, webhookManifests } from "./webhook-manifests.js"
 export interface InstallOptions {
   readonly client: KubernetesClient
   readonly names: MeshNames
-  /** PEM of who vouches for the webhook's serving certificate. */
+  /** PEM of the authority of the webhook's serving certificate. */
   readonly caBundle: string
   readonly webhook: WebhookAddress
   readonly capture?: "redirect" | "service"
-  /** The path to register in place of the plain one. */
+  /** Returns the path to register instead of the plain one. */
   readonly pathOf?: (path: string) => string
   readonly log?: (message: string) => void
   readonly time?: Time
@@ -35,7 +35,9 @@ export interface InstallOptions {
 
 export type Installed = { readonly [name: string]: Applied | "newer" }
 
-/** Grows with every change of the schemas, so that an older control plane leaves those of a newer one alone. */
+/**
+ * Increased with every change of the schemas, so that an older control plane does not overwrite those of a newer one.
+ */
 export const CRD_VERSION = 3
 const TIMEOUT_MS = 60_000
 const LOOK_AGAIN_MS = 100
@@ -45,7 +47,7 @@ export async function install(options: InstallOptions): Promise<Installed> {
   return { ...definitions, ...(await installWebhooks(options)) }
 }
 
-/** The kinds alone; resolves when the API serves all of them. */
+/** Installs only the kinds. Resolves once the API serves all of them. */
 export async function installDefinitions(
   options: Pick<InstallOptions, "client" | "names" | "log" | "time" | "timeoutMs">,
 ): Promise<Installed> {
@@ -62,8 +64,8 @@ export async function installDefinitions(
       )
       result[name] = "newer"
     } else {
-      // The embedded API takes the schemas inside a schema for scalars when they are applied. A merge patch replaces the
-      // list of versions as a whole, and that list is ours.
+      // In an apply, the embedded API would treat the schemas inside a CRD as scalars, hence the merge patch. It
+      // replaces the list of versions as a whole, and that list is ours.
       result[name] = await apply(client, manifest, "merge")
     }
   }
@@ -71,7 +73,7 @@ export async function installDefinitions(
   return result
 }
 
-/** Also to be called whenever the bundle changes. */
+/** Call it again whenever the bundle changes. */
 export async function installWebhooks(
   options: Pick<InstallOptions, "client" | "names" | "caBundle" | "webhook" | "capture" | "pathOf">,
 ): Promise<Installed> {
@@ -92,8 +94,8 @@ export async function installWebhooks(
 }
 
 /**
- * Where the API server sends those who ask for answers. It knows Services alone: for a control plane outside of the cluster
- * there is one that is another name for its address.
+ * Registers the address to which the API server forwards queries. It accepts only Services: for a control plane outside
+ * the cluster, there is a Service that is an alias of its address.
  */
 export async function installAnswers(
   options: Pick<InstallOptions, "client" | "names" | "caBundle" | "webhook">,
@@ -120,7 +122,7 @@ export async function installAnswers(
 }
 
 /**
- * Removes the APIService when no server is left: while an API is unavailable, Kubernetes deletes no namespace at all.
+ * Removes the APIService when no server is left: while an API is unavailable, Kubernetes cannot delete any namespace.
  */
 export function withdrawAnswers({ client, names }: Pick<InstallOptions, "client" | "names">): Promise<boolean> {
   return client.delete(API_SERVICES, apiServiceName(names))

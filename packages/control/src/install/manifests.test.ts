@@ -11,17 +11,17 @@ interface Rule {
   readonly resourceNames?: readonly string[]
 }
 
-describe("the control plane's rights", () => {
+describe("the control plane's permissions", () => {
   const manifests = accessManifests(meshNames())
-  const rules = (kind: string) => manifests.find(({ object }) => object.kind === kind)?.object.rules as readonly Rule[] // as we write them
+  const rules = (kind: string) => manifests.find(({ object }) => object.kind === kind)?.object.rules as readonly Rule[] // our own format
 
-  it("hold no wildcard anywhere", () => {
+  it("contain no wildcard", () => {
     for (const { apiGroups, resources, verbs } of [...rules("ClusterRole"), ...rules("Role")]) {
       expect([...apiGroups, ...resources, ...verbs]).not.toContain("*")
     }
   })
 
-  it("reach no Secret outside the root namespace and change no workload", () => {
+  it("do not include Secrets outside the root namespace or changes of workloads", () => {
     const resources = rules("ClusterRole").flatMap(rule => rule.resources)
     expect(resources).not.toContain("secrets")
     const writes = rules("ClusterRole").filter(({ verbs }) =>
@@ -47,13 +47,13 @@ describe("the webhooks", () => {
       address: { service: { namespace: "merlon-system", name: "merlond", port: 443 } },
       caBundle: "PEM",
       capture,
-    }).flatMap(({ object }) => object.webhooks as readonly { readonly [field: string]: unknown }[]) // as we write them
+    }).flatMap(({ object }) => object.webhooks as readonly { readonly [field: string]: unknown }[]) // our own format
 
-  it("fail closed and never touch the root namespace or kube-system", () => {
+  it("fail closed and never apply to the root namespace or kube-system", () => {
     const [revocations, ...others] = [...hooks("service")].sort(
       (a, b) => (isOfRevocations(b) ? 1 : 0) - (isOfRevocations(a) ? 1 : 0),
     )
-    // Of one ConfigMap, beside which we write our own; what slips through is told by an Event.
+    // Only for one ConfigMap, next to our own ones. An Event reports what this webhook misses.
     expect(revocations).toMatchObject({
       failurePolicy: "Ignore",
       namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "merlon-system" } },
@@ -68,13 +68,13 @@ describe("the webhooks", () => {
   const isOfRevocations = ({ name }: { readonly [field: string]: unknown }): boolean =>
     name === "revocations.merlon.dev"
 
-  it("ask about Services only where these capture", () => {
+  it("include Services only for capture by Service", () => {
     expect(JSON.stringify(hooks("service"))).toContain('"services"')
     const asking = hooks("redirect").filter(hook => JSON.stringify(hook.rules).includes('"services"'))
     expect(asking.map(({ name }) => name)).toEqual(["confined.injection.merlon.dev", "chosen.injection.merlon.dev"])
   })
 
-  it("speak the mesh's own vocabulary", () => {
+  it("use the mesh's own names", () => {
     const text = JSON.stringify(hooks("redirect", "dubbo", "dubbo.apache.org"))
     expect(text).toContain('"dubbo-injection"')
     expect(text).toContain('"sidecar.dubbo.apache.org/inject"')

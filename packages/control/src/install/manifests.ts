@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane's own objects in a cluster, as values: its namespace, its account, and exactly the permissions it
-// needs. Installation applies these; so does the embedded cluster at its start.
+// The control plane's own objects in a cluster, as values: its namespace, its account, and exactly the permissions that
+// it needs. An installation applies them, and so does the embedded cluster at startup.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import {
@@ -77,7 +77,7 @@ export function accessManifests(names: MeshNames): readonly Manifest[] {
       object: {
         apiVersion: RBAC_VERSION,
         kind: "RoleBinding",
-        // To read by which certificate the API server is known that asks on others' behalf.
+        // To read the authority that the API server uses as an authenticating proxy.
         metadata: { name: `${controlPlane}-authentication-reader`, namespace: "kube-system", labels },
         roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name: "extension-apiserver-authentication-reader" },
         subjects,
@@ -104,17 +104,18 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
   const groups = [...new Set(own.map(({ group }) => group))]
   return [
     { apiGroups: [""], resources: ["namespaces", "pods", "services"], verbs: READ },
-    // Whether what owned a policy is gone, and with it the workloads that the policy protects until they are gone too.
+    // To check whether the owner of a policy was deleted, and with it the workloads that the policy protects until they
+    // are gone.
     { apiGroups: ["apps"], resources: ["deployments", "replicasets", "statefulsets", "daemonsets"], verbs: ["get"] },
     { apiGroups: ["batch"], resources: ["jobs", "cronjobs"], verbs: ["get"] },
-    // Address and readiness of workloads that no kubelet runs.
+    // Address and readiness of workloads without a kubelet.
     { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
-    // A right to create cannot be narrowed to a name; all others are.
+    // A permission to create cannot be limited to a name; all others are.
     { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
     { apiGroups: [""], resources: ["configmaps"], resourceNames: [trustBundle], verbs: [...READ, "update", "patch"] },
     { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["get", "create", "patch"] },
     { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
-    // Whether those who ask for answers may have them.
+    // To check whether users may query the answers API.
     { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
     { apiGroups: ["apiregistration.k8s.io"], resources: ["apiservices"], verbs: ["create"] },
     {
@@ -130,9 +131,9 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
       resourceNames: own.map(({ plural, group }) => `${plural}.${group}`),
       verbs: ["get", "patch"],
     },
-    // To name it as the owner of what must not outlive us.
+    // To name our role as the owner of objects that must not outlive us.
     { apiGroups: [RBAC_GROUP], resources: ["clusterroles"], resourceNames: [controlPlane], verbs: ["get"] },
-    // Capture by Service closes the ports that lead past xserver.
+    // Capture by Service closes the ports that bypass xserver.
     { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["create"] },
     {
       apiGroups: ["networking.k8s.io"],
@@ -159,9 +160,9 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
 
 const WEBHOOKS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
 
-/** In the root namespace alone: the signing key, the key sets kept, who leads, and which replicas there are. */
+/** Only in the root namespace: the signing key, the stored key sets, the leader's Lease, and the Leases of replicas. */
 const ROOT_RULES: readonly PolicyRule[] = [
-  // Outside of a cluster: the Service by which its API server finds us.
+  // For a control plane outside the cluster: the Service by which the API server finds it.
   { apiGroups: [""], resources: ["services"], verbs: ["create", "patch"] },
   { apiGroups: [""], resources: ["secrets"], verbs: [...READ, "create", "update", "patch"] },
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "update", "patch", "delete"] },

@@ -2,9 +2,9 @@
 // Metric names of a mesh: prefixed with the mesh's name, with dashes replaced by underscores.
 
 export interface MetricNames {
-  /** Of the control plane. */
+  /** Metrics of the control plane. */
   readonly control: (name: string) => string
-  /** Of proxies. */
+  /** Metrics of proxies. */
   readonly xserver: (name: string) => string
 }
 

@@ -8,7 +8,7 @@ import { VirtualTime } from "../kubernetes/testing/virtual-time.js"
 import { MemoryClient } from "../observe/testing/memory-client.js"
 import { bootstrapServiceAccount } from "./service-account.js"
 
-/** Applies by merging, and gives numbered tokens of one hour. */
+/** Applies by merging, and issues numbered tokens that are valid for one hour. */
 class AdminClient extends MemoryClient {
   tokens = 0
   away = false
@@ -23,14 +23,14 @@ class AdminClient extends MemoryClient {
     body: unknown,
     options?: PatchOptions,
   ): Promise<T> {
-    if ((await this.get(type, name, options?.namespace)) === undefined) return this.create<T>(type, body as T) // apply of a whole object
+    if ((await this.get(type, name, options?.namespace)) === undefined) return this.create<T>(type, body as T) // a whole object
     return super.patch(type, name, body, options)
   }
 
   override async createSubresource<T>(): Promise<T> {
     if (this.away) throw new ApiError(0, "api-unreachable", "away")
     const expirationTimestamp = new Date(this.time.now() + 3_600_000).toISOString()
-    return { status: { token: `token-${++this.tokens}`, expirationTimestamp } } as T // a TokenRequest is all that is asked for
+    return { status: { token: `token-${++this.tokens}`, expirationTimestamp } } as T // only TokenRequests are created
   }
 }
 
@@ -79,7 +79,7 @@ describe("the control plane's own account", () => {
     expect(admin.tokens).toBe(3)
   })
 
-  it("keeps a token that is still good while the API is away, and none that is not", async () => {
+  it("keeps a valid token while the API is unreachable, but not an expired one", async () => {
     const { admin, own, time } = await bootstrap()
     await own.credentials()
     admin.away = true

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the control plane as its own service account where no token is mounted: an administrator's client creates the
+// Runs the control plane as its own service account if no token is mounted: an administrator's client creates the
 // account and its permissions, and requests tokens that are renewed well before they expire.
 
 import type { MeshNames } from "@merlon/policy/mesh"
@@ -12,18 +12,18 @@ import { componentNames } from "./component-names.js"
 import { accessManifests } from "./manifests.js"
 
 const LIFETIME_SECONDS = 3600
-/** Renewed at this share of its life, so that an API that is away for a while does no harm. */
+/** Renewed after this share of the lifetime, so that an API that is unreachable for a while does no harm. */
 const RENEW_AT = 0.5
 
 export interface BootstrapOptions {
   readonly admin: KubernetesClient
-  /** The administrator's own; server and authority are taken from it, the credentials are not. */
+  /** The administrator's connection; its server and authority are used, its credentials are not. */
   readonly connection: Connection
   readonly names: MeshNames
   readonly time?: Time
 }
 
-/** Makes the account where it is not there yet, and gives the connection that speaks as it. */
+/** Creates the account if it does not exist yet, and returns a connection with its credentials. */
 export async function bootstrapServiceAccount(options: BootstrapOptions): Promise<Connection> {
   const { admin, connection, names, time = SYSTEM_TIME } = options
   for (const manifest of accessManifests(names)) await apply(admin, manifest)
@@ -65,7 +65,7 @@ class AccountToken {
     try {
       return await this.#asking
     } catch (error) {
-      // The old one is still good; the next request tries again.
+      // The current token is still valid; the next request tries again.
       if (known !== undefined && now < known.endsAt) return known.token
       throw error
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Permissions for policies and answers, aggregated into the cluster's own roles. `view` reads policies and counts. `edit`
-// also sees single decisions, which contain paths, addresses and rule inputs, and may ask what a change would do. `admin`
-// writes policies, because the administrator of a namespace decides who may call it.
+// Permissions for policies and answers, aggregated into the cluster's own roles. `view` reads policies and counts.
+// `edit` also sees single decisions, which contain paths, addresses and rule inputs, and may query what a change would
+// do. `admin` writes policies, because the administrator of a namespace decides who may call it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { answersGroup, PROVED, RECORDED, SEEN } from "../answers/api/resources.js"
@@ -40,7 +40,7 @@ export function userRoles(names: MeshNames): readonly KubernetesObject[] {
     role("answers-view", "view", [{ ...answers, resources: counted, verbs: ["get", "list"] }]),
     role("answers-edit", "edit", [
       { ...answers, resources: ["decisions"], verbs: READ },
-      // Names people.
+      // These name users.
       { ...answers, resources: RECORDED.map(({ name }) => name), verbs: ["get", "list"] },
       { ...answers, resources: PROVED.map(({ name }) => name), verbs: ["create"] },
     ]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of an installation in one table: the source of the chart's values.yaml and its schema, and of what
-// `merlonctl install` reads. An unknown value is rejected by name.
+// The values of an installation in one table: the source of the chart's values.yaml and its schema, and of the values
+// that `merlonctl install` accepts. An unknown value is rejected by name.
 
 import { nearest } from "@merlon/policy/shape"
 import { DEFAULT_RESOURCES } from "../admission/proxy-resources.js"
@@ -55,7 +55,7 @@ interface Schema {
 }
 
 interface ValueEntry {
-  /** With dots. */
+  /** Names separated by dots. */
   readonly path: string
   readonly about: string
   readonly default: unknown
@@ -217,13 +217,13 @@ export function valueTable(version: string): readonly ValueEntry[] {
 export function defaultValues(version: string): InstallValues {
   const tree: Tree = {}
   for (const { path, default: fallback } of valueTable(version)) setPath(tree, path, fallback)
-  return tree as unknown as InstallValues // a test holds the table to the interface's paths
+  return tree as unknown as InstallValues // a test compares the table with the interface
 }
 
-/** What people give over the defaults; throws in their words where something is not known or not possible. */
+/** Applies the user's values to the defaults; throws an error for users if a value is unknown or invalid. */
 export function readValues(version: string, ...given: readonly unknown[]): InstallValues {
   const table = new Map(valueTable(version).map(entry => [entry.path, entry]))
-  const tree: Tree = structuredClone(defaultValues(version)) as unknown as Tree // the same tree, to be changed
+  const tree: Tree = structuredClone(defaultValues(version)) as unknown as Tree // the same tree, modified below
   for (const one of given) {
     for (const [path, value] of leaves(one, table, "")) {
       const entry = table.get(path)
@@ -236,7 +236,7 @@ export function readValues(version: string, ...given: readonly unknown[]): Insta
   return tree as unknown as InstallValues // every path was checked
 }
 
-/** `replicas=3` as the tree that it means; text that YAML reads as another type is that type. */
+/** Parses an assignment such as `replicas=3` into a tree. The value has the type that YAML gives it. */
 export function assignment(text: string, parse: (text: string) => unknown): unknown {
   const [, path = "", value = ""] = /^([\w.]+)=(.*)$/s.exec(text) ?? []
   if (path === "") throw new Error(`\`${text}\` must have the form PATH=VALUE, as replicas=3`)
@@ -247,8 +247,8 @@ export function assignment(text: string, parse: (text: string) => unknown): unkn
 }
 
 /**
- * Several at once, as Helm takes them: `replicas=3,logLevel=debug`. A comma inside brackets, braces or after `\` belongs to
- * its value; `{a,b}` is a list.
+ * Several assignments at once, as in Helm: `replicas=3,logLevel=debug`. A comma inside brackets, braces or after `\`
+ * belongs to its value; `{a,b}` is a list.
  */
 export function assignments(text: string, parse: (text: string) => unknown): readonly unknown[] {
   const parts = [""]
@@ -293,7 +293,7 @@ function valueAt(tree: Tree, path: string): unknown {
   return path.split(".").reduce<unknown>((at, name) => (isTree(at) ? at[name] : undefined), tree)
 }
 
-/** As Helm does: maps are laid over each other, and null takes a name away. */
+/** Merges as Helm does: maps are merged, and null removes a name. */
 function merged(under: unknown, over: unknown): unknown {
   if (!isTree(under) || !isTree(over)) return over
   const result: Tree = { ...under }
@@ -304,7 +304,7 @@ function merged(under: unknown, over: unknown): unknown {
   return result
 }
 
-/** Down to what the table knows; below that, a map is one value. */
+/** Leaves of the tree as far as the table defines it; below that, a map is one value. */
 function* leaves(
   value: unknown,
   table: ReadonlyMap<string, ValueEntry>,

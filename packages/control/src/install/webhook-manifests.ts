@@ -14,7 +14,7 @@ import { isSecurityKind } from "../policies/stored-policy.js"
 import { componentNames } from "./component-names.js"
 import { type Manifest, partOf } from "./manifests.js"
 
-/** Where the API server finds us: by URL outside the cluster, by Service inside. */
+/** The address for the API server: a URL outside the cluster, a Service inside. */
 export type WebhookAddress =
   | { readonly url: string }
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } }
@@ -22,22 +22,22 @@ export type WebhookAddress =
 export interface WebhookOptions {
   readonly names: MeshNames
   readonly address: WebhookAddress
-  /** PEM of the authority of our serving certificate. An installer does not know it, and a replica fills it in. */
+  /** PEM of the authority of our serving certificate. An installer does not know it, so a replica fills it in. */
   readonly caBundle?: string
-  /** The path to register in place of the plain one, which only a replica knows. */
+  /** Returns the path to register instead of the plain one, which only a replica knows. */
   readonly pathOf?: (path: string) => string
-  /** Services are changed only where they are how traffic is captured. */
+  /** Services are changed only if they capture traffic. */
   readonly capture: "redirect" | "service"
-  /** With whom they go: left behind, they would keep Pods from starting. */
+  /** Owners with which the registrations are deleted: left behind, they would keep Pods from starting. */
   readonly owners?: readonly OwnerReference[]
 }
 
-/** The API server has found the namespace to be opted in; it knows the labels of the moment better than our copy. */
+/** Path for opted-in namespaces. The API server has evaluated the label, which may be newer than our copy. */
 export const INJECT_OPTED_IN_PATH = "/inject/enabled"
 export const INJECT_PATH = "/inject"
-/** The namespace takes no Pod without an xserver. */
+/** Path for namespaces that accept no Pod without an xserver. */
 export const INJECT_REQUIRED_PATH = "/inject/required"
-/** Pods of such a namespace, as all webhooks together have made them, and their updates. */
+/** Pods of such a namespace after all webhooks have changed them, and their updates. */
 export const PODS_PATH = "/validate/pods"
 export const VALIDATE_PATH = "/validate"
 export const REVOCATIONS_PATH = "/validate/revocations"
@@ -81,7 +81,7 @@ function validation(options: WebhookOptions) {
   return {
     name: `validation.${names.domain}`,
     ...common(options, VALIDATE_PATH),
-    // What is stored is recorded in the history.
+    // Stored changes are recorded in the history.
     sideEffects: "NoneOnDryRun",
     rules: [
       ...[...new Set(types.map(({ group }) => group))].map(group =>
@@ -94,18 +94,18 @@ function validation(options: WebhookOptions) {
       ),
       rule([names.securityGroup], enforced, ["DELETE"], versions),
     ],
-    // Deleting a namespace does not wait for us, also while we are down.
+    // The deletion of a namespace does not wait for us, even while we are down.
     matchConditions: [{ name: "not-with-its-namespace", expression: NOT_WITH_ITS_NAMESPACE }],
   }
 }
 
-/** What proxies enforce: without one of these, something may get in that did not. */
+/** Kinds that proxies enforce: deleting one may allow requests that were denied. */
 const ENFORCED: ReadonlySet<string> = new Set(KINDS.map(({ kind }) => kind).filter(isSecurityKind))
 const NOT_WITH_ITS_NAMESPACE = `request.operation != "DELETE" || request.userInfo.username != "${NAMESPACE_CONTROLLER}"`
 
 /**
- * For one ConfigMap. Its writes do not wait for this webhook, since the control plane writes it too; an Event reports
- * invalid lines.
+ * For one ConfigMap. Writes do not fail without this webhook, since the control plane writes the ConfigMap too; an
+ * Event reports invalid lines.
  */
 function revocations(options: WebhookOptions) {
   const { namespace, revocationsConfigMap } = authorityNames(options.names)
@@ -120,8 +120,8 @@ function revocations(options: WebhookOptions) {
 }
 
 /**
- * Other webhooks may change a Pod after the injector, and an update may change it later. Most updates are controllers'
- * bookkeeping (finalizers, owners), which must not wait for us while we are away.
+ * Other webhooks may change a Pod after the injector, and later updates may too. Most updates are bookkeeping of
+ * controllers (finalizers, owners), which must not fail while we are down.
  */
 function requiredPods(options: WebhookOptions) {
   const { names } = options
@@ -144,7 +144,7 @@ function requiredPods(options: WebhookOptions) {
   }
 }
 
-/** Pods without which we ourselves, or the cluster, would not start. */
+/** Namespaces whose Pods we, or the cluster, need in order to start. */
 function neverInjected({ rootNamespace }: MeshNames) {
   return { key: NAME_LABEL, operator: "NotIn", values: ["kube-system", rootNamespace] }
 }
@@ -169,7 +169,7 @@ function injection(options: WebhookOptions) {
       ...hook("namespace", INJECT_OPTED_IN_PATH, rules, [optedIn("In", "enabled")]),
       objectSelector: { matchExpressions: [label("NotIn", "false")] },
     },
-    // Whatever its Pods say of themselves.
+    // Applies whatever the labels of Pods say.
     hook("required", INJECT_REQUIRED_PATH, rules, [optedIn("In", "required")]),
     {
       ...hook("pod", INJECT_PATH, [pods], [optedIn("NotIn", "enabled", "required")]),
