@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock as an argument. Intervals use a monotonic clock, so that setting the wall clock neither triggers nor stalls
+// The clock as an argument. Intervals use a monotonic clock, so that setting the wall clock neither triggers nor delays
 // anything; the wall clock is for timestamps that people read.
 
 import { performance } from "node:perf_hooks"
@@ -7,9 +7,9 @@ import { performance } from "node:perf_hooks"
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds since some moment; never goes back. */
+  /** Milliseconds since an arbitrary moment; never goes back. */
   monotonic(): number
-  /** Calls back once after that many milliseconds, unless the returned function is called before. */
+  /** Calls back once after this many milliseconds, unless the returned function is called before. */
   after(milliseconds: number, callback: () => void): () => void
 }
 
@@ -21,7 +21,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(milliseconds, callback) {
     const timer = setTimeout(callback, Math.min(Math.max(0, milliseconds), LONGEST))
-    // What is left to do later keeps no process alive that has nothing else to do.
+    // A pending timer does not keep a process alive that has nothing else to do.
     timer.unref()
     return () => clearTimeout(timer)
   },

@@ -33,7 +33,7 @@ afterEach(() => {
   server.closeAllConnections()
 })
 
-const port = () => (server.address() as AddressInfo).port // a TCP server has this form
+const port = () => (server.address() as AddressInfo).port // a TCP server's address
 
 function ask(
   path: string,
@@ -53,7 +53,7 @@ function ask(
   })
 }
 
-it("is alive as soon as it answers, and ready when nothing is missing", async () => {
+it("is live as soon as it answers, and ready when nothing is missing", async () => {
   expect(await ask("/healthz")).toEqual({ status: 200, body: "ok\n" })
   missing = ["pods are not listed yet", "no authority"]
   expect(await ask("/readyz")).toEqual({
@@ -64,7 +64,7 @@ it("is alive as soon as it answers, and ready when nothing is missing", async ()
   expect(await ask("/readyz?verbose")).toEqual({ status: 200, body: "ok\n" })
 })
 
-it("writes down the counts once for all who ask together", async () => {
+it("renders metrics once for concurrent scrapes", async () => {
   metrics = () =>
     new Promise(resolve => {
       finishScrape = () => resolve({ type: "text/plain", text: "a 1\n" })
@@ -78,7 +78,7 @@ it("writes down the counts once for all who ask together", async () => {
   expect(scrapes).toBe(1)
 })
 
-it("answers a failure to count with 500 and counts again", async () => {
+it("answers 500 if metrics fail, and renders them again", async () => {
   metrics = () => Promise.reject(new Error("broken"))
   expect((await ask("/metrics")).status).toBe(500)
   metrics = async () => ({ type: "text/plain", text: "a 1\n" })
@@ -99,7 +99,7 @@ describe("proxies", () => {
     { host: "evil.example" },
     { origin: "http://evil.example" },
     { "sec-fetch-site": "cross-site" },
-  ])("are not told to a page in a browser: %o", async headers => {
+  ])("are not shown to a page in a browser: %o", async headers => {
     expect((await ask("/debug/proxies", headers)).status).toBe(403)
   })
 })
@@ -114,7 +114,7 @@ test.each([
   expect((await ask(path, {}, method)).status).toBe(status)
 })
 
-it("survives what is no HTTP", async () => {
+it("survives bytes that are not HTTP", async () => {
   const socket = connect(port(), "127.0.0.1")
   socket.on("error", () => undefined)
   socket.resume().end("\0\0\0 nonsense\r\n\r\n")

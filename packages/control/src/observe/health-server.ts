@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health port of the control plane: liveness, readiness with what is missing, and metrics. It is open to everyone, so
-// it reveals nothing about policies; connected proxies are listed for callers on this machine only.
+// The health port of the control plane: liveness, readiness with what is missing, and metrics. It is open to every
+// client, so it reveals nothing about policies. Connected proxies are listed only for clients on this machine.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/wire/limits"
@@ -8,10 +8,10 @@ import { isOwnUser } from "@merlon/xds/runtime"
 import type { ProxyReport } from "./proxy-report.js"
 
 export interface HealthSources {
-  /** What keeps it from being ready, one phrase each. */
+  /** Reasons why it is not ready, one phrase each. */
   missing(): readonly string[]
   metrics(): Promise<{ readonly type: string; readonly text: string }>
-  /** In the order of their keys. */
+  /** Sorted by key. */
   proxies(after: string, limit: number): readonly ProxyReport[]
 }
 
@@ -25,7 +25,7 @@ const DEFAULT_PAGE = 500
 const LARGEST_PAGE = 5_000
 
 export function healthServer(sources: HealthSources): Server {
-  // However many ask at the same time, what was counted is written down once.
+  // Concurrent scrapes share one rendering.
   let scrape: Promise<Answer> | undefined
   const metrics = (): Promise<Answer> => {
     scrape ??= sources
@@ -51,12 +51,12 @@ export function healthServer(sources: HealthSources): Server {
       .catch(() => reply.destroy())
   })
   limitConnections(server)
-  // A peer that reads nothing of its answer is not waited for.
+  // Disconnects a client that does not read its answer.
   server.setTimeout(30_000, socket => socket.destroy())
   return server
 }
 
-// Whatever is wrong with a request must end in its own reply: thrown out of the server it would end the process.
+// Any error of a request must end in its own reply: an exception outside of it would end the process.
 async function answer(asked: IncomingMessage, sources: HealthSources, metrics: () => Promise<Answer>): Promise<Answer> {
   const { method, url = "/" } = asked
   if (method !== "GET" && method !== "HEAD") return text(405, "only GET")
@@ -80,7 +80,7 @@ async function answer(asked: IncomingMessage, sources: HealthSources, metrics: (
   }
 }
 
-/** A page in a browser on this machine is not its operator: it names another host, or says where it comes from. */
+/** Rejects requests from web pages in a browser on this machine: they name another host, or have an origin. */
 function isLocal({ socket, headers }: IncomingMessage): boolean {
   const { remoteAddress = "" } = socket
   const loopback = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(remoteAddress)

@@ -19,7 +19,7 @@ function rig(mesh = "merlon", more: Partial<MetricSources> = {}) {
   return { metrics, issuers, lines }
 }
 
-it("counts what happens, under the mesh's own name", async () => {
+it("counts events under the mesh's own prefix", async () => {
   const { metrics, lines } = rig("my-mesh")
   metrics.pushed("proxy", 1_000)
   metrics.pushed("proxy", 24)
@@ -47,7 +47,7 @@ it("counts what happens, under the mesh's own name", async () => {
   )
 })
 
-it("tells how old the keys are, as long as they are needed", async () => {
+it("reports the age of keys as long as they are needed", async () => {
   const { issuers, lines } = rig()
   issuers.push({ issuer: "https://idp", fetchedAt: 40_000, failing: true })
   expect(await lines()).toEqual(
@@ -60,7 +60,7 @@ it("tells how old the keys are, as long as they are needed", async () => {
   expect((await lines()).filter(line => line.includes("https://idp"))).toEqual([])
 })
 
-it("has a bounded number of issuers, failing ones first", async () => {
+it("lists a limited number of issuers, failing ones first", async () => {
   const { metrics, issuers, lines } = rig()
   for (let i = 0; i < 500; i++) {
     metrics.keyFetchFailed(`https://idp-${i}`)
@@ -73,7 +73,7 @@ it("has a bounded number of issuers, failing ones first", async () => {
   expect(all).toContain('merlon_control_key_set_failing{issuer="https://idp-499"} 1')
 })
 
-it("tells when credentials end and what became of those who asked for some", async () => {
+it("reports when credentials expire, and the outcomes of requests for certificates", async () => {
   const requests = { signed: 3, "bad-request": 1, "bad-ttl": 0, revoked: 0, foreign: 0, unavailable: 0 }
   const facts = {
     rootNotAfter: 5_000_000,
@@ -86,7 +86,7 @@ it("tells when credentials end and what became of those who asked for some", asy
     revokedIdentities: 0,
     revokedSerials: 0,
     revocationErrors: 0,
-  } as unknown as ReturnType<MetricSources["authority"]> // the phase's name does not matter here
+  } as unknown as ReturnType<MetricSources["authority"]> // the name of the phase does not matter here
   const { lines } = rig("merlon", { authority: () => facts })
   await lines()
   expect(await lines()).toEqual(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control plane's Prometheus metrics. Labels come from closed sets or, for issuers, from a bounded number of policy
-// values; never from a peer.
+// The control plane's Prometheus metrics. Label values come from closed sets or, for issuers, from a limited number of
+// policy values; never from a peer.
 
 import { Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { AuthorityFacts } from "../authority/expiry.js"
@@ -13,22 +13,22 @@ export type ReviewOutcome = "allowed" | "rejected" | "unreadable" | "failed"
 
 export interface IssuerKeys {
   readonly issuer: string
-  /** Milliseconds since the epoch; undefined where there never were keys. */
+  /** Milliseconds since the epoch; undefined if there never were keys. */
   readonly fetchedAt: number | undefined
   readonly failing: boolean
 }
 
-/** Values that are looked up on each scrape instead of being kept up to date. */
+/** Values that are looked up on each scrape instead of being tracked. */
 export interface MetricSources {
   readonly connectedProxies: () => number
   readonly overdueProxies: () => number
   readonly isLeader: () => boolean
   readonly issuers: () => Iterable<IssuerKeys>
-  /** Stored policies that cannot be read, by what is in force in their place. */
+  /** Number of stored policies that cannot be read, by what is in effect instead. */
   readonly unreadablePolicies: () => ReadonlyMap<string, number>
-  /** By kind: whether its copy is complete, and how long ago its watch last gave a sign of life. */
+  /** By kind: whether its copy is complete, and the time since its watch last received anything. */
   readonly reflectors: () => Iterable<{ readonly kind: string; readonly synced: boolean; readonly silentMs: number }>
-  /** Undefined as long as there is no authority. */
+  /** Undefined until there is an authority. */
   readonly authority: () => AuthorityFacts | undefined
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -97,7 +97,7 @@ export class ControlMetrics {
     this.#fetchFailures.inc({ issuer: this.#issuerLabel(issuer) })
   }
 
-  /** `kind`: one that our webhooks are registered for. */
+  /** `kind` is one that our webhooks are registered for. */
   reviewed(kind: string, outcome: ReviewOutcome): void {
     this.#reviews.inc({ kind, outcome })
   }
@@ -163,7 +163,7 @@ export class ControlMetrics {
       labelNames: ["outcome"],
       registers: [this.registry],
       collect() {
-        // The authority counts; this only repeats its figures.
+        // The authority counts; this only copies its numbers.
         this.reset()
         for (const [outcome, count] of Object.entries(facts()?.requests ?? {})) this.inc({ outcome }, count)
       },
@@ -196,7 +196,10 @@ export class ControlMetrics {
       })
   }
 
-  /** The issuers that failed come first, so that a crowd of healthy ones cannot hide them; of one issuer the worst. */
+  /**
+   * Failing issuers come first, so that many healthy ones cannot hide them. Of several key sets of an issuer, the worst
+   * counts.
+   */
   #listed(sources: MetricSources): ReadonlyMap<string, IssuerKeys> {
     const listed = new Map<string, IssuerKeys>()
     const all = [...sources.issuers()].sort((a, b) => Number(b.failing) - Number(a.failing))
@@ -208,7 +211,7 @@ export class ControlMetrics {
     return listed
   }
 
-  /** By type. Frequent events are only added up here; the counter reads the sums on each scrape. */
+  /** Sums by type. Frequent events are only added up here; the counter reads the sums on each scrape. */
   #sums(name: string, help: string): Map<PushType, number> {
     const sums = new Map<PushType, number>()
     new Counter({
@@ -251,7 +254,7 @@ export class ControlMetrics {
       labelNames,
       registers: [this.registry],
       collect() {
-        // What is gone must not stay as a number for ever.
+        // Removed objects must not keep their last value forever.
         this.reset()
         fill((labels, value) => this.labels(...labels).set(value))
       },

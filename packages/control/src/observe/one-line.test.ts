@@ -18,7 +18,7 @@ const anyCharacter = fc
   .filter(at => at < 0xd800 || at > 0xdfff)
   .map(at => String.fromCodePoint(at))
 
-it("yields one short line of whatever it gets", () => {
+it("returns one short line for any input", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, maxLength: 2_000 }), text => {
       const line = oneLine(text, 50)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sanitises untrusted text (of servers, proxies, people) for a status, an event or a log line: short, on one line,
+// Sanitises untrusted text (from servers, proxies, people) for a status, an event or a log line: short, on one line,
 // without control characters or characters that hide others.
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu
 
 export function oneLine(text: string, longest = 200): string {
-  // Cut first: replacing is linear, but the text may be of any length.
+  // Cut first: replacing takes linear time, but the text may have any length.
   const flat = text
     .slice(0, longest * 2)
     .replace(HIDDEN, " ")

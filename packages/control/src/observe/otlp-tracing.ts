@@ -21,7 +21,7 @@ export function otlpTracing(url: string, options: TracingOptions): Tracing {
       enabled: true,
       start: (name, attributes = {}) => wrap(tracer.startSpan(name, { root: true, attributes })),
     },
-    // A collector that is away must not keep the control plane from ending.
+    // An unreachable collector must not keep the control plane from stopping.
     stop: () => provider.shutdown().catch(() => undefined),
   }
 }

@@ -72,7 +72,7 @@ it("measures from the change to the last acknowledgement", async () => {
   expect([measured, spans]).toEqual([[0.5], ["change"]])
 })
 
-it("takes a later version for an acknowledgement of every earlier one", async () => {
+it("counts a later version as an acknowledgement of every earlier one", async () => {
   const { clock, measured, change, has } = rig()
   has("1", "foo/a")
   change("2", "foo/a")
@@ -85,7 +85,7 @@ it("takes a later version for an acknowledgement of every earlier one", async ()
   expect(measured).toEqual([2, 1])
 })
 
-it("does not wait for a proxy that has gone, nor take its going for an answer", () => {
+it("does not wait for a disconnected proxy, nor count that as an acknowledgement", () => {
   const { measured, spans, change, has, leave } = rig()
   has("1", "foo/a", "foo/b")
   change("2", "foo/a", "foo/b")
@@ -99,7 +99,7 @@ it("does not wait for a proxy that has gone, nor take its going for an answer", 
   expect(spans.at(-1)).toBe("change: the last proxy went away")
 })
 
-it("knows who is late, and by how much", async () => {
+it("reports which proxies lag, and by how much", async () => {
   const { clock, propagation, change, has, report } = rig()
   has("1", "foo/a", "foo/b")
   change("2", "foo/a", "foo/b")

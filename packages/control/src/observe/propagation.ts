@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a change takes from its observation to the last acknowledgement by a connected proxy, and which proxies lag. A
-// proxy that has the newest version has acknowledged every earlier change; a proxy that disconnects is not waited for.
+// How long a change takes from its observation to the last acknowledgement by a connected proxy, and which proxies lag.
+// A proxy with the newest version has acknowledged every earlier change; a proxy that disconnects is not waited for.
 
 import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
 import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
@@ -23,7 +23,7 @@ interface Spread {
 }
 
 const OVERDUE = 30_000
-/** A proxy that never acknowledges must not make us remember every change since. */
+/** Bounds memory if a proxy never acknowledges. */
 const MOST_OPEN = 256
 const MOST_RECENT = 100
 
@@ -47,7 +47,7 @@ export class Propagation {
     ]
   }
 
-  /** How long the proxy has not had what it is to enforce, in milliseconds; 0 where it has. */
+  /** For how many milliseconds the proxy has not enforced its current view; 0 if it enforces it. */
   lagOf(proxy: string): number {
     const since = this.#behind.get(proxy)
     return since === undefined ? 0 : this.#clock.monotonic() - since
@@ -103,7 +103,7 @@ export class Propagation {
     const gone = !this.#options.ledger.proxies.has(proxy)
     for (const spread of this.#open) {
       if (!spread.waitingFor.delete(proxy) || spread.waitingFor.size > 0) continue
-      // The last one left instead of acknowledging: that is no measure of anything.
+      // The last proxy disconnected instead of acknowledging, so this is not a measurement.
       if (gone) spread.span.fail("the last proxy went away")
       else this.#took(this.#clock.monotonic() - spread.since)
       this.#close(spread)
@@ -122,7 +122,7 @@ export class Propagation {
   }
 }
 
-/** How many resources of its view the proxy does not enforce in their current version. */
+/** Number of resources of its view that the proxy does not enforce in their current version. */
 export function missingResources(record: ProxyRecord, view: ProxyView): number {
   let missing = 0
   for (const [name, { version }] of view.resources) if (record.enforced.get(name)?.version !== version) missing++
@@ -131,6 +131,6 @@ export function missingResources(record: ProxyRecord, view: ProxyView): number {
 
 function hasAll(record: ProxyRecord, view: ProxyView): boolean {
   if (record.enforced === view.resources) return true
-  // Also what it enforces beyond its view counts: a policy that was removed is enforced until it says otherwise.
+  // Further resources count as well: a removed policy is enforced until the proxy reports otherwise.
   return record.enforced.size === view.resources.size && missingResources(record, view) === 0
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every proxy with its revision and its lag, for operators.
+// A report on every proxy with its revision and lag, for operators.
 
 import type { CallsTaken, ProxyLedger } from "../distribution/ledger.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
@@ -10,17 +10,17 @@ export interface ProxyReport {
   /** `namespace/name` of the workload. */
   readonly key: string
   readonly connectedAt: string
-  /** The revision that it is to enforce. */
+  /** The revision to enforce. */
   readonly revision: number | undefined
   readonly resources: number
-  /** Resources that it does not enforce in their current version, and for how long it has lagged. */
+  /** Resources that it does not enforce in their current version, and for how long. */
   readonly behind: number
   readonly lagMs: number
   readonly rejection: string | undefined
   readonly version: string | undefined
-  /** When its certificate ends. */
+  /** When its certificate expires. */
   readonly certificateNotAfter: string | undefined
-  /** How it takes the calls of the workload; undefined if it takes none or is too old to say so. */
+  /** How it handles outbound calls of the workload; undefined if it handles none or is too old to report that. */
   readonly calls?: CallsTaken | undefined
 }
 
@@ -30,7 +30,7 @@ export interface ProxyReportSources {
   readonly propagation: Pick<Propagation, "lagOf"> & Partial<Pick<Propagation, "recent">>
 }
 
-/** Those after the given key, in the order of their keys. */
+/** Reports after the given key, sorted by key. */
 export function proxyReports(
   { views, ledger, propagation }: ProxyReportSources,
   after: string,

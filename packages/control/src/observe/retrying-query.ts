@@ -14,7 +14,7 @@ export class RetryingQuery {
     this.#clock = clock
   }
 
-  /** `question` is undefined if the answer is not needed any more. */
+  /** `question` returns undefined if the answer is not needed any more. */
   ask<T>(
     question: () => Promise<T> | undefined,
     answered: (answer: T) => void,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans as the control plane uses them, with or without a collector.
+// The interface for spans in the control plane, with or without a collector.
 
 import type { Attributes } from "@opentelemetry/api"
 
@@ -16,7 +16,7 @@ export interface ControlTracer {
 
 export interface Tracing {
   readonly tracer: ControlTracer
-  /** Sends the remaining spans; gives up after a moment if no collector takes them. */
+  /** Sends the remaining spans; gives up after a moment if no collector accepts them. */
   readonly stop: () => Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface TracingOptions {
   /** Name of the service: `<mesh>-control`. */
   readonly service: string
   readonly instance: string
-  /** Base URL of the collector; OTEL_EXPORTER_OTLP_ENDPOINT and its kin where absent. */
+  /** Base URL of the collector; if undefined, OTEL_EXPORTER_OTLP_ENDPOINT and related variables apply. */
   readonly endpoint?: string
   readonly environment?: { readonly [name: string]: string | undefined }
 }

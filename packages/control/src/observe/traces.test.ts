@@ -32,7 +32,7 @@ beforeEach(async () => {
       text += chunk
     })
     request.on("end", () => {
-      received.push({ path: request.url ?? "", body: JSON.parse(text) as Export }) // what the protocol promises
+      received.push({ path: request.url ?? "", body: JSON.parse(text) as Export }) // the format of the protocol
       response.writeHead(200, { "content-type": "application/json" }).end("{}")
     })
   })
@@ -52,7 +52,7 @@ const spans = () =>
 const options = { service: "merlon-control", instance: "c-0", environment: {} }
 
 describe("with a collector", () => {
-  it("sends spans with what they were given, and who sent them", async () => {
+  it("sends spans with their attributes and the service", async () => {
     const { tracer, stop } = await startTracing({ ...options, endpoint: `${endpoint()}/` })
     const span = tracer.start("change", { "mesh.proxies": 3 })
     span.set({ "mesh.revision": 9 })
@@ -78,7 +78,7 @@ describe("with a collector", () => {
     })
   })
 
-  it("is found by the environment, as everywhere", async () => {
+  it("finds the collector by environment variables", async () => {
     const base = await startTracing({ ...options, environment: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint() } })
     base.tracer.start("a").end()
     await base.stop()
@@ -90,7 +90,7 @@ describe("with a collector", () => {
   })
 })
 
-it("ends also where the collector is away", async () => {
+it("stops even if the collector is unreachable", async () => {
   const away = endpoint()
   collector.close()
   const { tracer, stop } = await startTracing({ ...options, endpoint: away })
@@ -99,7 +99,7 @@ it("ends also where the collector is away", async () => {
 })
 
 describe("without a collector", () => {
-  it("does nothing, with one and the same span", async () => {
+  it("does nothing, and shares one span", async () => {
     const { tracer, stop } = await startTracing(options)
     expect(tracer).toBe(NO_TRACER)
     expect(tracer.start("a")).toBe(tracer.start("b"))
@@ -107,7 +107,7 @@ describe("without a collector", () => {
     await stop()
   })
 
-  it("does not even load OpenTelemetry", async () => {
+  it("does not load OpenTelemetry", async () => {
     const script = `
       const { startTracing } = await import(${JSON.stringify(new URL("./traces.ts", import.meta.url).href)})
       await startTracing({ service: "s", instance: "i", environment: {} })

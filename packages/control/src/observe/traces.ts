@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports spans (OTLP over HTTP). OpenTelemetry is loaded only if an endpoint is configured; otherwise all spans are one
-// shared no-op object.
+// Exports spans (OTLP over HTTP). OpenTelemetry is loaded only if an endpoint is configured; otherwise all spans are
+// one shared no-op object.
 
 import type { Attributes } from "@opentelemetry/api"
 import type { ControlSpan, ControlTracer, Tracing, TracingOptions } from "./tracer.js"
@@ -16,7 +16,7 @@ export async function startTracing(options: TracingOptions): Promise<Tracing> {
   return otlpTracing(url, options)
 }
 
-/** Runs something inside a span; what it throws ends the span as failed and is thrown on. */
+/** Runs a function inside a span. An error ends the span as failed and is rethrown. */
 export async function traced<T>(
   tracer: ControlTracer,
   name: string,

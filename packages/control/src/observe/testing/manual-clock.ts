@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that moves when told to. The wall clock may be set apart from it, as administrators and NTP do.
+// A clock that the test advances. The wall clock can be set independently, as administrators and NTP do.
 
 import type { Clock } from "../clock.js"
 
@@ -47,9 +47,9 @@ export class ManualClock implements Clock {
     this.#wall = wall
   }
 
-  /** Passes time, firing what is due in its order and letting what it starts run. */
+  /** Advances time. Fires timers in the order in which they are due, and lets the work run that they start. */
   async advance(milliseconds: number): Promise<void> {
-    // What was started before may still be about to set a timer.
+    // Earlier work may still be about to set a timer.
     await settle()
     const end = this.#elapsed + milliseconds
     for (;;) {
@@ -70,7 +70,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets promises that wait for nothing but each other come to rest. */
+/** Waits until promises that depend only on each other are resolved. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
 }

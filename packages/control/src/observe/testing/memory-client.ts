@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Kubernetes API in memory, as far as writers need one: optimistic concurrency, merge and JSON patch of the whole
-// object or its status, 404 and 409. It keeps a list of all writes, which is what most tests look at.
+// A Kubernetes API in memory, with what our writers need: optimistic concurrency, merge and JSON patch of the whole
+// object or its status, 404 and 409. It records all writes, which most tests check.
 
 import {
   ApiError,
@@ -23,7 +23,7 @@ type Json = Record<string, unknown>
 export class MemoryClient implements KubernetesClient {
   readonly objects = new Map<string, KubernetesObject>()
   readonly writes: Write[] = []
-  /** Awaited before each write; throw here to make one fail. */
+  /** Awaited before each write; throw an error here to make the write fail. */
   beforeWrite: (write: Write) => Promise<void> | void = () => undefined
   #version = 0
 
@@ -126,7 +126,7 @@ function merge(target: unknown, patch: unknown): unknown {
   return result
 }
 
-/** RFC 6902, `test` and `add` of members. */
+/** RFC 6902, only `test` and `add` of members. */
 function jsonPatch(target: KubernetesObject, body: unknown): unknown {
   const copy = structuredClone(target) as unknown as Json
   for (const { op, path, value } of body as { op: string; path: string; value: unknown }[]) {
