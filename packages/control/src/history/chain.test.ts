@@ -78,7 +78,7 @@ describe("a chain", () => {
     ).toEqual([])
   })
 
-  it("joins what two replicas wrote out of order", () => {
+  it("joins entries that two replicas wrote out of order", () => {
     const entries = [
       facts({ generation: 2, before: "a", after: "b" }),
       facts({ operation: "create", generation: 1, after: "a" }),
@@ -107,7 +107,7 @@ describe("a namespace's history", () => {
     expect(brokenLinks(entries)).toEqual([])
   })
 
-  it("stays below its bytes, whatever people write", () => {
+  it("stays within its size limit, however large the policies are", () => {
     const noise = all.map((_, index) =>
       change(index, Array.from({ length: 200 }, (_, n) => bodyDigest(`${index} ${n}`)).join("")),
     )
@@ -118,7 +118,7 @@ describe("a namespace's history", () => {
     expect(Object.values(writeHistory(history)).join("").length).toBeLessThanOrEqual(bounds.bytes)
   })
 
-  it("is read as written, and not at all if another client wrote it", () => {
+  it("is read as written, and rejected if it has another format", () => {
     const history = withChanges(EMPTY_HISTORY, all, { entries: 8, bytes: 1e6 })
     expect(readHistory(writeHistory(history))).toEqual(history)
     for (const data of [

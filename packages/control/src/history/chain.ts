@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The history of one namespace's policies as values: entries that are chained by digest, oldest first, and bounded. When the
-// oldest entries go, the rest still verifies: an entry names the digest of the one before it, kept or not.
+// The history of one namespace's policies as values: entries that are chained by digest, oldest first, and bounded.
+// When the oldest entries are dropped, the rest still verifies: an entry names the digest of the one before it, kept or
+// not.
 
 import { createHash } from "node:crypto"
 import type { ChangeEffect } from "@merlon/policy/proof"
 import { canonicalJson } from "@merlon/xds/runtime"
 
 export interface ChangeFacts {
-  /** When the change was seen in the cluster, RFC 3339. */
+  /** When the change was observed in the cluster, RFC 3339. */
   readonly time: string
-  /** Of the admission review; absent where more than one user asked for exactly this change. */
+  /** The user from the admission review; absent if several users asked for exactly this change. */
   readonly user?: string
   readonly operation: "create" | "update" | "delete"
   readonly kind: string
@@ -17,19 +18,19 @@ export interface ChangeFacts {
   readonly name: string
   readonly uid: string
   readonly generation: number
-  /** Digests of the documents; absent where there was none, or is none any more. */
+  /** Digests of the documents; absent if the policy did not exist before, or does not exist after the change. */
   readonly before?: string
   readonly after?: string
-  /** Proved beside the other policies of that moment, or undecided. */
+  /** The effect, proved with the other policies of that moment, or undecided. */
   readonly difference: ChangeEffect
 }
 
 export interface HistoryEntry extends ChangeFacts {
-  /** From 1 on, without holes. */
+  /** Counts from 1 without gaps. */
   readonly sequence: number
-  /** Digest of the entry before; absent in the very first one. */
+  /** Digest of the previous entry; absent in the very first one. */
   readonly previous?: string
-  /** Of everything else in this entry. */
+  /** Digest of all other fields of this entry. */
   readonly digest: string
 }
 
@@ -51,7 +52,7 @@ function digestOf(entry: object): string {
   return sha256(canonicalJson(entry))
 }
 
-/** What is wrong with a chain; empty where every entry is as it was written and none is missing from the middle. */
+/** Problems of a chain; empty if every entry is unchanged and none is missing in the middle. */
 export function brokenLinks(entries: readonly HistoryEntry[]): readonly string[] {
   const problems: string[] = []
   let before: HistoryEntry | undefined
@@ -69,7 +70,7 @@ export function brokenLinks(entries: readonly HistoryEntry[]): readonly string[]
   return problems
 }
 
-/** Policies whose entries do not join: something changed them in between without an entry. */
+/** Policies whose entries do not join: they changed between two entries without an entry. */
 export function unrecordedChanges(entries: readonly HistoryEntry[]): readonly string[] {
   const problems: string[] = []
   for (const own of byPolicy(entries).values()) {
@@ -88,7 +89,7 @@ export function policyName({ kind, namespace, name }: Pick<ChangeFacts, "kind" |
   return `${kind} \`${namespace}/${name}\``
 }
 
-/** In the order in which they were made: replicas write side by side, so entries of one policy may be out of order. */
+/** Entries in the order of the changes. Replicas write concurrently, so entries of one policy may be out of order. */
 export function byPolicy(entries: readonly HistoryEntry[]): ReadonlyMap<string, readonly HistoryEntry[]> {
   const groups = new Map<string, HistoryEntry[]>()
   for (const entry of entries) {

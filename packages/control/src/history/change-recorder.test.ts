@@ -50,7 +50,7 @@ const update = (from: KubernetesObject, to: KubernetesObject, user = "jane") =>
   question(to, { operation: "UPDATE", oldObject: from, user })
 
 describe("the recorder", () => {
-  it("records who changed what, and what it allowed", async () => {
+  it("records who changed what, and the effect", async () => {
     const recorder = recorderOf()
     recorder.admitted(question(policy("/a")))
     policies.set("AuthorizationPolicy", policy("/a"))
@@ -73,7 +73,7 @@ describe("the recorder", () => {
     expect(client.objects.get("configmaps/merlon-system/merlon-history-foo")?.metadata.ownerReferences).toEqual([ROLE])
   })
 
-  it("begins anew where another namespace has the name", async () => {
+  it("starts a new history for a new namespace of the same name", async () => {
     const recorder = recorderOf()
     recorder.admitted(question(policy("/a")))
     policies.set("AuthorizationPolicy", policy("/a"))
@@ -86,12 +86,12 @@ describe("the recorder", () => {
   })
 
   it.each([
-    ["was a dry run", question(policy("/a"), { dryRun: true })],
-    ["was never stored", question(policy("/other"))],
-    ["was of a subresource", question(policy("/a"), { subresource: "status" })],
-    ["means the same", update(policy("/a"), policy("/a"))],
+    ["is a dry run", question(policy("/a"), { dryRun: true })],
+    ["is never stored", question(policy("/other"))],
+    ["is of a subresource", question(policy("/a"), { subresource: "status" })],
+    ["does not change the meaning", update(policy("/a"), policy("/a"))],
     ["is of a kind that decides no request", question({ ...policy("/a"), kind: "MeshService" })],
-  ])("records nothing that %s", async (_, request) => {
+  ])("does not record a change that %s", async (_, request) => {
     const recorder = recorderOf()
     recorder.admitted(request)
     policies.set("AuthorizationPolicy", policy("/a"))
@@ -128,7 +128,7 @@ describe("the recorder", () => {
     expect(entries[0]).not.toHaveProperty("user")
   })
 
-  it("says that a difference is not decided", async () => {
+  it("records that a difference is undecided", async () => {
     const recorder = recorderOf({ notDecided: "the time is used up" })
     recorder.admitted(question(policy("/a")))
     policies.set("AuthorizationPolicy", policy("/a"))
@@ -140,7 +140,7 @@ describe("the recorder", () => {
     })
   })
 
-  it("retries an entry that the API does not take, and reports it", async () => {
+  it("retries an entry that the API rejects, and logs it", async () => {
     const recorder = recorderOf()
     let fail = true
     client.beforeWrite = () => {
@@ -157,7 +157,7 @@ describe("the recorder", () => {
     await recorder.stop()
   })
 
-  it("appends to what another replica wrote meanwhile", async () => {
+  it("appends to entries that another replica wrote in between", async () => {
     const other = new HistoryStore({ client, names, maxEntries: 200, owners, warn: () => undefined, now: () => 0 })
     const recorder = recorderOf()
     recorder.admitted(question(policy("/a")))
@@ -203,7 +203,7 @@ describe("an earlier moment", () => {
     return store.read("foo")
   }
 
-  it("has the policies of then", async () => {
+  it("has the policies of that time", async () => {
     const start = clock.now()
     const history = await recorded()
     const at = (time: number) => documentsAt(time, history, [current(policy("/b", 2))], names)
@@ -212,7 +212,7 @@ describe("an earlier moment", () => {
     expect(at(start + 60_000)).toEqual({ documents: new Map(), gaps: [] })
   })
 
-  it("is not known where something changed without an entry", async () => {
+  it("is unknown if a policy changed without an entry", async () => {
     const start = clock.now()
     const history = await recorded()
     expect(documentsAt(start, history, [current(policy("/c", 3))], names).gaps).toEqual([
@@ -240,7 +240,7 @@ describe("an earlier moment", () => {
   })
 })
 
-it("remembers since when changes are recorded, and forgets it where they are not", async () => {
+it("records since when changes are recorded, and deletes that when recording is off", async () => {
   await store.begin()
   const since = clock.now()
   await clock.advance(1_000)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records who changed which policy. Admission knows the user and not yet whether the change will be stored; the copy of the
-// cluster knows what was stored and not by whom. An entry is written when both have been seen, by the replica that reviewed the
-// change, after the review was answered: nothing here can hold up an apply, and a dry run leaves nothing behind.
+// Records who changed which policy. Admission knows the user, but not whether the change will be stored. The local copy
+// of the cluster shows what was stored, but not by whom. The replica that reviewed the change writes an entry once it
+// has seen both, after the review was answered. So recording cannot delay an apply, and a dry run leaves no entry.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { ChangeEffect } from "@merlon/policy/proof"
@@ -26,13 +26,13 @@ export interface ChangeRecorderOptions {
   readonly warn: (message: string) => void
 }
 
-/** Allowed, and perhaps stored in a moment. */
+/** A change that admission allowed, and that may be stored in a moment. */
 interface Admitted {
   readonly key: string
   readonly user: string
-  /** Body of the document before. */
+  /** Body of the document before the change. */
   readonly before: string | undefined
-  /** `contentDigest` of what is to be stored; undefined where it is to be deleted. */
+  /** `contentDigest` of the document to be stored; undefined for a deletion. */
   readonly content: string | undefined
   readonly at: number
 }
@@ -43,9 +43,9 @@ interface Waiting {
   isWriting: boolean
 }
 
-/** An API server that has not stored it by then has rejected it, or another webhook has. */
+/** If a change is not stored by then, the API server or another webhook has rejected it. */
 const STORED_WITHIN_MS = 30_000
-/** With finalizers, a deletion may take long. */
+/** With finalizers, a deletion may take a long time. */
 const DELETED_WITHIN_MS = 600_000
 const MAX_ADMITTED = 2_000
 const RETRY_MS = 5_000
@@ -54,7 +54,7 @@ const LEAVE_MS = 3_000
 
 export class ChangeRecorder {
   readonly #options: ChangeRecorderOptions
-  /** In the order in which they were admitted. */
+  /** In the order of admission. */
   readonly #admitted = new Set<Admitted>()
   readonly #waiting = new Map<string, Waiting>()
   readonly #recording = new Set<Promise<void>>()
@@ -67,21 +67,21 @@ export class ChangeRecorder {
     this.#stop = options.policies.onChange(change => this.#observed(change))
   }
 
-  /** Called with what admission has allowed, before it answers. */
+  /** Called with an allowed change before admission answers. */
   admitted({ operation, kind, namespace, name, user, dryRun, subresource, object, oldObject }: AdmissionRequest): void {
     const { names, clock } = this.#options
     if (dryRun || subresource !== "" || operation === "CONNECT" || !isRecorded(kind)) return
     const { name: written } = objectOf(objectOf(operation === "DELETE" ? oldObject : object).metadata)
     const key = policyKey(kind, namespace, name || (textOf(written) ?? ""))
     const content = operation === "DELETE" ? undefined : contentDigest(object, names)
-    // Most updates write a status, a label or a finalizer.
+    // Most updates only change the status, a label or a finalizer.
     if (operation === "UPDATE" && content === contentDigest(oldObject, names)) return
     const before = operation === "CREATE" ? undefined : bodyOf(oldObject, names)
     this.#forgetOld()
     this.#admitted.add({ key, user, before, content, at: clock.monotonic() })
   }
 
-  /** Finishes what it has begun, but not at any price: an API that does not answer must not hold up the end of the program. */
+  /** Finishes pending writes within a limit: an API that does not answer must not delay the end of the program. */
   async stop(): Promise<void> {
     this.#stop()
     this.#stopped = true
@@ -113,8 +113,8 @@ export class ChangeRecorder {
     const matching = [...this.#admitted].filter(one => one.key === policy.key && one.content === content)
     const [first] = matching
     if (first === undefined) return
-    // Only a status or a label was written. API servers admit a create before they find that the policy exists, so this is
-    // not what stored it.
+    // Only a status or a label was written. An API server admits a create before it finds that the policy exists, so
+    // the admitted create did not cause this version.
     const isSame = before !== undefined && before.deleted === undefined && content !== undefined
     if (isSame && contentDigest(before.object, names) === content) return
     for (const one of matching) this.#admitted.delete(one)
@@ -122,7 +122,7 @@ export class ChangeRecorder {
     const { kind, namespace, name, object } = policy
     const facts = {
       time: new Date(clock.now()).toISOString(),
-      // Two who ask for the same change at once cannot be told apart by what is stored.
+      // If two users ask for the same change at once, the stored object does not show which of them made it.
       ...(users.size === 1 ? { user: first.user } : {}),
       operation: isGone ? ("delete" as const) : first.before === undefined ? ("create" as const) : ("update" as const),
       kind,
@@ -150,7 +150,7 @@ export class ChangeRecorder {
     const waiting = this.#waiting.get(namespace) ?? { changes: [], attempts: 0, isWriting: false }
     this.#waiting.set(namespace, waiting)
     waiting.changes.push({ facts: { ...facts, difference }, body: before })
-    // More than a history keeps would not stay in it anyway.
+    // The history would drop further changes anyway.
     if (waiting.changes.length > this.#options.store.maxEntries) waiting.changes.shift()
     await this.#write(namespace)
   }
@@ -171,7 +171,7 @@ export class ChangeRecorder {
     return "notDecided" in answer ? undecided(answer.notDecided) : answer
   }
 
-  /** Never throws: what cannot be written is logged, and tried again. */
+  /** Never throws: what cannot be written is logged and retried. */
   async #write(namespace: string): Promise<void> {
     const { store, warn } = this.#options
     const waiting = this.#waiting.get(namespace)

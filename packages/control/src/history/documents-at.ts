@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of a namespace at an earlier moment: the current ones, with every recorded change since then undone. Whatever
-// changed without an entry, or cannot be undone, is said; then nothing is claimed about that moment.
+// The policies of a namespace at an earlier moment: the current ones, with every recorded change since then undone. A
+// change without an entry, or one that cannot be undone, is reported as a gap; then nothing is claimed about that
+// moment.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { PolicyDocument } from "@merlon/policy/resources"
@@ -8,27 +9,27 @@ import { byPolicy, type HistoryEntry, policyName } from "./chain.js"
 import { bodyBefore, type NamespaceHistory } from "./namespace-history.js"
 import { documentOf } from "./policy-body.js"
 
-/** As it is stored now. */
+/** A policy as it is stored now. */
 export interface CurrentPolicy {
   /** `Kind/namespace/name`. */
   readonly key: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** As the history writes it. */
+  /** Digest of the body that the history stores. */
   readonly digest: string
-  /** When it was last written, in milliseconds, as far as the object tells. */
+  /** When it was last written, in milliseconds, as far as the object shows. */
   readonly changedAt: number
 }
 
 export interface Moment {
   /** How the earlier policies differ from the current ones: undefined for one that did not exist. */
   readonly documents: ReadonlyMap<string, PolicyDocument | undefined>
-  /** Why nothing is known of that moment; empty where everything is. */
+  /** Why the policies of that moment are unknown; empty if they are known. */
   readonly gaps: readonly string[]
 }
 
-/** API servers tell when an object was written to the second, and their clock may be a little ahead of ours. */
+/** API servers record write times in whole seconds, and their clock may be slightly ahead of ours. */
 const CLOCK_MS = 2_000
 
 export function documentsAt(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where histories are kept: one ConfigMap for each namespace, in the root namespace, where only the mesh's operators and the
-// control plane write. It goes with the namespace that it is about, and with the control plane. Every replica writes; the
-// resourceVersion keeps them apart.
+// Stores histories: one ConfigMap per namespace, in the root namespace, where only the mesh's operators and the control
+// plane can write. It is deleted with the namespace it describes, and with the control plane. Every replica writes; the
+// resourceVersion prevents lost updates.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
@@ -20,15 +20,15 @@ import {
 export interface HistoryStoreOptions {
   readonly client: KubernetesClient
   readonly names: MeshNames
-  /** Entries kept for each namespace; 0: no history is kept. */
+  /** Entries kept for each namespace; 0 keeps no history. */
   readonly maxEntries: number
-  /** With whom what is stored goes. */
+  /** Owners of the ConfigMaps, which are deleted with them. */
   readonly owners: Owners
   readonly warn: (message: string) => void
   readonly now: () => number
 }
 
-/** Entries and packed documents of one namespace. */
+/** Limit for entries and compressed documents of one namespace. */
 const MAX_BYTES = 256 << 10
 const ATTEMPTS = 8
 
@@ -55,7 +55,7 @@ export class HistoryStore {
     return this.#readable(namespace, await this.#get(namespace))
   }
 
-  /** Throws where it is not stored. */
+  /** Throws if the changes cannot be stored. */
   async append(namespace: string, changes: readonly RecordedChange[]): Promise<void> {
     const { client, maxEntries } = this.#options
     const bounds = { entries: maxEntries, bytes: MAX_BYTES }
@@ -69,14 +69,14 @@ export class HistoryStore {
         else await client.create(CONFIG_MAPS, await this.#objectOf(this.#nameOf(namespace), "namespace", data))
         return
       } catch (error) {
-        // Another replica was faster.
+        // Another replica has written in between.
         const isConflict = error instanceof ApiError && error.code === 409
         if (!isConflict || attempt >= ATTEMPTS) throw error
       }
     }
   }
 
-  /** Remembers since when changes are recorded; forgets it where they are not. */
+  /** Stores since when changes are recorded; deletes it if recording is off. */
   async begin(): Promise<void> {
     const { client, names, now } = this.#options
     if (!this.isOn) {
@@ -86,17 +86,17 @@ export class HistoryStore {
     const data = { since: new Date(now()).toISOString() }
     const marker = await this.#objectOf(this.#marker, "start", data)
     await client.create(CONFIG_MAPS, marker).catch((error: unknown) => {
-      // There already, of an earlier start or of another replica.
+      // Exists already, from an earlier start or another replica.
       if (!(error instanceof ApiError && error.code === 409)) throw error
     })
   }
 
-  /** Of a namespace that is gone: another one of the same name has a history of its own. */
+  /** Deletes the history of a deleted namespace: a new one of the same name has its own history. */
   async forget(namespace: string): Promise<void> {
     await this.#options.client.delete(CONFIG_MAPS, this.#nameOf(namespace), this.#options.names.rootNamespace)
   }
 
-  /** Since when changes are recorded, in milliseconds; undefined where they are not. */
+  /** Since when changes are recorded, in milliseconds; undefined if they are not. */
   async since(): Promise<number | undefined> {
     const { client, names } = this.#options
     if (!this.isOn) return undefined
@@ -116,7 +116,8 @@ export class HistoryStore {
   #readable(namespace: string, stored: KubernetesObject | undefined): NamespaceHistory {
     if (stored === undefined) return EMPTY_HISTORY
     const history = readHistory(stored.data)
-    // A user who could write this could also have deleted it. The new chain begins with entry 1, which shows.
+    // Starts again rather than failing: a user who could write this could also have deleted it. The new chain starts
+    // with entry 1, which shows the loss.
     if (history === undefined)
       this.#options.warn(`the history of namespace \`${namespace}\` cannot be read; a new one begins`)
     return history ?? EMPTY_HISTORY

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is stored of one namespace: its entries, and the documents as they were before each change, so that earlier moments can
-// be put together again. Bounded in entries and in bytes; the oldest go first.
+// The stored history of one namespace: its entries, and the documents before each change, from which earlier moments
+// are reconstructed. Bounded in entries and in bytes; the oldest are dropped first.
 
 import { objectOf } from "../registry/foreign.js"
 import { appended, type ChangeFacts, type HistoryEntry } from "./chain.js"
@@ -9,13 +9,13 @@ import { bodyDigest, packed, unpacked } from "./policy-body.js"
 export interface NamespaceHistory {
   /** Oldest first. */
   readonly entries: readonly HistoryEntry[]
-  /** By digest, packed. */
+  /** Compressed documents by digest. */
   readonly bodies: ReadonlyMap<string, string>
 }
 
 export interface RecordedChange {
   readonly facts: ChangeFacts
-  /** The document before it, as the history writes it. */
+  /** The document before the change, in the form that the history stores. */
   readonly body: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface HistoryBounds {
 }
 
 export const EMPTY_HISTORY: NamespaceHistory = { entries: [], bodies: new Map() }
-/** A document that is larger when packed is left out: moments before its change cannot be put together. */
+/** A document that is larger when compressed is left out: moments before its change cannot be reconstructed. */
 const MAX_PACKED = 64 << 10
 
 export function withChanges(
@@ -42,7 +42,8 @@ export function withChanges(
     if (text.length <= MAX_PACKED) bodies.set(bodyDigest(body), text)
   }
   entries = entries.slice(-bounds.entries)
-  // Every entry costs its own text and that of its document, once; what two share is counted twice, on the safe side.
+  // Counts the text of each entry and of its document. A document that entries share is counted twice, on the safe
+  // side.
   let size = 0
   let first = entries.length
   while (first > 0) {
@@ -56,12 +57,12 @@ export function withChanges(
   return { entries: kept, bodies: new Map([...bodies].filter(([digest]) => needed.has(digest))) }
 }
 
-/** As a ConfigMap's data. */
+/** The data of the ConfigMap. */
 export function writeHistory({ entries, bodies }: NamespaceHistory): { readonly [field: string]: string } {
   return { entries: JSON.stringify(entries), documents: JSON.stringify(Object.fromEntries(bodies)) }
 }
 
-/** Undefined where it is not what we write. Whether entries are as they were written is for `brokenLinks` to say. */
+/** Undefined if the data has another format. `brokenLinks` checks whether the entries are unchanged. */
 export function readHistory(data: unknown): NamespaceHistory | undefined {
   const { entries, documents } = objectOf(data)
   if (typeof entries !== "string" || typeof documents !== "string") return undefined
@@ -78,7 +79,7 @@ export function readHistory(data: unknown): NamespaceHistory | undefined {
   }
 }
 
-/** What is read of an entry; the digest holds the rest together. */
+/** Checks the fields that are read; the digest protects the others. */
 export function isEntry(value: unknown): value is HistoryEntry {
   const entry = objectOf(value)
   const { difference } = entry
@@ -95,7 +96,7 @@ export function isEntry(value: unknown): value is HistoryEntry {
   )
 }
 
-/** The document before a change; undefined where it is not kept, or is not what the entry says. */
+/** The document before a change; undefined if it is not kept, or does not match the entry. */
 export function bodyBefore({ bodies }: NamespaceHistory, { before }: HistoryEntry): string | undefined {
   const text = before === undefined ? undefined : bodies.get(before)
   return text === undefined || before === undefined ? undefined : unpacked(text, before)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use of the history: its entries, and whether they are as they were written.
+// What other packages may use of the history: its entries, and how to verify them.
 
 export { brokenLinks, type HistoryEntry, policyName, unrecordedChanges } from "./chain.js"
 export { isEntry } from "./namespace-history.js"
 
-/** Entries that are kept of each namespace unless the operator configures another number. */
+/** Default for the number of entries kept per namespace. */
 export const HISTORY_ENTRIES = 200
