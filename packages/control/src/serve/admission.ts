@@ -41,12 +41,12 @@ export interface AdmissionParts {
 
 export interface Admission {
   readonly port: number
-  /** Tells the API server to ask us, at once. */
+  /** Registers the webhooks with the API server at once. */
   register(): void
   stop(): Promise<void>
 }
 
-/** The registration may have been removed, or may point at a replica that is gone. */
+/** The registration may have been deleted, or may point at a replica that has stopped. */
 const LOOK_AGAIN_MS = 10_000
 const RETRY_MS = 1_000
 const LEAVE_MS = 3_000
@@ -56,7 +56,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
   const { client, mesh, listen, logger } = options
   const certificate = authority.serve("webhooks", options.servingNames)
   const credentials = () => ({ certificate: certificate.current.certificateChain, key: certificate.current.privateKey })
-  // After a rotation of the root the path from before it is still registered, until the leader sees the new one.
+  // After a rotation of the root the old path stays registered until the leader has updated it.
   let secrets: readonly Buffer[] = [authority.sessions.secret]
   const caller = new ApiServerCaller({
     client,
@@ -125,8 +125,8 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
     warn: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })
   // On the first start every replica registers: there may be no leader yet, and until there is one, policies must not
-  // be stored unchecked. A path without a secret is from an older version, whose replicas know no other; there only the
-  // leader registers.
+  // be stored unchecked. A path without a secret comes from an older version, whose replicas serve no other path; then
+  // only the leader registers.
   if ((await caller.registeredPaths()).has(VALIDATE_PATH)) lookAgain()
   else await install()
   return {
@@ -144,7 +144,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
   }
 }
 
-/** Not at any price: an API that does not answer must not hold up the end of the program. */
+/** Has a time limit: an API that does not answer must not delay the end of the program. */
 async function leave({ client, mesh, logger }: ControlPlaneOptions): Promise<void> {
   const withdrawn = withdrawAnswers({ client, names: mesh.names }).catch((error: unknown) =>
     logger.warn({ error: messageOf(error) }, "the API of answers could not be taken out of the cluster"),
@@ -181,7 +181,7 @@ function handlerOptions(parts: AdmissionParts): HandlerOptions {
       policies,
       prover,
       cutOff: change => answers.seen.cutOff(change),
-      // Fail closed: what the cluster does not say does not undo a rejection.
+      // Fail closed: if the cluster does not answer, a rejection stays.
       caughtUp: () => caughtUp({ client: options.client, names, policies }).catch(() => false),
       isGoing: namespace => options.client.get(NAMESPACES, namespace).then(isGoing, () => false),
     },

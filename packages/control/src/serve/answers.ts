@@ -31,7 +31,7 @@ export interface AnswersParts {
   readonly policies: PolicySource
   readonly registry: Registry
   readonly prover: Prover
-  /** Those that are connected here, and those that the other replicas report. */
+  /** Proxies that are connected here, and those that the other replicas report. */
   readonly proxies: ProxyReportSources
   readonly reported: ProxyReportSources
   readonly others: Replicas["others"]
@@ -92,7 +92,7 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   return { observers, own, seen, api, frontProxy }
 }
 
-/** Read once per version. */
+/** Reads the ConfigMap once per version. */
 function frontProxyOf({ frontProxy }: Reflectors): () => FrontProxy | undefined {
   let known: { readonly version: string | undefined; readonly front: FrontProxy | undefined } | undefined
   return () => {

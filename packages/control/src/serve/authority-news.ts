@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events about the authority for users: rotations, revocations, expiring credentials.
+// Reports news of the authority to users as Events: rotations, revocations, expiring credentials.
 
 import type { Logger } from "pino"
 import type { Authority } from "../authority/authority.js"
@@ -60,7 +60,7 @@ export class AuthorityNews {
     this.#tellOfRevocations("RevocationApplied", message)
   }
 
-  /** Each replica has logged it already; the leader also reports it as an Event on the list. */
+  /** Each replica has logged the error already; the leader also reports it as an Event on the list. */
   #lookAtRevocations(): void {
     const unreadable = this.#options.authority.revocationErrors.map(({ message }) => message)
     const said = JSON.stringify(unreadable)
@@ -71,7 +71,7 @@ export class AuthorityNews {
     if (this.#tellOfRevocations("RevocationUnreadable", someOf(unreadable))) this.#unreadable = said
   }
 
-  /** To be called when this replica begins to lead. */
+  /** Call it when this replica becomes the leader. */
   leadershipChanged(): void {
     this.#lookAtRevocations()
   }

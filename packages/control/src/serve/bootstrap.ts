@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for what everything else needs: an API that answers, and the root namespace.
+// Waits for the prerequisites of everything else: an API that answers, and the root namespace.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Logger } from "pino"
@@ -9,7 +9,10 @@ import { NAMESPACES } from "../kubernetes/resource-type.js"
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
 
-/** An API that is away will come back; one that says no has to be told something else first. */
+/**
+ * Retries while the API is unavailable. Other errors, such as a missing permission, are thrown: waiting does not fix
+ * them.
+ */
 export async function retrying(logger: Logger, what: string, act: () => Promise<void>): Promise<void> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {

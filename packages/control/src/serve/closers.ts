@@ -10,7 +10,7 @@ export class Closers {
 
   async closeAll(): Promise<void> {
     for (const close of this.#all.splice(0).reverse()) {
-      // One that fails must not keep the others from ending.
+      // A failing step must not prevent the others.
       try {
         await close()
       } catch {}

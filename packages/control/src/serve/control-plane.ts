@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires the control plane: cluster → copies → mesh state → streams, and acknowledgements → ledger → status. Everything is
-// started and stopped here.
+// Wires the control plane: cluster → copies → mesh state → streams, and acknowledgements → ledger → status. Everything
+// is started and stopped here.
 
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
 import { messageOf } from "@merlon/xds/runtime"
@@ -39,7 +39,7 @@ export interface ControlPlanePorts {
   readonly mesh: number
   readonly webhook: number
   readonly health: number
-  /** Where the other replicas ask. */
+  /** The port for queries of other replicas. */
   readonly replicas: number
 }
 
@@ -53,7 +53,7 @@ export class ControlPlane {
     this.#closers = closers
   }
 
-  /** Resolves when proxies can connect. What was started is ended again where something fails. */
+  /** Resolves once proxies can connect. On an error, everything that was started is stopped again. */
   static async start(options: ControlPlaneOptions): Promise<ControlPlane> {
     const closers = new Closers()
     try {
@@ -191,7 +191,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   })
   closers.add(() => invariants.stop())
 
-  // Before the first view is complete a proxy would be told that it has no policies.
+  // A proxy that connects before the first view is complete would be told that it has no policies.
   await state.complete
   missing.delete("the cluster has not been read")
 

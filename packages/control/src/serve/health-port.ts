@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health port, opened before anything slow, so that probes can see what is still missing.
+// The health port. It opens before any slow step, so that probes can see what is still missing.
 
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
@@ -10,7 +10,7 @@ import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.j
 import type { ControlPlaneOptions } from "../options.js"
 import type { Closers } from "./closers.js"
 
-/** What it tells of, as far as it is there. */
+/** Sources of the port's pages, each as soon as it exists. */
 export interface Told {
   metrics?: ControlMetrics
   proxies?: ProxyReportSources

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The history of policies, wired: admission and the copy of the cluster tell the recorder, which writes to the store.
+// Wires the history of policies: admission and the copy of the cluster notify the recorder, which writes to the store.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { ChangeRecorder } from "../history/change-recorder.js"
@@ -23,7 +23,7 @@ export interface HistoryParts {
 
 export interface History {
   readonly store: HistoryStore
-  /** Undefined where no history is kept. */
+  /** Undefined if no history is kept. */
   readonly recorder: ChangeRecorder | undefined
 }
 
@@ -34,7 +34,7 @@ export async function keepHistory(parts: HistoryParts, closers: Closers): Promis
   const warn = (message: string): void => logger.warn(message)
   const owners = roleAsOwnerToTheEnd(client, componentNames(names).controlPlane)
   const store = new HistoryStore({ client, names, maxEntries: historyEntries, owners, warn, now: Date.now })
-  // Not worth failing for: without it, `merlonctl history` cannot compare moments, and says so.
+  // Not worth a failed start: without it, `merlonctl history` cannot compare moments, and reports that.
   await store.begin().catch((error: unknown) => logger.warn({ error: messageOf(error) }, "the history could not begin"))
   closers.add(
     namespaces.onChange(({ key, object }) => {

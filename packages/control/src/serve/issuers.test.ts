@@ -16,11 +16,11 @@ it.each([
   [{ issuer: "https://a.example" }, "https://a.example"],
   [{ issuer: "a", jwksUri: "https://keys.example" }, "a"],
   [{ jwksUri: "https://keys.example" }, "https://keys.example"],
-])("reads of the id of %o whose keys they are", (rule, issuer) => {
+])("reads the issuer of %o from its id", (rule, issuer) => {
   expect(issuerOf(keySetId(rule))).toBe(issuer)
 })
 
-it("tells each issuer whose keys are needed, and whether they could be had", () => {
+it("lists each issuer whose keys are needed, and whether they were fetched", () => {
   const [good, bad] = [keySetId({ issuer: "good" }), keySetId({ issuer: "bad" })]
   const states = new Map([
     [good, state(good, undefined)],
@@ -32,6 +32,6 @@ it("tells each issuer whose keys are needed, and whether they could be had", () 
   ])
 })
 
-it("returns none until the needed ones are known", () => {
+it("returns none until the needed issuers are known", () => {
   expect([...issuersOf({ needed: undefined, get: () => undefined })]).toEqual([])
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The issuers whose keys are fetched, for metrics. The metrics port is public, so nothing expensive is computed here: it
-// reports what the key sets already know.
+// The issuers whose keys are fetched, for metrics. The metrics port is public, so this computes nothing expensive and
+// only reports what the key sets already know.
 
 import type { FetchedKeySets } from "../keysets/key-set-store.js"
 import type { IssuerKeys } from "../observe/metrics.js"
@@ -13,7 +13,7 @@ export function* issuersOf(keySets: Pick<FetchedKeySets, "needed" | "get">): Ite
   }
 }
 
-/** By the id that `keySetId` makes of a rule: its issuer, or where its keys are. */
+/** The issuer, or the address of the keys, from an id made by `keySetId`. */
 export function issuerOf(keySetId: string): string {
   const [issuer, jwksUri]: readonly string[] = JSON.parse(keySetId)
   return issuer || jwksUri || ""

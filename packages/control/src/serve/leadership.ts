@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which replica leads: the holder of a Lease named after the control plane.
+// Elects the leading replica: the holder of a Lease that is named after the control plane.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { componentNames } from "../install/component-names.js"
 import { LeaderElection } from "../kubernetes/lease.js"
 import type { ControlPlaneOptions } from "../options.js"
 
-/** Prefix of the identity of a replica that runs the embedded cluster: no other process can be its earlier run. */
+/** Prefix of the identity of a replica with the embedded cluster: such a holder can only be its own earlier run. */
 const WITH_CLUSTER = "embedded/"
 
-/** Unique for this run; not even an earlier run has the same name. */
+/** Unique for this run: an earlier run of the replica has another name. */
 export function holderName({ replica, hasCluster }: ControlPlaneOptions): string {
   return `${hasCluster ? WITH_CLUSTER : ""}${replica}-${process.pid}-${Date.now().toString(36)}`
 }
@@ -25,7 +25,7 @@ export function standForElection(options: ControlPlaneOptions): LeaderElection {
     namespace: mesh.names.rootNamespace,
     name: componentNames(mesh.names).controlPlane,
     identity: holderName(options),
-    // A crash must not cost the local mesh a silent quarter of a minute.
+    // After a crash, the local mesh must not be without a leader for a quarter of a minute.
     isOver: holder => isEarlierRun(options, holder),
     log: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })

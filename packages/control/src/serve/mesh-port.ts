@@ -61,7 +61,8 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
         if (rejection !== undefined) return rejection
         const result = await authority.sign(caller, request, ttlSeconds)
         if (!result.ok) return { code: result.code, message: result.message }
-        // Another's certificate says nothing of this proxy's, and a root is retired on what proxies are said to hold.
+        // A certificate of another workload says nothing about this proxy's own, and a root is retired based on the
+        // certificates that proxies are recorded to have.
         if (distribution.speaksFor(caller, nodeId)) {
           proxies.noteCertificate(nodeId, authority.current.signer, result.certificate.notAfter)
         }

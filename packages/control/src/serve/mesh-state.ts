@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From copies of the cluster to the state for proxies and callers: registry, keys, views, routes. Data flows one way;
-// nothing here knows who is connected.
+// Builds the state for proxies and callers from copies of the cluster: registry, keys, views, routes. Data flows one
+// way; nothing here knows who is connected.
 
 import { encodeProxyResource, loadRouteEncoders } from "@merlon/xds"
 import type { Logger } from "pino"
@@ -36,7 +36,7 @@ export interface MeshState {
   readonly persistence: KeySetPersistence
   readonly views: WorkloadViews
   readonly routes: RouteClients
-  /** Resolves when everything that was stored has been read. */
+  /** Resolves once everything stored has been read. */
   readonly complete: Promise<void>
   stop(): void
 }
@@ -138,7 +138,7 @@ export async function startMeshState(options: MeshStateOptions): Promise<MeshSta
 
 /**
  * Uids of the namespaces that are being deleted, read after all policies: policies that were gone by then were deleted
- * with one of them. What their workloads had to enforce is unknown.
+ * with one of them, and it is unknown what their workloads had to enforce.
  */
 async function goingNamespaces(client: KubernetesClient, logger: Logger): Promise<ReadonlySet<string>> {
   const going = new Set<string>()

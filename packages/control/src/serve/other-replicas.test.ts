@@ -21,7 +21,7 @@ const inCluster = (...pods: readonly KubernetesObject[]): boolean =>
     isLeader: () => true,
   })
 
-describe("a replica behind a Service that ends", () => {
+describe("a replica behind a Service that stops", () => {
   it("is covered only by another ready replica", () => {
     expect(inCluster(pod("one"), pod("two"))).toBe(true)
     expect(inCluster(pod("one"))).toBe(false)
@@ -41,7 +41,7 @@ describe("a replica that is registered by its address", () => {
       isLeader: () => isLeader,
     })
 
-  it("is answered for where another leads, and where the cluster ends with it", () => {
+  it("is covered if another replica leads, or if the cluster stops with it", () => {
     expect(outside(false)).toBe(true)
     expect(outside(true)).toBe(false)
     expect(outside(true, true)).toBe(true)

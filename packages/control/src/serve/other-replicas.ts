@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether another replica serves once this one stops. If not, the webhooks and the API registration must be removed too.
+// Whether another replica serves after this one stops. If not, the webhooks and the API registration must be removed
+// too.
 
 import { componentNames } from "../install/component-names.js"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -17,7 +18,7 @@ export function isAnsweredFor({ options, pods, isLeader }: Leaving): boolean {
   const { mesh, replica, webhooks, hasCluster } = options
   // The cluster stops with us, and the next start registers again.
   if (hasCluster) return true
-  // Only the address of the leader is registered.
+  // Only the leader's address is registered.
   if ("url" in webhooks) return !isLeader()
   const { rootNamespace } = mesh.names
   const { controlPlane } = componentNames(mesh.names)

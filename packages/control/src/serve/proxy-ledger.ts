@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that proxies report: those of this replica and of the others, the propagation delay of changes, and the
-// status of workloads without a kubelet.
+// Wires everything that proxies report: reports of this replica and of the others, the propagation delay of changes,
+// and the status of workloads without a kubelet.
 
 import { messageOf } from "@merlon/xds/runtime"
 import { CombinedLedger } from "../distribution/combined-ledger.js"
@@ -76,7 +76,7 @@ export function keepLedger(parts: LedgerParts, closers: Closers): Ledger {
   return { proxies, combined, reporter, propagation, presence }
 }
 
-/** What a replica that died has left behind. */
+/** Removes what a crashed replica has left behind. */
 function sweep(
   presence: DeclaredPresence,
   ledger: CombinedLedger,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All copies of cluster objects that the control plane keeps, and how current they are.
+// All copies of cluster objects that the control plane keeps, and how up to date they are.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Kind } from "@merlon/policy/resources"
@@ -32,7 +32,7 @@ export interface Reflectors {
   readonly pods: Copy
   readonly services: Copy
   readonly policies: { readonly [K in Kind]: Copy }
-  /** Of the root namespace, as the following two. */
+  /** In the root namespace, as are the next two. */
   readonly secrets: Copy
   readonly configMaps: Copy
   readonly reports: Copy
@@ -40,7 +40,7 @@ export interface Reflectors {
   readonly calls: Copy
   /** Leases of the replicas of the control plane. */
   readonly replicas: Copy
-  /** By which certificate the API server is known that asks on others' behalf. */
+  /** ConfigMap with the authority that the API server uses as an authenticating proxy. */
   readonly frontProxy: Copy
   /** The trust bundles of all namespaces. */
   readonly bundles: Copy
@@ -51,7 +51,7 @@ export interface Reflectors {
 export interface CopyHealth {
   readonly kind: string
   readonly synced: boolean
-  /** How long the API has been away; 0 while the copy follows it. */
+  /** For how many milliseconds the API has been unreachable; 0 while the copy is up to date. */
   readonly silentMs: number
 }
 
@@ -84,7 +84,7 @@ export function startReflectors(
       MeshService: follow("MeshService", types.MeshService),
     },
     secrets: follow("Secret", SECRETS, { namespace }),
-    // Histories are large, and read on demand.
+    // Histories are large, and read only on demand.
     configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace, labelSelector: `!${historyLabel(names)}` }),
     reports: follow("ReplicaReport", CONFIG_MAPS, { namespace, labelSelector: reportLabel(names) }),
     calls: follow("CallLedger", CONFIG_MAPS, { namespace, labelSelector: ledgerLabel(names) }),

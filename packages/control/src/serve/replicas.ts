@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires the replicas of the control plane: how they find each other, what they ask and what they answer.
+// Wires the replicas of the control plane: how they find, query and answer each other.
 
 import { messageOf } from "@merlon/xds/runtime"
 import type { LocalObservations } from "../answers/local-observations.js"
@@ -28,7 +28,7 @@ export interface ReplicasParts {
 
 export interface Replicas {
   readonly others: OtherReplicas
-  /** From now on the others can ask for this. Returns the port. */
+  /** Starts to answer the other replicas from these observations. Returns the port. */
   answerFrom(own: LocalObservations): Promise<number>
 }
 
@@ -84,7 +84,7 @@ export function keepReplicas({ options, authority, reflectors, isLeader }: Repli
         address: `${options.replicaHost.includes(":") ? `[${options.replicaHost}]` : options.replicaHost}:${port}`,
         owners: roleAsOwnerToTheEnd(client, componentNames(names).controlPlane),
       })
-      // First of all: other replicas must not call one that is about to stop.
+      // Stops before the server does: other replicas must not call one that is about to stop.
       closers.add(() => beacon.stop())
       return port
     },
