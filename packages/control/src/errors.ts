@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the control plane: one closed table of codes, each with its cause and its fix. Other rejections of an API server
-// are reported in its own words, by status and reason.
+// Errors of the control plane: one closed table of codes, each with its cause and its fix. Other errors of an API
+// server are reported with its own message, by status and reason.
 
 export const CONTROL_ERRORS = {
   "kubeconfig-unreadable": {
@@ -75,7 +75,7 @@ export const CONTROL_ERRORS = {
 
 export type ControlErrorCode = keyof typeof CONTROL_ERRORS
 
-/** Why admission rejects a request; the message that the API server shows ends with the code in brackets. */
+/** Why admission rejects a request. The message that the API server shows ends with the code in brackets. */
 export const ADMISSION_ERRORS = {
   "invalid-policy": {
     cause: "the API server rejected a policy because fields are missing or invalid",

@@ -12,32 +12,32 @@ import type { Udp } from "./registry/udp.js"
 export interface ControlPlaneOptions {
   readonly client: KubernetesClient
   readonly mesh: MeshConfig
-  /** What workloads of namespaces without the label may call beyond the cluster. */
+  /** Where workloads may call outside the cluster if their namespace has no label for it. */
   readonly outboundPolicy: OutboundMode
-  /** How long a client that applies a policy waits for proofs, at most. */
+  /** How long an apply waits for proofs, at most. */
   readonly proofBudgetMs: number
-  /** How many changes of policies are kept in the history of each namespace; 0 keeps none. */
+  /** How many policy changes are kept in the history of each namespace; 0 keeps none. */
   readonly historyEntries: number
-  /** The suffix of Services' host names. */
+  /** The DNS suffix of Services. */
   readonly clusterDomain: string
-  /** Of this program, for operators. */
+  /** Version of this program, for operators. */
   readonly version?: string
-  /** Of this replica, unique among those that run now. */
+  /** Name of this replica, unique among running replicas. */
   readonly replica: string
   /**
-   * Of a replica that has the cluster inside of it: no other process can have the same one, so earlier runs of such a
-   * replica are over. Others of the same cluster are none of them.
+   * Whether the cluster's API server runs inside this process. Only one process can have it, so earlier runs of such a
+   * replica are over. That is not true of other replicas of the same cluster.
    */
   readonly hasCluster: boolean
   readonly listen: {
     readonly host: string
-    /** Where proxies are heard, if that is another address. */
+    /** Address on which proxies connect, if it differs from `host`. */
     readonly meshHost?: string | undefined
-    /** 0 for any, as with the others. */
+    /** 0 chooses any free port, here and below. */
     readonly meshPort: number
     readonly webhookPort: number
     readonly healthPort: number
-    /** Where other replicas ask; these find it by our Lease. */
+    /** Port for queries of other replicas, which find it by our Lease. */
     readonly replicaPort: number
   }
   /** Address under which other replicas reach this one. */
@@ -46,39 +46,42 @@ export interface ControlPlaneOptions {
   readonly servingNames: readonly string[]
   /** How the API server reaches the webhooks: directly on this machine, or through a Service. */
   readonly webhooks: { readonly url: (port: number) => string } | { readonly service: string; readonly port: number }
-  /** Whether the cluster is told of the API of answers. One that is, lets no namespace end while no replica runs. */
+  /**
+   * Whether to register the answers API with the cluster. If it is registered and no replica runs, namespaces cannot be
+   * deleted.
+   */
   readonly answersApi: boolean
   readonly certificates: {
     readonly defaultTtlMs: number
     readonly maxTtlMs: number
     readonly rootLifetimeMs: number
-    /** How long a phase of a root's rotation lasts at least, so that proxies that were away are heard too. */
+    /** Minimum duration of each phase of a root rotation, so that proxies that were offline can catch up. */
     readonly rotationSettleMs: number
-    /** Folder with a plugged-in authority. */
+    /** Folder with a certificate authority that you supply. */
     readonly folder: string | undefined
   }
   readonly keySets: {
-    /** PEM, beside the system's own authorities. */
+    /** Additional authorities in PEM; those of the system are always trusted. */
     readonly authorities: string | undefined
     readonly denyPrivateAddresses: boolean
-    /** Issuers on this machine; a mesh on one machine has them there. */
+    /** Allows issuers on this machine, as in a local mesh. */
     readonly allowLoopback: boolean
-    /** How many issuers the policies of one namespace may name; the root namespace as many as there are places. */
+    /** How many issuers the policies of one namespace may name. The root namespace may use the whole limit. */
     readonly perNamespace: number
   }
   readonly injection: {
     readonly image: string
     readonly capture: "redirect" | "service"
-    /** Whether captured Pods take datagrams, which no policy judges; `pass` where absent. */
+    /** Whether captured Pods receive UDP datagrams, which no policy covers; default `pass`. */
     readonly udp?: Udp | undefined
-    /** What becomes of calls out of Pods that do not choose themselves; `off` where absent. */
+    /** How outbound calls of Pods are handled if the Pod does not say; default `off`. */
     readonly outbound?: Outbound | undefined
-    /** Where injected proxies find the control plane, as `HOST:PORT`. */
+    /** The control plane's address for injected proxies, as `HOST:PORT`. */
     readonly controlPlane: string
     readonly nativeSidecar: boolean
     readonly resources?: ProxyResources | undefined
   }
-  /** OTLP over HTTP; no traces where absent. */
+  /** OTLP over HTTP; no traces if undefined. */
   readonly traces: string | undefined
   readonly logger: Logger
 }
