@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How connections reach the xservers of a namespace's Pods, and whether outbound calls of these Pods are captured.
-// Rules inside a Pod need a capability that the Pod Security Standards grant neither at `baseline` nor at `restricted`,
-// so such namespaces are captured by Service (ADR 007).
+// Decides how connections reach the xservers of a namespace's Pods, and whether outbound calls of these Pods are
+// captured. Rules inside a Pod need a capability that the Pod Security Standards grant neither at `baseline` nor at
+// `restricted`, so such namespaces are captured by Service (ADR 007).
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { injectionNames, OUTBOUNDS, type Outbound } from "./injection-options.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a stored policy may be deleted. A deletion is checked like any other change, also one by the garbage
+// Decides whether a stored policy may be deleted. A deletion is checked like any other change, also one by the garbage
 // collector: otherwise an ownerReference would make every policy deletable. The garbage collector retries, and succeeds
 // once the workloads of the same owner are gone. Only the deletion of a namespace is not blocked, because its workloads
 // are deleted too.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a namespace that requires injection rejects: every Pod that only looks injected, and every way to bypass the
-// proxy.
+// A namespace that requires injection rejects every Pod that only looks injected, and every way to bypass the proxy.
 
 import { expect, it, test } from "vitest"
 import { admissionHandlers } from "./handlers.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a Pod has everything that injection adds. Names prove nothing: a namespace that requires injection accepts a
-// Pod only if its containers, volumes and annotations are what the injector writes, except for what the API server and
-// common webhooks add to every container.
+// Checks that a Pod has everything that injection adds. Names prove nothing: a namespace that requires injection
+// accepts a Pod only if its containers, volumes and annotations are what the injector writes, except for what the API
+// server and common webhooks add to every container.
 
 import { isDeepStrictEqual } from "node:util"
 import { applicationPorts, xserverContainer } from "../registry/application-ports.js"

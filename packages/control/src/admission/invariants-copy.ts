@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether our copy of the invariants is up to date. It lags behind the API server for a moment, and a change must not
-// be rejected because of an invariant that was just deleted or put into shadow mode.
+// Checks whether our copy of the invariants is up to date. It lags behind the API server for a moment, and a change
+// must not be rejected because of an invariant that was just deleted or put into shadow mode.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesClient } from "../kubernetes/client.js"

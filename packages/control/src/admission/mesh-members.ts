@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads belong to the mesh: those with a proxy, and those that requested one. A mesh-wide policy also selects
-// the control plane's own Pods and those of namespaces that never opted in; whether it is `Ready` does not depend on
-// them.
+// Members of the mesh: workloads with a proxy, and workloads that requested one. A mesh-wide policy also selects the
+// control plane's own Pods and those of namespaces that never opted in; whether it is `Ready` does not depend on them.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { Reflected } from "../kubernetes/reflector.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether injection is requested: by the Pod's own label, else by its namespace's.
+// Decides whether injection is requested: by the Pod's own label, else by its namespace's.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { objectOf } from "../registry/foreign.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which connections of a Pod's programs are redirected to its proxy: all TCP except DNS, or less if ports and CIDR
-// blocks are excluded or only some blocks are included. The lists come from flags and annotations, so every value is
-// checked.
+// Parses which connections of a Pod's programs are redirected to its proxy: all TCP except DNS, or less if ports and
+// CIDR blocks are excluded or only some blocks are included. The lists come from flags and annotations, so every value
+// is checked.
 
 import { parseCidr } from "@merlon/policy/request"
 

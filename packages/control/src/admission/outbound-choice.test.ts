@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How outbound calls of an injected Pod are handled, depending on its annotations and the mesh's setting.
+// Outbound calls of an injected Pod are handled according to its annotations and the mesh's setting.
 
 import { describe, expect, it, test } from "vitest"
 import { admissionHandlers } from "./handlers.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a Pod's outbound calls are handled: unchanged, through `http_proxy`, or captured by rules in the Pod. The Pod's
-// annotation decides, else the mesh's setting.
+// Decides how a Pod's outbound calls are handled: unchanged, through `http_proxy`, or captured by rules in the Pod. The
+// Pod's annotation decides, else the mesh's setting.
 
 import type { CaptureFlags } from "../registry/capture-args.js"
 import { type Foreign, listOf, objectOf } from "../registry/foreign.js"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers of a Pod call through the mesh. Containers with our own image and those that an annotation names get
+// Lets containers of a Pod call through the mesh. Containers with our own image and those that an annotation names get
 // the workload's credentials; if the Pod requests it, all get `http_proxy`.
 
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"

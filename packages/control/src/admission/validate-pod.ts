@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a namespace that requires injection accepts a new or changed Pod. The injector checks before other webhooks
-// run, this check comes after all of them.
+// Decides whether a namespace that requires injection accepts a new or changed Pod. The injector checks before other
+// webhooks run, this check comes after all of them.
 
 import { hasXserver } from "../registry/application-ports.js"
 import { objectOf } from "../registry/foreign.js"

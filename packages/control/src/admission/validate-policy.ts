@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a document of one of our kinds may be stored. All errors are reported at once, each with its field;
-// suspicious but valid settings are warnings. Findings that depend on other documents are in `comparison.ts`.
+// Decides whether a document of one of our kinds may be stored. All errors are reported at once, each with its field;
+// suspicious but valid settings are warnings. Findings that depend on other documents are in `assessment.ts`.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import {

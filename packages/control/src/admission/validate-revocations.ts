@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the revocation list may be stored: only if every line is valid. Otherwise a typo could silently disable a
-// revocation.
+// Decides whether the revocation list may be stored: only if every line is valid. Otherwise a typo could silently
+// disable a revocation.
 
 import { parseRevocations } from "@merlon/identity"
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which callers a change of PeerAuthentications would cut off: callers observed in plaintext on ports that would become
-// STRICT. A proof cannot show that, since it considers every possible caller.
+// Finds the callers that a change of PeerAuthentications would cut off: callers observed in plaintext on ports that
+// would become STRICT. A proof cannot show that, since it considers every possible caller.
 
 import type { ObservedCall } from "@merlon/policy/ledger"
 import type { MeshConfig } from "@merlon/policy/mesh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What workloads called, as counted by their own proxies. This includes calls that no other proxy observed, because
-// they never arrived or went to a destination without a proxy. A proxy reports only for its own workload. The registry
-// decides which workload is at a destination.
+// The destinations that workloads called, as counted by their own proxies. This includes calls that no other proxy
+// observed, because they never arrived or went to a destination without a proxy. A proxy reports only for its own
+// workload. The registry decides which workload is at a destination.
 
 import { CALL_TRANSPORTS, type CalledDestination, type CallTransport } from "@merlon/xds"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the replica knows to which a proxy is connected: its decisions, its revision, its recent reports. A replica
-// has this for its own proxies (`local-observations.ts`) and asks the others for theirs (`mesh-observations.ts`).
+// Facts about proxies that only the replica has to which they are connected: decisions, revisions, recent reports. A
+// replica has this for its own proxies (`local-observations.ts`) and asks the others for theirs
+// (`mesh-observations.ts`).
 
 import type { ProxyReport } from "../observe/proxy-report.js"
 import type { Item } from "./api/item.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a plaintext caller under STRICT and what to do about it, depending on its Pods and their proxies.
-// Fail closed: a caller counts as captured only if the proxy of every Pod reports it.
+// Tells what happens to a plaintext caller under STRICT and what to do about it, depending on its Pods and their
+// proxies. Fail closed: a caller counts as captured only if the proxy of every Pod reports it.
 
 import type { CallsTaken, ProxyRecord } from "../distribution/ledger.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"

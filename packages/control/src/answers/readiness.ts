@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a workload's ports are ready for STRICT: the remaining plaintext callers, and the conclusion. Fail closed: a
+// Decides whether a workload's ports are ready for STRICT, and lists the remaining plaintext callers. Fail closed: a
 // workload is ready only if its calls were observed for the whole window and none was dropped.
 
 import type { ObservedCall } from "@merlon/policy/ledger"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which roots the connected proxies have acknowledged. A proxy acknowledges a version; this maps the version to its
-// roots. An unknown version counts as no roots, so that a rotation never advances on a guess.
+// Records which roots the connected proxies have acknowledged. A proxy acknowledges a version; this maps the version to
+// its roots. An unknown version counts as no roots, so that a rotation never advances on a guess.
 
 import { readBundle } from "@merlon/identity"
 import { resourceNames, type TrustSpec, trustVersion } from "@merlon/xds"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh currently trusts: roots, signing keys, revocations.
+// The current trust of the mesh: roots, signing keys, revocations.
 
 import type { TrustSpec } from "@merlon/xds"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the control plane records about the policies that each proxy enforces.
+// The control plane records which policies each proxy enforces.
 import { PROXY_RESOURCE } from "@merlon/xds"
 import { describe, expect, it, test } from "vitest"
 import { podOf } from "../registry/testing/objects.js"

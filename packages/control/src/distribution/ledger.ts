@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which proxies are connected and what each enforces, as it reports. "Enforced by 12 of 12" is counted from this.
+// The connected proxies and what each enforces, as it reports. "Enforced by 12 of 12" is counted from this.
 
 export interface Rejection {
   readonly revision: number

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one replica reports to the others about its proxies, as the contents of a ConfigMap. Versions that many proxies
+// One replica's report to the others about its proxies, as the contents of a ConfigMap. Versions that many proxies
 // enforce are written once; the version of the workload itself is stored per proxy. Not trusted: an unreadable report
 // counts as none, and its proxies as not enforcing.
 

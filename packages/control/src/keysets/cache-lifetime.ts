@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long fetched keys are cached: as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within limits. The
+// The cache lifetime of fetched keys: as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within limits. The
 // minimum is a minute, so that an issuer cannot make us fetch all the time; the maximum is a day, so that a withdrawn
 // key does not stay longer.
 

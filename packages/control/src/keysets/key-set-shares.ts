@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which key sets are fetched if there are more than slots. Each namespace has a quota, and slots are assigned round
-// robin by namespace: a namespace with a thousand dead issuers takes slots only from itself.
+// Chooses which key sets are fetched if there are more than slots. Each namespace has a quota, and slots are assigned
+// round robin by namespace: a namespace with a thousand dead issuers takes slots only from itself.
 
 export interface Shares {
   readonly admitted: ReadonlySet<string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a change takes from its observation to the last acknowledgement by a connected proxy, and which proxies lag.
-// A proxy with the newest version has acknowledged every earlier change; a proxy that disconnects is not waited for.
+// Measures how long a change takes from its observation to the last acknowledgement by a connected proxy, and which
+// proxies lag. A proxy with the newest version has acknowledged every earlier change; a proxy that disconnects is not
+// waited for.
 
 import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
 import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two versions of a stored document mean the same: only the fields compared here matter. Most changes affect a
-// status, a label or managed fields and need no further work.
+// Compares the meaning of two versions of a stored document: only the fields compared here matter. Most changes affect
+// a status, a label or managed fields and need no further work.
 
 import { isDeepStrictEqual } from "node:util"
 import type { MeshNames } from "@merlon/policy/mesh"

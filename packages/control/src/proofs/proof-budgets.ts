@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many milliseconds of the proof thread each namespace may use; the thread answers one query at a time. A namespace
-// that applies policies without pause soon gets "not decided" at once, which leaves the thread to the others.
+// Limits how many milliseconds of the proof thread each namespace may use; the thread answers one query at a time. A
+// namespace that applies policies without pause soon gets "not decided" at once, which leaves the thread to the others.
 
 import { TokenBuckets } from "@merlon/wire/limits"
 

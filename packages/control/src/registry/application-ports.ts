@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ports of a Pod belong to the application, their order, and where xserver listens for each. Injection and the
+// Finds the application's ports of a Pod, in order, and the port on which xserver listens for each. Injection and the
 // registry share this code: if they counted differently, callers would reach the wrong port.
 
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a workload can be reached past its proxy, as far as its Pod shows. No policy that selects such a workload is
-// `Ready` (docs/control-plane.md, "What a status says"), so every further way to bypass xserver belongs here too.
+// Finds ways to reach a workload past its proxy, as far as its Pod shows them. No policy that selects such a workload
+// is `Ready` (docs/control-plane.md, "What a status says"), so every further way to bypass xserver belongs here too.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

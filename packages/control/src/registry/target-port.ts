@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which port of a workload a Service's port targets.
+// Resolves the target port of a Service's port to a port of a workload.
 
 import type { ServicePort } from "./mesh-directory.js"
 

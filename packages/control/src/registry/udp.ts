@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which UDP ports a workload declares and whether datagrams reach them. Proxies carry only TCP, so no policy covers
-// UDP; rules inside the Pod can block all of it.
+// Finds the UDP ports that a workload declares, and whether datagrams reach them. Proxies carry only TCP, so no policy
+// covers UDP; rules inside the Pod can block all of it.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"

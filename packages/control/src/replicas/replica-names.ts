@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How replicas of the control plane identify each other: the Lease with the address, and the expected identity.
+// Names by which replicas of the control plane find and identify each other: the Lease with the address, and the
+// expected identity.
 
 import type { MeshConfig, MeshNames } from "@merlon/policy/mesh"
 import { spiffeId } from "@merlon/policy/request"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tenant's MeshService can do to other tenants' calls: nothing.
+// A tenant's MeshService cannot affect other tenants' calls.
 
 import type { MeshService } from "@merlon/policy/resources"
 import { clusterName, decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, loadRouteEncoders } from "@merlon/xds"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which MeshServices may configure a host (docs/semantics.md, "Who governs a host"): those of its Service's own
+// Decides which MeshServices may configure a host (docs/semantics.md, "Who governs a host"): those of its Service's own
 // namespace, then those of the root namespace. A MeshService elsewhere is a guest: it applies only to callers of its
 // own namespace, and only if no other applies, so that no tenant can redirect another's calls or remove their
 // encryption.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether workloads may call destinations outside the cluster: decided by their namespace's label, else by the mesh's
+// Decides whether workloads may call destinations outside the cluster: by their namespace's label, else by the mesh's
 // setting.
 
 import type { MeshNames } from "@merlon/policy/mesh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clients request the routes of which host and have acknowledged the current ones: the input of a MeshService's
-// status. It sits between the streams and the routes and changes nothing.
+// Counts the clients that request the routes of a host and have acknowledged the current ones, as input of a
+// MeshService's status. It sits between the streams and the routes and changes nothing.
 
 import { HOST_ROUTES, ROUTE_CONFIGURATION } from "@merlon/xds"
 import { Emitter } from "@merlon/xds/runtime"

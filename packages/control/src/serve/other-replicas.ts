@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether another replica serves after this one stops. If not, the webhooks and the API registration must be removed
-// too.
+// Checks whether another replica serves after this one stops. If not, the webhooks and the API registration must be
+// removed too.
 
 import { componentNames } from "../install/component-names.js"
 import type { Reflected } from "../kubernetes/reflector.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each workload's proxy should enforce: a change creates new views of the affected workloads and leaves all others
-// unchanged.
+// The configuration that each workload's proxy should enforce. A change creates new views of the affected workloads and
+// leaves all others unchanged.
 
 import type { VersionedResource } from "@merlon/xds/server"
 

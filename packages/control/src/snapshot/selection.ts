@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which policies select which workloads, in both directions. The index only finds candidates; `@merlon/policy` decides
-// whether a policy applies, and does so again in the proxy.
+// Tracks which policies select which workloads, in both directions. The index only finds candidates; `@merlon/policy`
+// decides whether a policy applies, and does so again in the proxy.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import { peerScope, select } from "@merlon/policy/selection"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy receives about its own workload. It does not include readiness and address, so their changes send
-// nothing.
+// The part of a proxy's configuration that describes its own workload. It does not include readiness and address, so
+// their changes send nothing.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { MeshSpec, WorkloadSpec } from "@merlon/xds"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each proxy should enforce. Data flows one way: a change goes into the resource index, the index returns the
-// affected workloads, and a burst of changes makes one revision of their views. INVARIANT: no view exists before
+// Computes what each proxy should enforce. Data flows one way: a change goes into the resource index, the index returns
+// the affected workloads, and a burst of changes makes one revision of their views. INVARIANT: no view exists before
 // `begin`, which is called once everything stored has been read: a view that lacks a policy only because it has not
 // arrived yet would allow requests that the policy denies.
 

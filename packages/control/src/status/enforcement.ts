@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a document has been rolled out: how many of the proxies that must enforce it do, as they report. Kept as a
-// tally, so that an acknowledgement costs one comparison and not a scan of all proxies.
+// Counts how many of the proxies that must enforce a document do, as they report. Kept as a tally, so that an
+// acknowledgement costs one comparison and not a scan of all proxies.
 
 import { type Enforcer, enforcerOf, type ProxyRecord } from "../distribution/ledger.js"
 

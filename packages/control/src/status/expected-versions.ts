@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a proxy must have acknowledged before a policy counts as enforced: the stored version of the policy, and the
-// current keys of its issuers. Computed from the document itself, so that an outdated view never counts as the new one.
+// The versions that a proxy must have acknowledged before a policy counts as enforced: the stored version of the
+// policy, and the current keys of its issuers. Computed from the document itself, so that an outdated view never counts
+// as the new one.
 
 import type { MeshNames } from "@merlon/policy/mesh"
 import { resourceNames } from "@merlon/xds"

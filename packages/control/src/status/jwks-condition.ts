@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a RequestAuthentication has its issuers' keys: how many, their age, the next refresh, and the last error.
+// The condition for a RequestAuthentication's keys: how many there are, their age, the next refresh, and the last
+// error.
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"

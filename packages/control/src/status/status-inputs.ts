@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the status controller needs from the rest of the control plane.
+// Interfaces of the status controller to the rest of the control plane.
 
 import type { SecurityKind } from "../policies/stored-policy.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"

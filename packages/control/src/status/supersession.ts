@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an older PeerAuthentication of the same scope supersedes this one, and on how many of its workloads.
+// Finds out whether an older PeerAuthentication of the same scope supersedes this one, and on how many of its
+// workloads.
 
 import type { MeshConfig } from "@merlon/policy/mesh"
 import type { PeerAuthentication } from "@merlon/policy/resources"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the answers API serves to a caller that no API server authenticated: discovery, and nothing else.
+// To a caller that no API server authenticated, the answers API serves discovery and nothing else.
 
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"

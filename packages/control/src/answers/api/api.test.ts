@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which callers are trusted, how questions are read, and which are rejected by name.
+// Queries of the answers API: trusted front proxies, parsing, filters and request slots.
 
 import { describe, expect, it } from "vitest"
 import { AnswersApiError } from "./answers-api-error.js"
