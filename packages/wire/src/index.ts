@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol engine: sockets, output buffering, deadlines, the TLS floor, and the codecs and connections of HTTP/1.1 and HTTP/2.
-// It knows bytes and messages, and nothing of policies, xDS or Kubernetes.
+// The protocol engine: sockets, output buffering, deadlines, minimum TLS settings, and the codecs and connections of
+// HTTP/1.1 and HTTP/2. It handles bytes and messages, and knows no policies, xDS or Kubernetes.
 
 export { BodyReader } from "./http1/body-reader.js"
 export { chunkStart, lastChunk, pairLines, trailerLines } from "./http1/chunk.js"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines for many objects with one timer. Setting a deadline is an assignment, so that a request needs no timer of its
-// own; all are checked a few times per second, and none fires early.
+// Deadlines for many objects with one timer. To set a deadline is an assignment, so a request needs no timer of its
+// own. All deadlines are checked a few times per second, and none fires early.
 
 import { performance } from "node:perf_hooks"
 
 export interface Expiring {
-  /** In the clock of `Deadlines`; 0 for none. */
+  /** In the clock of `Deadlines`; 0 for no deadline. */
   deadline: number
-  /** For `Deadlines` alone: its place among all that are watched; `UNWATCHED` to begin with. */
+  /** The index in the list of watched objects, maintained by `Deadlines`; initially `UNWATCHED`. */
   place: number
   /** Called once per deadline. */
   expire(): void
 }
 
-/** The limits that will be asked for, in milliseconds; 0 is none. */
+/** The time limits for which deadlines will be set, in milliseconds; 0 means no limit. */
 export interface TimeLimits {
   readonly headerTimeoutMs: number
   readonly bodyIdleTimeoutMs: number
@@ -31,8 +31,9 @@ const MAX_TICK_MS = 500
 
 export class Deadlines {
   readonly #tickMs: number
-  // Not a Set, which is made anew every few requests that come and go: each of its tables points to the next, so one that
-  // has grown old keeps all that came after it alive, with every request that was in them.
+  // An array and not a Set: a Set that gains and loses entries with every request rebuilds its table every few
+  // requests. Each old table points to the next one, so a table in the old generation keeps all later tables alive, and
+  // the requests in them.
   readonly #watched: Expiring[] = []
   #timer: NodeJS.Timeout | undefined
   #now = performance.now()
@@ -52,14 +53,14 @@ export class Deadlines {
     this.#tickMs = Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, Math.floor(shortest / 8)))
   }
 
-  /** As of the last tick. */
+  /** The time of the last tick. */
   get now(): number {
     return this.#now
   }
 
-  /** A deadline so far from now; none where there is no limit. */
+  /** The deadline that is `limitMs` from now; 0 (none) if there is no limit. */
   after(limitMs: number): number {
-    // The clock is as old as the last tick, so one tick is added: late by that much, never early.
+    // The clock is as old as the last tick, so one tick is added: a deadline can be late by one tick, but never early.
     return limitMs === 0 ? 0 : this.#now + limitMs + this.#tickMs
   }
 
@@ -69,7 +70,7 @@ export class Deadlines {
     if (this.#timer !== undefined) return
     this.#now = performance.now()
     this.#timer = setInterval(() => this.#tick(), this.#tickMs)
-    // Watching is no reason for the process to live.
+    // The timer must not keep the process alive.
     this.#timer.unref()
   }
 
@@ -90,7 +91,7 @@ export class Deadlines {
   #tick(): void {
     const now = performance.now()
     this.#now = now
-    // From the end: an entry that leaves meanwhile is replaced by one that has been checked already.
+    // Backwards: when `expire` removes an entry, an entry that has already been checked takes its place.
     for (let place = this.#watched.length - 1; place >= 0; place--) {
       const item = this.#watched[place]
       if (item === undefined || item.deadline === 0 || item.deadline > now) continue

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the first plaintext bytes are HTTP. On an undeclared port this is deliberately generous: bytes that some
-// application might read as HTTP go to our strict codec, because as plain TCP they could carry forged headers past the
-// proxy.
+// Detects whether the first plaintext bytes are HTTP. On an undeclared port this is deliberately generous: bytes that
+// some application might parse as HTTP go to our strict codec, because as plain TCP they could carry forged headers
+// past the proxy.
 
 import { METHODS } from "node:http"
 
-/** RFC 9113 section 3.4. */
+/** The HTTP/2 connection preface (RFC 9113 section 3.4). */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1")
 
-/** In any case. */
+/** Compared case-insensitively. */
 const COMMON_METHODS: ReadonlySet<string> = new Set(
   "GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH".split(
     " ",
   ),
 )
-/** As written: readers that know more methods than the common ones know them by this list. */
+/** Compared case-sensitively: a parser that knows more than the common methods takes them from this list. */
 export const KNOWN_METHODS: ReadonlySet<string> = new Set([...COMMON_METHODS, ...METHODS])
 const MAX_METHOD = 32
-/** So much of a line is waited for where only its end tells. */
+/** How much of a line to wait for if only its end decides. */
 const MAX_LINE = 8 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
 
-/** For a port that speaks HTTP: which version. */
+/** The HTTP version on a port that is declared as HTTP. */
 export function isPreface(bytes: Buffer): "http1" | "http2" | "more" {
   const length = Math.min(bytes.length, PREFACE.length)
   if (bytes.compare(PREFACE, 0, length, 0, length) !== 0) return "http1"
   return length === PREFACE.length ? "http2" : "more"
 }
 
-/** For a port that says nothing. `ended` where nothing more will come, which for some readers ends a line too. */
+/** For an undeclared port. `ended`: no more bytes will come, which some parsers treat as the end of a line. */
 export function detectHttp(bytes: Buffer, ended = false): "http1" | "http2" | "tcp" | "more" {
   const version = isPreface(bytes)
   if (version === "http2") return version
@@ -45,7 +45,7 @@ export function detectHttp(bytes: Buffer, ended = false): "http1" | "http2" | "t
   if (next === undefined) return ended || bytes.length > MAX_LINE ? "tcp" : "more"
   if (end === start || next === LF || !isLineEndOrSpace(next)) return "tcp"
   if (next === CR) {
-    // The end of a line for most readers, white space for some.
+    // Most parsers take CR as the end of a line, some as white space.
     const after = bytes[end + 1]
     if (after === undefined) return ended ? "tcp" : "more"
     if (after === LF) return "tcp"
@@ -55,14 +55,14 @@ export function detectHttp(bytes: Buffer, ended = false): "http1" | "http2" | "t
   return endsAsRequestLine(bytes, start, ended)
 }
 
-// Any token may be a method; SMTP and Redis write such lines too, but none that ends in a version of HTTP.
+// Any token may be a method. SMTP and Redis lines begin with a token too, but none of them ends in an HTTP version.
 function endsAsRequestLine(bytes: Buffer, start: number, ended: boolean): "http1" | "tcp" | "more" {
   const newline = bytes.indexOf(LF, start)
   if (newline < 0 && !ended) return bytes.length - start > MAX_LINE ? "tcp" : "more"
   return hasVersionBefore(bytes, newline < 0 ? bytes.length : newline) ? "http1" : "tcp"
 }
 
-/** Whether the line that ends here ends in something like ` HTTP/1.1`. */
+/** Whether the line that ends at `lineEnd` ends in something like ` HTTP/1.1`. */
 function hasVersionBefore(bytes: Buffer, lineEnd: number): boolean {
   let at = lineEnd
   while (at > 0 && isLineEndOrSpace(bytes[at - 1] ?? 0)) at--
@@ -77,7 +77,7 @@ function isVersionNumber(byte: number): boolean {
   return byte === 0x2e || (byte >= 0x30 && byte <= 0x39)
 }
 
-/** What some reader takes for white space inside a line: Python, for one, splits at all of these. */
+/** Characters that some parsers treat as white space inside a line. Python, for example, splits at all of these. */
 export function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0b || byte === 0x0c || isRareSpace(byte)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client connection as the server sees it: it reads requests, gives each to an exchange, and writes the exchange's
-// response. The exchange decides what to do with a request (judge, route, answer).
+// The server side of a client connection: it reads requests, passes each to an exchange, and writes the exchange's
+// response. The exchange decides what to do with a request (evaluate policies, route, respond).
 
 import type { ByteBudget } from "../limits/byte-budget.js"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
@@ -15,30 +15,33 @@ import type { LocalReply } from "./local-reply.js"
  */
 export type Beginning = "forwarded" | "rejected" | "closed"
 
-/** Writes the response of one request to its client. It says when all is over: `Exchange.finish`. */
+/** Writes the response of one request to its client, and calls `Exchange.finish` when the exchange is over. */
 export interface Responder {
   informational(head: ResponseHead): void
-  /** The response begins. False where this client cannot be given such a one; nothing was written then. */
+  /** Starts the response. Returns false, with nothing written, if the response cannot be represented to this client. */
   respond(head: ResponseHead): boolean
-  /** The bytes are the responder's only until it returns. */
+  /** `bytes` are only valid until the call returns. */
   content(bytes: BorrowedBytes, from: number, to: number): void
   end(trailers: Fields | undefined): void
-  /** All that came at once has been told. */
+  /** Called after everything that arrived in one read has been delivered. */
   flush(): void
-  /** Whether the server behind us is to wait. */
+  /** Whether the upstream server has to wait. */
   readonly full: boolean
-  /** An answer of our own, whole. */
+  /** Writes a complete local reply. */
   reply(reply: LocalReply): void
-  /** Half a response must not look like a whole one: it goes as far as it came, and breaks off. */
+  /**
+   * Aborts a response that has begun. The client must not take a partial response for a complete one, so the connection
+   * or stream is broken off.
+   */
   breakOff(why: "failed" | "rejected"): void
-  /** More of the request can be taken. */
+  /** More of the request can be accepted. */
   requestWritable(): void
 }
 
-/** One request and its response. The connection tells the request; the exchange answers through its responder. */
+/** One request and its response. The connection delivers the request; the exchange responds through its responder. */
 export interface Exchange {
   readonly head: RequestHead
-  /** The server's response has begun. */
+  /** Whether the server's response has begun. */
   readonly responseStarted: boolean
   readonly over: boolean
   /** Whether more of the request must wait for `Responder.requestWritable`. */
@@ -47,78 +50,82 @@ export interface Exchange {
   /** Writes the response that `begin` prepared when it returned `rejected`. */
   reject(): void
   content(bytes: BorrowedBytes, from: number, to: number): void
-  /** The request is complete. After an upgrade: the client has said all it wants to. */
+  /** The request is complete. After an upgrade: the client has ended its side. */
   requestEnd(trailers: Fields | undefined): void
-  /** All that came at once has been told. */
+  /** Called after everything that arrived in one read has been delivered. */
   flush(): void
-  /** The client has taken what was waiting. */
+  /** The client has read the output that was waiting. */
   drained(): void
-  /** The content turned out to be malformed on the way. */
+  /** The content turned out to be malformed while it was being forwarded. */
   rejectContent(error: HttpError): void
-  /** No response has begun, and the client does not send, or the server behind us does not take it. */
+  /** A timeout before any response: the client does not send, or the server does not read. */
   timedOut(who: "client" | "server"): void
-  /** The status under which an answer of our own goes to this client, where that is another. */
+  /** Reports the status that this client gets for a local reply, if it differs from the reply's. */
   answeredAs(status: number): void
-  /** The client's connection has gone, or must go. */
+  /** The client's connection is gone or must be closed. */
   abort(): void
-  /** All is over. */
+  /** The exchange is over. */
   finish(): void
 }
 
-/** Everything that a client may use, under the names by which `limitHit` reports them. */
+/** Limits on what a client may use, under the names by which `limitHit` reports them. */
 export interface DownstreamLimits {
-  /** Bytes of request line and headers together. */
+  /** Size of the request line and headers together. */
   readonly headerBytes: number
   readonly headerLines: number
-  /** Requests on one connection that wait for their turn (HTTP/1.1 pipelining). */
+  /** Requests on one connection that wait for the one before (HTTP/1.1 pipelining). */
   readonly pipelinedRequests: number
-  /** Streams open at once on one HTTP/2 connection. */
+  /** Concurrent streams on one HTTP/2 connection. */
   readonly streams: number
   readonly headerTimeoutMs: number
   readonly bodyIdleTimeoutMs: number
   readonly keepAliveTimeoutMs: number
-  /** gRPC calls without a byte in either direction. */
+  /** For gRPC calls without a byte in either direction. */
   readonly streamIdleTimeoutMs: number
   readonly tunnelIdleTimeoutMs: number
 }
 
-/** What all connections of a listener have in common. */
+/** What all connections of a listener share. */
 export interface DownstreamOptions {
   readonly limits: DownstreamLimits
   readonly deadlines: Deadlines
-  /** For bytes of requests that have not come whole, or wait for their turn. */
+  /** Bytes of requests that are incomplete or queued. */
   readonly unread: ByteBudget
-  /** Whether clients may ask for tunnels by CONNECT, which a 2xx begins (RFC 9110 section 9.3.6). HTTP/1.1 alone offers it. */
+  /**
+   * Whether clients may open tunnels with CONNECT, which a 2xx response begins (RFC 9110 section 9.3.6). Only HTTP/1.1
+   * supports this.
+   */
   readonly tunnels?: boolean
 }
 
-/** Whose connection it is. */
+/** The owner of a connection: it creates exchanges and receives events. */
 export interface DownstreamUser<E extends Exchange> {
   exchange(head: RequestHead, responder: Responder): E
-  /** For what could not be read as a request: the answer. */
+  /** The reply to bytes that cannot be parsed as a request. */
   unreadable(version: HttpVersion, status: number, body: string): LocalReply
-  /** Whether clients are told with every response to go elsewhere. */
+  /** Whether every response tells the client to use another connection. */
   readonly draining: boolean
   limitHit(limit: keyof DownstreamLimits): void
-  /** It was closed, because all together hold too much. */
+  /** The connection was closed because all connections together hold too many bytes. */
   evicted(): void
-  /** Comes once, last, whatever happened. */
+  /** Called exactly once, last, however the connection ended. */
   closed(): void
 }
 
 /**
- * How a connection drains: it takes no further request, and ends after what it is busy with. `gradually`: an idle one is left
- * time for one more request, which is answered with the word that it was the last. `now`: an idle one ends at once.
- * `tunnels-too`: so does one that was switched to another protocol.
+ * How a connection drains: it accepts no further request and closes after the requests in flight. `gradually`: an idle
+ * connection stays open briefly for one more request, whose response says that it was the last. `now`: an idle
+ * connection closes at once. `tunnels-too`: as `now`, and a connection that was switched to another protocol closes as
+ * well.
  */
 export type Drain = "gradually" | "now" | "tunnels-too"
 
 export interface DownstreamConnection<E extends Exchange> {
-  /** Reads what has been read of it already, and then on. */
+  /** Processes the bytes that have been read already, then continues reading. */
   start(head: Buffer): void
-  /** Those in flight. */
+  /** The exchanges in flight. */
   exchanges(): readonly E[]
   drain(how: Drain): void
-  /** Ends now, whatever it does. */
+  /** Closes the connection now, even with requests in flight. */
   destroy(): void
 }

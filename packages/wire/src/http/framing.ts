@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a message's body ends (RFC 9112 section 6.3), from the headers alone. Anything that two parsers could read
-// differently is an error: both lengths, repeated lengths, lengths that are not plain digits, codings other than
-// `chunked`.
+// Determines where a message's body ends (RFC 9112 section 6.3) from its headers. Anything that two parsers could read
+// differently is an error: both a length and a coding, repeated lengths, lengths that are not plain digits, codings
+// other than `chunked`.
 
 import { FIELD_KIND } from "../http2/field-kind.js"
 import type { Fields } from "./fields.js"
@@ -11,7 +11,7 @@ export type Framing =
   | { readonly kind: "none" }
   | { readonly kind: "length"; readonly length: number }
   | { readonly kind: "chunked" }
-  /** Responses alone: the body ends with the connection. */
+  /** Responses only: the body ends when the connection closes. */
   | { readonly kind: "close" }
 
 export const NO_BODY: Framing = Object.freeze({ kind: "none" })
@@ -25,7 +25,7 @@ export function hasContent(framing: Framing): boolean {
 /** Fifteen digits are exact in a double, and enough for a petabyte. */
 const LENGTH = /^[0-9]{1,15}$/
 
-/** What the headers say, or undefined where they say nothing. */
+/** The framing that the headers declare; undefined if they declare none. */
 function declared(headers: Fields, minorVersion: number, tabs: "rejected" | "taken"): Framing | undefined | HttpError {
   let length: string | undefined
   let encoding: string | undefined
@@ -43,16 +43,17 @@ function declared(headers: Fields, minorVersion: number, tabs: "rejected" | "tak
   }
   if (encoding !== undefined) {
     if (length !== undefined) return "length-and-encoding"
-    // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so a sender that adds one wants to confuse a reader.
+    // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so a sender that uses one may be trying to confuse a
+    // parser.
     if (minorVersion === 0 || encoding.toLowerCase() !== "chunked") return "bad-encoding"
     return CHUNKED
   }
   return length === undefined ? undefined : { kind: "length", length: Number(length) }
 }
 
-// White space around a value may be a tab (RFC 9110 section 5.6.3), but Node's parser, for one, does not find `chunked`
-// before a tab. A proxy in front of us may behave the same, and no client writes these two headers so. Some
-// applications do, and there is no proxy between them and us.
+// White space around a value may be a tab (RFC 9110 section 5.6.3), but some parsers, such as Node's, do not find
+// `chunked` before a tab. A proxy in front of us may behave the same, and no client writes these two headers with tabs.
+// Some applications do, and there is no proxy between them and us.
 function hasTab(headers: Fields, index: number): boolean {
   return headers.line(index).includes("\t")
 }
@@ -61,7 +62,7 @@ export function requestFraming(headers: Fields, minorVersion: number): Framing |
   return declared(headers, minorVersion, "rejected") ?? NO_BODY
 }
 
-/** `method` is that of the request this answers. */
+/** `method` is the method of the request that the response is for. */
 export function responseFraming(
   headers: Fields,
   minorVersion: number,

@@ -11,32 +11,32 @@ export interface RequestHead {
   readonly method: string
   /** In origin form, or `*`; empty for CONNECT. */
   readonly target: string
-  /** Absent where an HTTP/1.0 client named none: absence has a meaning of its own for rules. */
+  /** Absent only if an HTTP/1.0 client sent none. Rules distinguish an absent host from an empty one. */
   readonly host: string | undefined
-  /** That of a target in absolute form, as forward proxies are sent it (RFC 9112 section 3.2.2). */
+  /** The scheme of a target in absolute form, which clients send to forward proxies (RFC 9112 section 3.2.2). */
   readonly scheme?: "http" | "https" | undefined
   readonly headers: Fields
   readonly framing: Framing
-  /** Whether the client wants to go on using the connection (RFC 9112 section 9.3). */
+  /** Whether the client wants to keep the connection open (RFC 9112 section 9.3). */
   readonly keepAlive: boolean
-  /** The protocols it would rather speak, where it asked properly. */
+  /** The protocols of a valid upgrade request. */
   readonly upgrade: string | undefined
   readonly expectsContinue: boolean
 }
 
 export interface ResponseHead {
   readonly status: number
-  /** Empty where the application's version of HTTP has none. */
+  /** Empty if the application's version of HTTP has no reason phrase. */
   readonly reason: string
   readonly headers: Fields
   readonly framing: Framing
-  /** Whether header lines may follow the content. */
+  /** Whether trailers may follow the content. */
   readonly trailers: boolean
-  /** Where one like it has come before, and it is the same one again: what it was written as to an HTTP/1 client. */
+  /** If the same head was parsed before: the HTTP/1.1 text that it was encoded as. */
   readonly written?: WrittenHead | undefined
 }
 
-/** A text, and what it depends on besides the head. */
+/** An encoded head, and what the text depends on besides the head. */
 export interface WrittenHead {
   toHead: boolean
   version: HttpVersion

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be wrong with a message, as a closed set. An invalid request is answered with its status and the
-// connection is closed, because the start of the next message is uncertain; an invalid response is a 502.
+// Everything that can be wrong with a message, as a closed set. An invalid request is answered with the status of its
+// error and the connection is closed, because the start of the next message is unknown. An invalid response becomes a
+// 502.
 
 export interface ErrorReply {
   readonly status: 400 | 405 | 431 | 501 | 505

@@ -5,9 +5,9 @@ import type { FieldPairs } from "./fields.js"
 
 export interface LocalReply {
   readonly status: number
-  /** In latin1. */
+  /** As latin1 characters. */
   readonly body: string
-  /** `text/plain` where absent. */
+  /** Default `text/plain`. */
   readonly contentType?: string
   readonly fields: FieldPairs
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request as it is sent to a server: the forwarder decides its contents, and the server's HTTP version how it is
-// written. The headers are the received ones; the forwarder says which are kept and what is added.
+// A request as it is sent to a server. The forwarder decides the contents, and the server's HTTP version decides the
+// encoding. The headers are the received ones; the forwarder says which are kept and which are added.
 
 import type { Fields } from "./fields.js"
 import type { Framing } from "./framing.js"
@@ -10,17 +10,17 @@ export interface OutgoingRequest {
   /** In origin form, or `*`. */
   readonly target: string
   readonly host: string | undefined
-  /** HTTP/2 sends it as `:scheme`. HTTP/1.1 has no place for it. */
+  /** Sent as `:scheme` over HTTP/2. HTTP/1.1 has no field for it. */
   readonly scheme: "http" | "https"
   readonly framing: Framing
-  /** The protocols that the connection may be switched to; undefined where the request is an ordinary one. */
+  /** The protocols that the connection may be switched to; undefined for an ordinary request. */
   readonly upgrade: string | undefined
-  /** Requests are shared out fairly among callers: whose share this one counts against. */
+  /** The caller whose fair share of the pool this request counts against. */
   readonly caller: string
-  /** The lines that came in; `keeps` says which of them are sent. */
+  /** The received header lines; `keeps` says which of them are sent. */
   readonly headers: Fields
   readonly keeps: (index: number) => boolean
-  /** The lines that the forwarder adds, after those that it keeps. */
+  /** Writes the lines that the forwarder adds after those that it keeps. */
   added(write: (name: string, value: string) => void): void
   /** Whether the client accepts trailers (RFC 9110 section 10.1.4). */
   readonly takesTrailers: boolean

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pools of both versions promise, over TCP and over mTLS, held against Node's own servers.
+// Behaviour that the pools of both versions share, over TCP and mTLS, tested with Node's own servers.
 
 import { once } from "node:events"
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http"
@@ -55,7 +55,7 @@ interface Setting {
   readonly secure: boolean
 }
 
-/** For both versions: the compatible API of node:http2 has the same methods. */
+/** The compatibility API of node:http2 has the same methods, so this fits both versions. */
 type Serve = (request: IncomingMessage, response: ServerResponse) => unknown
 
 function serverOf({ version, secure }: Setting, serve: Serve): Server {
@@ -65,7 +65,7 @@ function serverOf({ version, secure }: Setting, serve: Serve): Server {
   return secure ? createHttps({ ...tls, ALPNProtocols: ["http/1.1"] }, serve) : createHttp1(serve)
 }
 
-/** As the outbound proxy will: the peer must have the identity, and speak the version. */
+/** Connects as the outbound proxy does: the peer must have the identity and speak the version. */
 function connectorOf({ version, secure }: Setting, port: () => number, identity = SERVER_ID): Connect {
   if (!secure) return options => connectPlain({ ...options, host: "127.0.0.1", port: port() })
   return options => {
@@ -86,7 +86,7 @@ function connectorOf({ version, secure }: Setting, port: () => number, identity 
   }
 }
 
-/** Its port. It is closed after the test, with all of its connections. */
+/** Returns the port. The server and its connections are closed after the test. */
 async function listen(server: Server): Promise<number> {
   const sockets: Socket[] = []
   server.on("connection", (socket: Socket) => {
@@ -176,7 +176,7 @@ describe.each(SETTINGS)("$version, TLS: $secure", setting => {
     expect(pool.connections).toBe(1)
   })
 
-  it("tells informational responses", async () => {
+  it("reports informational responses", async () => {
     const { pool } = await start(setting, (_, response) => {
       response.writeEarlyHints({ link: "</a>" })
       response.end("ok")
@@ -186,14 +186,14 @@ describe.each(SETTINGS)("$version, TLS: $secure", setting => {
     expect(outcome.informational).toEqual([103])
   })
 
-  it("holds back a response that its reader has paused", async () => {
+  it("stops a response while its reader is paused", async () => {
     const block = "x".repeat(8_000_000)
     const { pool, accepted } = await start(setting, (_, response) => response.end(block))
     const outcome = send(pool)
     await until(() => outcome.status === 200)
     outcome.call.pause()
     await until(() => (accepted[0]?.writableLength ?? 0) > 0 || setting.version === "h2")
-    // Whatever was on its way arrives; then no more does.
+    // Bytes in flight still arrive; then nothing more does.
     let before = -1
     while (before !== outcome.content.length) {
       before = outcome.content.length
@@ -204,7 +204,7 @@ describe.each(SETTINGS)("$version, TLS: $secure", setting => {
     expect((await outcome.ended).length).toBe(block.length)
   })
 
-  it("tells a sender to wait for a server that does not read", async () => {
+  it("makes a sender wait for a server that does not read", async () => {
     const { pool } = await start(setting, request => request.pause())
     const outcome = new Outcome(pool, outgoing({ method: "POST", chunked: true }))
     const block = Buffer.alloc(64 * 1024)
@@ -247,14 +247,14 @@ describe.each(SETTINGS)("$version, TLS: $secure", setting => {
     expect(pool.connections).toBe(0)
   })
 
-  it("tells a connection that cannot be made from one that broke", async () => {
+  it("distinguishes a failed connection attempt from a broken connection", async () => {
     const { pool, server, accepted, port } = await start(setting, request => request.socket.destroy())
     const broken = send(pool, { method: "POST" })
     expect(await broken.ended).toBe("failure: reset")
     expect(neverProcessed("reset")).toBe(false)
     for (const socket of accepted) socket.destroy()
     await new Promise(done => server.close(done))
-    // The port is free now.
+    // The server is closed, so the port is free.
     const away = open(setting, port)
     const outcome = send(away.pool, { method: "POST" })
     expect(await outcome.ended).toBe("failure: connect")
@@ -263,8 +263,8 @@ describe.each(SETTINGS)("$version, TLS: $secure", setting => {
     expect(away.connectErrors[0]).toMatchObject({ code: "ECONNREFUSED" })
   })
 
-  it("limits the time to connect, TLS included", async () => {
-    // Accepts and says nothing, which is enough for TCP.
+  it("limits the time to connect, including the TLS handshake", async () => {
+    // A listener that accepts and sends nothing is enough for TCP, but not for TLS.
     const port = await listen(createServer())
     const { pool, limitsHit, connectErrors } = open({ ...setting, secure: true }, port, { connectTimeoutMs: 40 })
     expect(await send(pool).ended).toBe("failure: connect-timeout")
@@ -273,13 +273,13 @@ describe.each(SETTINGS)("$version, TLS: $secure", setting => {
     expect(connectErrors).toEqual([undefined])
   })
 
-  it("limits the time to a response", async () => {
+  it("limits the time to the response head", async () => {
     const { pool, limitsHit } = await start(setting, () => undefined, { responseTimeoutMs: 40 })
     expect(await send(pool).ended).toBe("failure: response-timeout")
     expect(limitsHit).toEqual(["responseTimeoutMs"])
   })
 
-  it("limits what one caller has at once", async () => {
+  it("limits one caller's concurrent requests", async () => {
     const limits = { upstreamConnections: 2, upstreamStreams: 2, pendingRequests: 1, callerSharePercent: 100 }
     const { pool, limitsHit } = await start(setting, () => undefined, limits)
     const sent = [send(pool), send(pool), send(pool), send(pool)]
@@ -295,7 +295,7 @@ describe.each(["http/1.1", "h2"] as const)("mTLS with %s", version => {
   it("shows the client's certificate", async () => {
     const { pool, accepted } = await start(secure, (_, response) => response.end("ok"))
     expect(await send(pool).ended).toBe("ok")
-    const [socket] = accepted as TLSSocket[] // by the server's event
+    const [socket] = accepted as TLSSocket[] // The server emits TLS sockets.
     expect(socket?.getPeerCertificate().subjectaltname).toBe(`URI:${CLIENT_ID}`)
     expect(socket?.alpnProtocol).toBe(version)
   })
@@ -329,7 +329,7 @@ describe.each(["http/1.1", "h2"] as const)("mTLS with %s", version => {
 describe("an HTTP/2 server that rejects", () => {
   const h2 = { version: "h2", secure: false } as const
 
-  it("has not processed the request, which is tried once more where it has no content", async () => {
+  it("has not processed the request, so a request without content is retried once", async () => {
     const { pool, server } = await start(h2, () => undefined)
     let streams = 0
     server.removeAllListeners("stream")
@@ -347,7 +347,7 @@ describe("an HTTP/2 server that rejects", () => {
     expect(neverProcessed("refused")).toBe(true)
   })
 
-  it("reports it for all streams above the last one of its GOAWAY", async () => {
+  it("reports every stream above the last one of its GOAWAY as not processed", async () => {
     let connections = 0
     const server = createServer(socket => {
       connections++
@@ -360,7 +360,7 @@ describe("an HTTP/2 server that rejects", () => {
     await until(() => pool.connections === 0)
   })
 
-  test("a stream with another code may have processed it", async () => {
+  test("treats a stream that is reset with another code as possibly processed", async () => {
     const { pool, server } = await start(h2, () => undefined)
     server.removeAllListeners("stream")
     server.on("stream", (stream: ServerHttp2Stream) => {
@@ -372,7 +372,7 @@ describe("an HTTP/2 server that rejects", () => {
 })
 
 describe("a tunnel", () => {
-  it("switches an HTTP/1.1 connection and ends each way by itself", async () => {
+  it("switches an HTTP/1.1 connection and half-closes each direction separately", async () => {
     const { pool, server } = await start({ version: "http/1.1", secure: true }, () => undefined)
     server.on("upgrade", (_request: IncomingMessage, socket: Socket) => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n")

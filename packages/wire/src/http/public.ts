@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of HTTP share, for other packages.
+// What both versions of HTTP share; a subpath export.
 
 export { CR, FIELD, LF, SP } from "./characters.js"
 export { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections of clients and pools of servers together, both versions on both sides, with no decision between them: Node's
-// clients and servers at the ends.
+// Client connections and server pools together, both versions on both sides, without policies. Node's clients and
+// servers are at the ends.
 
 import { once } from "node:events"
 import { Agent, createServer as createHttp1, type IncomingMessage, request, type ServerResponse } from "node:http"
@@ -25,7 +25,7 @@ import { LIMITS, until } from "./testing/calls.js"
 import { Relay } from "./testing/relay.js"
 
 type Version = "http/1.1" | "h2"
-/** For both versions: the compatible API of node:http2 has the same methods. */
+/** The compatibility API of node:http2 has the same methods, so this fits both versions. */
 type Serve = (request: IncomingMessage, response: ServerResponse) => unknown
 
 const cleanups: (() => unknown)[] = []
@@ -53,11 +53,11 @@ class RelayingProxy {
   draining = false
   closed = 0
   port = 0
-  /** Not HTTP, as far as a client of either version goes. */
+  /** Statuses of bytes that could not be parsed as a request. */
   readonly unreadable: number[] = []
 }
 
-/** A proxy that relays, and how to ask it. */
+/** Starts a relaying proxy, and returns it with a function that sends requests through it. */
 async function start(
   client: Version,
   server: Version,
@@ -104,7 +104,7 @@ interface Answer {
   readonly sum: unknown
 }
 
-/** One client per version, which keeps its connection. */
+/** A client that reuses its connection, for one version. */
 function clientOf(version: Version, port: number): (path: string, content?: string) => Promise<Answer> {
   if (version === "http/1.1") {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -164,7 +164,7 @@ describe.each([
     expect(proxy.connections[0]?.exchanges()).toEqual([])
   })
 
-  it("writes the exchange's own answer, and goes on", async () => {
+  it("writes a local reply and keeps the connection", async () => {
     const proxy = await start(client, server, echo)
     const ask = clientOf(client, proxy.port)
     expect(await ask("/denied", "ignored")).toMatchObject({ status: 403, body: "denied" })
@@ -172,7 +172,7 @@ describe.each([
     expect(proxy.connections).toHaveLength(1)
   })
 
-  it("drains: an exchange in flight is answered, and then the connection ends", async () => {
+  it("drains: answers the exchange in flight, then closes the connection", async () => {
     const held: ServerResponse[] = []
     const proxy = await start(client, server, (_, response) => held.push(response))
     const answer = clientOf(client, proxy.port)("/a")
@@ -184,7 +184,7 @@ describe.each([
     await until(() => proxy.closed === 1)
   })
 
-  it("ends an idle connection that drains at once", async () => {
+  it("closes an idle connection at once when it drains", async () => {
     const proxy = await start(client, server, echo)
     await clientOf(client, proxy.port)("/a")
     proxy.connections[0]?.drain("now")
@@ -192,7 +192,7 @@ describe.each([
   })
 })
 
-it("has the exchange answer a client that does not send", async () => {
+it("lets the exchange answer a client that does not send", async () => {
   const proxy = await start("http/1.1", "h2", () => undefined, { bodyIdleTimeoutMs: 100 })
   const socket = connect(proxy.port, "127.0.0.1").on("error", () => undefined)
   let received = ""
@@ -205,7 +205,7 @@ it("has the exchange answer a client that does not send", async () => {
   expect(proxy.limitsHit).toEqual(["bodyIdleTimeoutMs"])
 })
 
-it("asks its user how to answer what is no request", async () => {
+it("asks its user for the reply to an unparsable request", async () => {
   const proxy = await start("http/1.1", "http/1.1", echo)
   const socket = connect(proxy.port, "127.0.0.1").on("error", () => undefined)
   let received = ""
@@ -218,7 +218,7 @@ it("asks its user how to answer what is no request", async () => {
   expect(proxy.unreadable).toEqual([400])
 })
 
-it("closes the connection if the exchange asks for it", async () => {
+it("closes the connection if the exchange says so", async () => {
   const proxy = await start("http/1.1", "http/1.1", echo)
   await expect(clientOf("http/1.1", proxy.port)("/closed")).rejects.toThrow(/hang up|ECONNRESET/)
   await until(() => proxy.closed === 1)

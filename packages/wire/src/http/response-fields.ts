@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of a response that the client gets: hop-by-hop headers are ours, everything else is the server's.
+// Decides which headers of a response reach the client. Hop-by-hop headers are set by the proxy; all others are the
+// server's.
 
 import { FIELD_KIND } from "../http2/field-kind.js"
 import type { Fields } from "./fields.js"
@@ -13,14 +14,14 @@ export function keepsResponseField(headers: Fields, index: number, status: numbe
     case FIELD_KIND.upgrade:
       return false
     case FIELD_KIND.contentLength:
-      // RFC 9110 section 8.6: not with these.
+      // RFC 9110 section 8.6: 1xx and 204 responses have no Content-Length.
       return status >= 200 && status !== 204
     default:
       return true
   }
 }
 
-/** Trailers that can only be content's own. */
+/** Drops trailers that are only valid as headers. */
 export function keepsResponseTrailer(name: string): boolean {
   return name !== "set-cookie" && name !== "trailer"
 }

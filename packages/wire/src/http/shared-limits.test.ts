@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits that several pools share, held against servers that answer when the test says so.
+// Limits that several pools share, tested with servers that respond when the test says so.
 
 import { once } from "node:events"
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http"
@@ -35,7 +35,7 @@ class Served {
         this.held.push(response)
       })
     }
-    // The compatible interface of node:http2 has the same methods.
+    // The compatibility API of node:http2 has the same methods.
     const compatible = hold as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void
     this.#server = version === "h2" ? createHttp2(compatible) : createHttp1(hold)
     this.#server.on("connection", (socket: Socket) => {
@@ -86,7 +86,7 @@ async function start(version: Version, shared: ReturnType<typeof sharing>) {
 }
 
 describe.each(["http/1.1", "h2"] as const)("%s", version => {
-  it("closes a connection after its last request, and lets one wait for the next", async () => {
+  it("closes a connection after its last request, and makes the next request wait for a new one", async () => {
     const { pool, served } = await start(version, sharing({ perConnection: 1 }))
     const [first, second, third] = [send(pool), send(pool), send(pool)]
     expect(await third.ended).toBe("failure: pending-full")
@@ -99,7 +99,7 @@ describe.each(["http/1.1", "h2"] as const)("%s", version => {
     expect(served.sockets.length).toBe(2)
   })
 
-  it("sends the content and trailers of a request that had to wait", async () => {
+  it("sends the content and trailers of a queued request", async () => {
     const { pool, served } = await start(version, sharing({ perConnection: 1 }))
     const first = send(pool)
     const waiting = new Outcome(pool, outgoing({ method: "POST", chunked: true }))
@@ -117,7 +117,7 @@ describe.each(["http/1.1", "h2"] as const)("%s", version => {
     expect(await waiting.ended).toBe("read")
   })
 
-  it("frees the place of a request that is given up while it waits", async () => {
+  it("frees the slot of a queued request that is cancelled", async () => {
     const shared = sharing({ perConnection: 1 })
     const { pool } = await start(version, shared)
     send(pool)
@@ -131,7 +131,7 @@ describe.each(["http/1.1", "h2"] as const)("%s", version => {
     expect([shared.pending.used, shared.connections.used]).toEqual([0, 0])
   })
 
-  it("gives each endpoint one connection, whatever the others have", async () => {
+  it("gives each endpoint at least one connection", async () => {
     const shared = sharing({ connections: 1, pending: 0, perConnection: 1 })
     const [one, other] = [await start(version, shared), await start(version, shared)]
     send(one.pool)
@@ -142,7 +142,7 @@ describe.each(["http/1.1", "h2"] as const)("%s", version => {
     expect(await sent.ended).toBe("ok")
   })
 
-  it("agrees with a count of what runs and what waits, whatever happens", async () => {
+  it("runs and queues as many requests as a model does", async () => {
     const step = fc.constantFrom("send", "send", "answer", "abort")
     const most = fc.record({ connections: fc.integer({ min: 1, max: 3 }), pending: fc.integer({ min: 0, max: 2 }) })
     await fc.assert(
@@ -150,7 +150,7 @@ describe.each(["http/1.1", "h2"] as const)("%s", version => {
         const shared = sharing({ ...bounds, perConnection: 1 })
         const { pool, served } = await start(version, shared)
         const open: Outcome[] = []
-        // Served in the order in which they came: the first ones run, the others wait.
+        // Requests are served in order: the first ones run, the others wait.
         const runs = () => Math.min(open.length, bounds.connections)
         for (const one of steps) {
           if (one === "send") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The request target in its forms (RFC 9112 section 3.2), reduced to a host and the origin form that policies and the
+// Parses the forms of a request target (RFC 9112 section 3.2) into a host and the origin form that policies and the
 // application see. A host in the target overrides the Host header, as section 3.2.2 requires.
 
 import { VISIBLE } from "./characters.js"
@@ -7,13 +7,13 @@ import { VISIBLE } from "./characters.js"
 export interface RequestTarget {
   /** In origin form, or `*`. */
   readonly target: string
-  /** Undefined where the target names none and the Host header counts. */
+  /** Undefined if the target has no host, so that the Host header counts. */
   readonly host: string | undefined
-  /** Undefined where the target is not in absolute form. */
+  /** Undefined if the target is not in absolute form. */
   readonly scheme: "http" | "https" | undefined
 }
 
-/** Undefined where the target is none of the forms the method may have. */
+/** Undefined if the target has none of the forms that are valid for the method. */
 export function parseTarget(method: string, written: string): RequestTarget | undefined {
   for (let at = 0; at < written.length; at++) {
     if (VISIBLE[written.charCodeAt(at)] !== 1) return undefined
@@ -31,7 +31,7 @@ export function parseTarget(method: string, written: string): RequestTarget | un
   if (host === "" || !isHost(host)) return undefined
   const path = end < 0 ? "" : rest.slice(end)
   if (path.startsWith("/")) return { target: path, host, scheme }
-  // RFC 9112 section 3.2.4: OPTIONS without a path is about the server as a whole.
+  // RFC 9112 section 3.2.4: OPTIONS without a path is about the whole server.
   if (path === "" && method === "OPTIONS") return { target: "*", host, scheme }
   return { target: `/${path}`, host, scheme }
 }
@@ -44,7 +44,7 @@ function parseAuthority(written: string): RequestTarget | undefined {
 
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+;=%]*)(?::[0-9]{0,5})?$/
 
-/** `uri-host [ ":" port ]`. Without a comma, which is allowed in a name but would look like two hosts. */
+/** `uri-host [ ":" port ]`. A comma is valid in a name but rejected, because it would look like two hosts. */
 export function isHost(value: string): boolean {
   return HOST.test(value)
 }

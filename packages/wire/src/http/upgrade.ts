@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocols to which a connection may be upgraded (RFC 9110 section 7.8). Nothing after an upgrade is judged, so only
-// named ones pass: `websocket`, and those of the port's configuration.
+// The protocols to which a connection may be upgraded (RFC 9110 section 7.8). Nothing after an upgrade is evaluated, so
+// only named protocols are allowed: `websocket`, and those in the port's configuration.
 
 import type { Fields } from "./fields.js"
 import { hasContent } from "./framing.js"
@@ -8,12 +8,12 @@ import type { RequestHead } from "./head.js"
 
 const REJECTED = Symbol("rejected")
 
-/** Hops that speak HTTP/1.1 offer these by themselves (some clients with every request) and go on without. */
+/** HTTP/1.1 hops offer these on their own (some clients with every request) and continue without them. */
 const IGNORED = /^(?:h2c?|http|tls)(?:$|\/)/i
 
 /**
- * The protocols the application may be asked to switch to; undefined where the request goes on as it is. `allowed` are
- * those of the port, compared without regard to case, with or without their version.
+ * The protocols to ask the application for; undefined if the request is forwarded without an upgrade. `allowed` are the
+ * port's protocols, compared case-insensitively, with or without a version.
  */
 export function upgradeOf(head: RequestHead, allowed: readonly string[]): string | undefined | Rejected {
   const { upgrade, framing, version } = head
@@ -21,9 +21,9 @@ export function upgradeOf(head: RequestHead, allowed: readonly string[]): string
   const offered = upgrade
     .split(",")
     .map(protocol => protocol.trim())
-    // Requests inside these protocols would bypass the policies, so they are never allowed, whatever is configured.
+    // Requests inside these protocols would bypass the policies, so no configuration can allow them.
     .filter(protocol => protocol !== "" && !IGNORED.test(protocol))
-  // Over HTTP/2 an upgrade is never optional: a client that asks for a tunnel takes no other response for a success
+  // Over HTTP/2 an upgrade is never optional: a client that asks for a tunnel accepts no other response as success
   // (RFC 8441 section 5).
   if (offered.length === 0) return version === "h2" ? REJECTED : undefined
   const passing = offered.filter(protocol => isAllowed(protocol.toLowerCase(), allowed))
@@ -37,8 +37,9 @@ export function isRejected(upgrade: string | undefined | Rejected): upgrade is R
 }
 
 /**
- * Whether a 101 switches to what was asked for (RFC 9110 sections 7.8 and 15.2.2): it names its protocols, and each of them
- * was offered. Fails closed, because the bytes behind it are not judged and the policy allowed only what was offered.
+ * Whether a 101 switches to an offered protocol (RFC 9110 sections 7.8 and 15.2.2): it must name its protocols, and
+ * each must have been offered. Fails closed, because the bytes that follow are not evaluated and the policy allowed
+ * only the offered protocols.
  */
 export function isSwitchedAsAsked(offered: string | undefined, response: Fields): boolean {
   if (offered === undefined) return false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Most applications behind us use Node's parser. We may reject more than it does; we never accept what it rejects, and
-// if both accept, both see the same messages. There are two exceptions: methods that Node does not know, and tabs
-// around a response's length, which no client of ours sees.
+// Most applications behind us use Node's parser. We may reject more than it does, but we never accept what it rejects,
+// and if both accept, both see the same messages. There are two exceptions: methods that Node does not know, and tabs
+// around a response's length, which our clients never see.
 import { METHODS } from "node:http"
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
@@ -18,8 +18,8 @@ async function agreeOnRequests(text: string): Promise<boolean> {
   const node = await nodeReadsRequests(bytes)
   for (const [index, { head, body }] of ours.messages.entries()) {
     const theirs = node.messages[index]
-    // Whether a connection goes on is between each client and us; Node does not find an HTTP/1.0 client's `keep-alive`
-    // after two spaces, and reads nothing further.
+    // Whether the connection stays open is decided per hop. Node does not find an HTTP/1.0 client's `keep-alive` after
+    // two spaces, and stops parsing.
     if (!METHODS.includes(head.method)) break
     if (node.error === "HPE_CLOSED_CONNECTION" && ours.messages[index - 1]?.head.version === "http/1.0") break
     expect(theirs, `accepted what Node rejects (${node.error})`).toBeDefined()
@@ -36,7 +36,7 @@ async function agreeOnRequests(text: string): Promise<boolean> {
 }
 
 describe("requests", () => {
-  it("are read as Node reads them, where they are well formed", async () => {
+  it("are parsed as Node does if they are well formed", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(requestText, { minLength: 1, maxLength: 3 }), async texts => {
         expect(await agreeOnRequests(texts.join(""))).toBe(true)
@@ -46,7 +46,7 @@ describe("requests", () => {
     )
   })
 
-  it("are never accepted if Node rejects them, nor framed otherwise, however they are corrupted", async () => {
+  it("are never accepted or framed differently than by Node, however they are corrupted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(mutated(requestText), requestText), async ([spoiled, next]) => {
         await agreeOnRequests(spoiled + next)
@@ -55,7 +55,7 @@ describe("requests", () => {
     )
   })
 
-  it("mean the same wherever they are cut", () => {
+  it("parse the same however they are split", () => {
     fc.assert(
       fc.property(mutated(requestText), fc.array(fc.nat(400), { maxLength: 6 }), (text, cuts) => {
         const bytes = Buffer.from(text, "latin1")
@@ -72,7 +72,7 @@ describe("requests", () => {
 describe("responses", () => {
   const methods = fc.constantFrom("GET", "HEAD", "POST")
 
-  it("are read as Node reads them, however they are spoiled", async () => {
+  it("are parsed as Node does, however they are corrupted", async () => {
     await fc.assert(
       fc.asyncProperty(mutated(responseText), methods, async (text, method) => {
         const bytes = Buffer.from(text, "latin1")
@@ -96,7 +96,7 @@ describe("responses", () => {
     )
   })
 
-  it("mean the same wherever they are cut", () => {
+  it("parse the same however they are split", () => {
     fc.assert(
       fc.property(mutated(responseText), methods, (text, method) => {
         const bytes = Buffer.from(text, "latin1")
@@ -107,10 +107,10 @@ describe("responses", () => {
   })
 })
 
-/** A line of a chunk with whitespace, which RFC 9112 section 7.1.1 has us read around extensions, and Node rejects. */
+/** A chunk size line with whitespace around its extensions, which RFC 9112 section 7.1.1 allows and Node rejects. */
 const SPACED_CHUNK = /\n[0-9a-f]+(?=[ \t;])[^\r\n]*[ \t]/i
 
-/** Of the head alone: what looks like a header in the content is content. */
+/** Removes tabs from the head only: text in the content that looks like a header is content. */
 function withoutTabs(response: string): string {
   const end = response.indexOf("\r\n\r\n") + 2
   const head = response.slice(0, end)

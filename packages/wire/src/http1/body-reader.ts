@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a body of any framing from chunks of bytes: `read` steps to the next part of the content, without a copy or a
-// callback. One reader per connection and direction, reset for each message.
+// Reads a body of any framing from chunks of bytes. `read` moves to the next part of the content without a copy or a
+// callback. There is one reader per connection and direction, reset for each message.
 
 import type { Framing } from "../http/framing.js"
 import type { HttpError } from "../http/http-error.js"
@@ -13,16 +13,16 @@ export class BodyReader {
   readonly #maxTrailerBytes: number
   readonly #maxTrailerLines: number
   readonly #takesWhitespace: boolean
-  /** Made when first needed: most connections never are chunked, and there are many of them. */
+  /** Created on first use: most connections never carry a chunked body, and there are many connections. */
   #chunked: ChunkedDecoder | undefined
   #kind: Framing["kind"] = "none"
   #remaining = 0
   start = 0
   end = 0
-  /** Where to go on reading. */
+  /** Where to continue reading. */
   next = 0
 
-  /** `takesWhitespace`: around the parts of chunk extensions, see `ChunkedDecoder`. */
+  /** `takesWhitespace` allows whitespace in chunk extensions; see `ChunkedDecoder`. */
   constructor(maxTrailerBytes: number, maxTrailerLines: number, takesWhitespace: boolean) {
     this.#maxTrailerBytes = maxTrailerBytes
     this.#maxTrailerLines = maxTrailerLines
@@ -35,7 +35,7 @@ export class BodyReader {
     if (framing.kind === "chunked") this.#decoder().begin()
   }
 
-  /** Memory that an unfinished trailer section takes. */
+  /** Bytes held for an incomplete trailer section. */
   get held(): number {
     return this.#kind === "chunked" ? (this.#chunked?.held ?? 0) : 0
   }
@@ -48,7 +48,7 @@ export class BodyReader {
     return this.#chunked?.error ?? "bad-chunk"
   }
 
-  /** Bytes of content still to come, as far as they are known. */
+  /** Bytes of content still to come; infinite if unknown. */
   get remaining(): number {
     if (this.#kind === "length") return this.#remaining
     return this.#kind === "none" ? 0 : Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chunked coding (RFC 9112 section 7.1) as a state machine over chunks of bytes. Sizes are hexadecimal digits only;
-// extensions must be well formed and are ignored; lines end in CRLF; the trailer section is read like headers. Anything
-// else is an error, because parsers have disagreed most about chunk syntax. Whitespace around `;` and `=` (RFC 9112
-// section 7.1.1) is accepted from applications, but not from callers, who could mislead a parser with it.
+// extensions must be well formed and are ignored; lines end in CRLF; trailers are parsed like headers. Anything else is
+// an error, because chunk syntax is where parsers have disagreed most. Whitespace around `;` and `=` (RFC 9112 section
+// 7.1.1) is accepted from applications but not from callers, who could mislead a parser with it.
 
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
 import type { HttpError } from "../http/http-error.js"
@@ -12,9 +12,9 @@ import { HeadScanner } from "./head-scanner.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 import { STEP, type Step } from "./step.js"
 
-/** Digits of a size, leading zeros included. Twelve hold 256 TB, and are exact in a double. */
+/** Digits of a size, including leading zeros. Twelve are enough for 256 TB and exact in a double. */
 const MAX_SIZE_DIGITS = 12
-/** Bytes of extensions of one body: no client needs them, and they cost the reader as much as content. */
+/** Limit on the extensions of one body, in bytes: no client needs them, and they cost as much to parse as content. */
 const MAX_EXTENSION_BYTES = 1_024
 
 const SPACE = 0x20
@@ -25,9 +25,10 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * `size` digits of a size, at least one seen where `#digits` says so; `name` and `value` an extension's, `quoted` and
- * `closed` inside and after a quoted value; `nameGap` whitespace after a name, `gap` any other before `;`; `sizeEnd` the LF of the size line; `data` content; `dataCr` and `dataLf` the
- * line end after it; `trailers` everything after the last chunk.
+ * `size`: digits of a size; `#digits` counts them. `name`, `value`: those of an extension. `quoted`, `closed`: inside
+ * and after a quoted value. `nameGap`: whitespace after a name. `gap`: any other whitespace before `;`. `sizeEnd`: the
+ * LF of the size line. `data`: content. `dataCr`, `dataLf`: the line end after content. `trailers`: everything after
+ * the last chunk.
  */
 type State =
   | "size"
@@ -51,7 +52,7 @@ export class ChunkedDecoder {
   #digits = 0
   #size = 0
   #extensionBytes = 0
-  /** Bytes of the current name or value of an extension: neither may be empty. */
+  /** Length of the current name or value of an extension, neither of which may be empty. */
   #part = 0
   #begun = false
   start = 0
@@ -66,7 +67,7 @@ export class ChunkedDecoder {
     this.#scanner = new HeadScanner(maxTrailerBytes)
   }
 
-  /** Memory that an unfinished trailer section takes. */
+  /** Bytes held for an incomplete trailer section. */
   get held(): number {
     return this.#scanner.held
   }
@@ -104,7 +105,7 @@ export class ChunkedDecoder {
   }
 
   #trailerSection(bytes: BorrowedBytes, at: number, to: number): Step {
-    // Almost always there are none, and the section is the empty line alone.
+    // Almost always there are no trailers, and the section is only the empty line.
     if (!this.#begun && bytes[at] === CR && at + 1 < to && bytes[at + 1] === LF) {
       this.next = at + 2
       return STEP.done
@@ -124,7 +125,7 @@ export class ChunkedDecoder {
     return STEP.done
   }
 
-  /** One byte of anything that is not content; false where it must not stand here. */
+  /** Parses one byte outside the content; false if it is not allowed here. */
   #syntax(byte: number): boolean {
     if ((byte === SPACE || byte === TAB) && this.#state !== "quoted") return this.#takesWhitespace && this.#whitespace()
     switch (this.#state) {
@@ -136,7 +137,7 @@ export class ChunkedDecoder {
         if (byte === QUOTE && this.#part === 0) return this.#to("quoted")
         return TOKEN[byte] === 1 ? this.#count() : this.#extensionEnd(byte)
       case "quoted":
-        // The grammar allows a quoted pair, but no client sends one, and parsers have got it wrong.
+        // The grammar allows a quoted pair, but no client sends one, and parsers have had bugs here.
         if (byte === QUOTE) return this.#to("closed")
         return FIELD[byte] === 1 && byte !== BACKSLASH && this.#count()
       case "closed":
@@ -173,7 +174,9 @@ export class ChunkedDecoder {
     return byte === SEMICOLON && this.#to("name")
   }
 
-  /** One byte of it, where an extension may follow or has begun: it counts as one of the extension's. */
+  /**
+   * Parses one byte of whitespace where an extension may follow or has begun. It counts towards the extension limit.
+   */
   #whitespace(): boolean {
     this.#extensionBytes++
     if (this.#extensionBytes > MAX_EXTENSION_BYTES) return false
@@ -227,7 +230,7 @@ export class ChunkedDecoder {
   }
 }
 
-/** RFC 9110 section 6.5.1: what frames or routes a message has no business after it. */
+/** RFC 9110 section 6.5.1: fields for framing or routing are not allowed in trailers. */
 function allowed(trailers: HeaderBlock): boolean {
   for (let index = 0; index < trailers.size; index++) {
     const kind = trailers.kind(index)

@@ -9,7 +9,7 @@ const requests = (text: string) => readRequests([bytes(text)])
 const responses = (text: string, method = "GET") => readResponses([bytes(text)], method)
 
 describe("a request", () => {
-  it("keeps its header lines as they came and finds them by lower-case name", () => {
+  it("keeps its header lines unchanged and finds them by lower-case name", () => {
     const { headers } =
       requests("GET / HTTP/1.1\r\nHost: a\r\nX-Two:  1 \t\r\nx-two:2\r\nX_: \xe9\r\n\r\n").messages[0]?.head ?? {}
     expect(headers?.get("x-two")).toEqual(["1", "2"])
@@ -33,7 +33,7 @@ describe("a request", () => {
     ["GET http://x/ HTTP/1.0\r\n", "/", "x"],
     ["GET / HTTP/1.1\r\nHost:\r\n", "/", ""],
     ["GET / HTTP/1.1\r\nHost: [::1]:80\r\n", "/", "[::1]:80"],
-  ])("%j asks for %s at %s", (head, target, host) => {
+  ])("%j has target %s and host %s", (head, target, host) => {
     expect(requests(`${head}\r\n`).messages[0]?.head).toMatchObject({ target, host })
   })
 
@@ -45,7 +45,7 @@ describe("a request", () => {
     ["HTTP/1.0", "", false],
     ["HTTP/1.0", "Connection: Keep-Alive\r\n", true],
     ["HTTP/1.0", "Connection: keep-alive, close\r\n", false],
-  ])("of %s with %j stays open: %s", (version, header, keepAlive) => {
+  ])("of %s with %j keeps the connection open: %s", (version, header, keepAlive) => {
     expect(requests(`GET / ${version}\r\nHost: a\r\n${header}\r\n`).messages[0]?.head.keepAlive).toBe(keepAlive)
   })
 
@@ -53,15 +53,15 @@ describe("a request", () => {
     ["HTTP/1.1", "Connection: Upgrade\r\nUpgrade: websocket\r\n", "websocket"],
     ["HTTP/1.1", "Upgrade: websocket\r\n", undefined],
     ["HTTP/1.0", "Connection: Upgrade\r\nUpgrade: websocket\r\n", undefined],
-  ])("of %s with %j asks for %s", (version, headers, upgrade) => {
+  ])("of %s with %j asks to upgrade to %s", (version, headers, upgrade) => {
     expect(requests(`GET / ${version}\r\nHost: a\r\n${headers}\r\n`).messages[0]?.head.upgrade).toBe(upgrade)
   })
 
-  test.each(["FROB", "G3T", "X-Y", "PURGE", "!#$%&'*+-.^_`|~"])("may have any token for its method: %s", method => {
+  test.each(["FROB", "G3T", "X-Y", "PURGE", "!#$%&'*+-.^_`|~"])("may have any token as its method: %s", method => {
     expect(requests(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`).messages[0]?.head.method).toBe(method)
   })
 
-  it("may come after one empty line, before it and between it and another", () => {
+  it("may follow one empty line, as first or later request", () => {
     const one = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     const text = bytes(`\r\n${one}\r\n${one}${one}`)
     for (const pieces of [[text], everyByte(text)]) {
@@ -85,16 +85,19 @@ describe("a request", () => {
     }
   })
 
-  describe("of an application may have whitespace around the parts of an extension", () => {
+  describe("from an application may have whitespace in chunk extensions", () => {
     const response = (line: string): Buffer =>
       bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${line}\r\nhello\r\n0\r\n\r\n`)
 
-    test.each(["5 ;a=b", "5\t ; a", "5;a =b", "5;a= b", '5;a \t=\t "b c" ;d', "5; a ;b = c ; d"])("%j", line => {
-      for (const pieces of [[response(line)], everyByte(response(line))]) {
-        const { messages, error } = readResponses(pieces, "GET")
-        expect([error, messages[0]?.body.toString()]).toEqual([undefined, "hello"])
-      }
-    })
+    test.each(["5 ;a=b", "5\t ; a", "5;a =b", "5;a= b", '5;a \t=\t "b c" ;d', "5; a ;b = c ; d"])(
+      "accepts %j",
+      line => {
+        for (const pieces of [[response(line)], everyByte(response(line))]) {
+          const { messages, error } = readResponses(pieces, "GET")
+          expect([error, messages[0]?.body.toString()]).toEqual([undefined, "hello"])
+        }
+      },
+    )
 
     test.each([
       "5 ",
@@ -109,12 +112,12 @@ describe("a request", () => {
       "5; ",
       "5;a= ",
       `5${" ".repeat(2_000)};a`,
-    ])("and nowhere else: %j", line => {
+    ])("rejects whitespace elsewhere: %j", line => {
       expect(readResponses([response(line)], "GET").error).toBe("bad-chunk")
     })
   })
 
-  it("is rejected with too large a head or too many lines", () => {
+  it("is rejected if its head is too large or has too many lines", () => {
     const large = bytes(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(1_000)}\r\n\r\n`)
     expect(readRequests([large], large.length).error).toBeUndefined()
     expect(readRequests([large], large.length - 1).error).toBe("head-too-large")
@@ -136,13 +139,13 @@ describe("a response", () => {
     ["GET", "304 Not Modified\r\nContent-Length: 5\r\n\r\n", ""],
     ["GET", "100 Continue\r\n\r\n", ""],
     ["GET", "200\r\nContent-Length: 0\r\n\r\n", ""],
-  ])("to %s of %j ends where it should", (method, text, expected) => {
+  ])("to %s of %j has the expected content", (method, text, expected) => {
     const result = responses(`HTTP/1.1 ${text}`, method)
     expect(result.messages.map(message => message.body.toString())).toEqual([expected])
     expect(result.pending).toBeUndefined()
   })
 
-  it("without a length ends with the connection", () => {
+  it("without a length ends when the connection closes", () => {
     expect(responses("HTTP/1.1 200 OK\r\n\r\nhel").pending?.head).toMatchObject({
       framing: { kind: "close" },
       keepAlive: false,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/1.1 connection of a client: requests one after the other, each given to an exchange, and early data kept. The
-// phases below are its whole state: what is read next, how long that may take, who may end it, and how it ends.
+// One HTTP/1.1 connection of a client. Requests are processed one after the other, each by an exchange; early bytes are
+// buffered. The phases below are its whole state: what is read next, how long that may take, who may close it, and how
+// it closes.
 
 import type { Socket } from "node:net"
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
@@ -16,20 +17,20 @@ import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 import { STEP } from "./step.js"
 
 /**
- * `head`: waits for a request or reads its head. `body`: reads the content of the request in hand. `waiting`: has it
- * all, and the response is not over. `unread`: there may be another request, and the client does not take what it was
- * answered. `discard`: the response is over, and the rest of a small request is read past.
- * `tunnel`: switched to another protocol, bytes pass. `linger`: has said all, and reads on for a moment so that the last
- * words are not lost with a reset (RFC 9112 section 9.6). `closed`: gone.
+ * `head`: waits for a request or reads its head. `body`: reads the content of the current request. `waiting`: the
+ * request is complete, its response is not. `unread`: another request may be waiting, but the client does not read its
+ * responses. `discard`: the response is complete, and the rest of a small request is skipped. `tunnel`: switched to
+ * another protocol; bytes are copied. `linger`: has sent everything, and keeps reading for a moment so that a reset
+ * does not destroy the last bytes (RFC 9112 section 9.6). `closed`: gone.
  */
 type Phase = "head" | "body" | "waiting" | "unread" | "discard" | "tunnel" | "linger" | "closed"
 
 /** How long an idle connection that drains gradually stays open for a last request. */
 const DRAIN_IDLE_MS = 2_000
-/** Content of a rejected request up to this size is skipped; beyond it the connection is closed. */
+/** Content of a rejected request up to this size is skipped; for more, the connection is closed. */
 const MAX_DISCARD = 64 * 1024
 const LINGER_MS = 1_000
-/** How soon the kernel asks a half-closed peer whether it is still there. */
+/** Idle time before the kernel sends TCP keep-alive probes to a half-closed peer. */
 const PROBE_AFTER_MS = 10_000
 
 export class Http1Downstream<E extends Exchange>
@@ -44,12 +45,12 @@ export class Http1Downstream<E extends Exchange>
   readonly #reader: BodyReader
   #phase: Phase = "head"
   #exchange: E | undefined
-  /** Came before its turn. */
+  /** Bytes that arrived before their turn. */
   #backlog: Buffer | undefined
   #paused = true
   #peerEnded = false
   #draining = false
-  /** A request in flight may end, a tunnel would not. */
+  /** Set by a drain that closes tunnels: a request in flight may complete, but a tunnel would not end. */
   #endsTunnels = false
   requestDone = false
   deadline = 0
@@ -96,7 +97,7 @@ export class Http1Downstream<E extends Exchange>
     if (isIdle) this.#close()
   }
 
-  /** All connections together hold too much, and this one most. */
+  /** Closes the connection because all connections together hold too many bytes, and this one the most. */
   evict(): void {
     this.#user.evicted()
     this.#scanner.reset()
@@ -108,7 +109,7 @@ export class Http1Downstream<E extends Exchange>
     this.#wire.socket.destroy()
   }
 
-  // From the wire.
+  // Events of the socket.
 
   onBytes(bytes: BorrowedBytes, length: number): void {
     this.#feed(bytes, 0, length)
@@ -122,11 +123,11 @@ export class Http1Downstream<E extends Exchange>
         else this.#close()
         return
       case "waiting":
-        // It may have gone for good, which only a probe can tell before the response is written.
+        // The client may be gone for good, and only a TCP probe can tell before the response is written.
         this.#wire.socket.setKeepAlive(true, PROBE_AFTER_MS)
         return
       case "unread":
-        // What it asked before it ended is answered once there is room.
+        // Requests that it sent before it ended its side are answered once there is room.
         return
       case "tunnel":
         this.#endRequest()
@@ -161,20 +162,20 @@ export class Http1Downstream<E extends Exchange>
     this.#exchange = undefined
   }
 
-  // From the exchange.
+  // Calls of the exchange.
 
-  /** Whether the connection may carry another request, for all that is not the request's own. */
+  /** Whether the connection may carry another request, apart from conditions of the current request. */
   get mayGoOn(): boolean {
     if (this.#draining || this.#phase === "closed") return false
-    // What was sent ahead of this response is answered too; the last response says that the connection ends.
+    // Requests that were pipelined behind this one are answered too; the last response says that the connection closes.
     if (this.#user.draining && this.#backlog === undefined) return false
     return !this.#peerEnded || this.#backlog !== undefined
   }
 
-  /** Whether the rest of the request in hand is so little that it can be read past. */
+  /** Whether the rest of the current request is small enough to be skipped. */
   get canFinishRequest(): boolean {
     if (this.#exchange === undefined || this.requestDone) return true
-    // RFC 9110 section 10.1.1: who awaits 100 may or may not send the content after another answer.
+    // RFC 9110 section 10.1.1: a client that expects 100 may or may not send the content after a final response.
     return !this.#exchange.head.expectsContinue && this.#reader.remaining <= MAX_DISCARD
   }
 
@@ -202,9 +203,9 @@ export class Http1Downstream<E extends Exchange>
 
   beginTunnel(): void {
     this.#phase = "tunnel"
-    // From here on the client sends again, until it ends its side.
+    // The client now sends again, until it ends its side.
     this.requestDone = false
-    // Fail closed: asked for before the drain, it would live on after it.
+    // Fail closed: a tunnel that was requested before the drain would outlive it.
     if (this.#endsTunnels) {
       this.destroy()
       return
@@ -217,13 +218,13 @@ export class Http1Downstream<E extends Exchange>
     if (this.#peerEnded) this.#endRequest()
   }
 
-  /** After an upgrade: the client has said all it wants to. */
+  /** After an upgrade: the client has ended its side. */
   #endRequest(): void {
     this.requestDone = true
     this.#writer.tunnelEnd()
   }
 
-  /** The server has said all it wants to. */
+  /** The server has ended its side. */
   endTunnel(): void {
     this.outbox.flush()
     this.#wire.socket.end()
@@ -246,7 +247,7 @@ export class Http1Downstream<E extends Exchange>
     if (held !== this.heldBytes && this.#phase !== "closed") this.#options.unread.holds(this, held)
   }
 
-  /** Where to go on; -1 once there is nothing to go on with. */
+  /** Returns where to continue; -1 if there is nothing to continue with. */
   #step(bytes: BorrowedBytes, at: number, to: number): number {
     switch (this.#phase) {
       case "head":
@@ -270,7 +271,7 @@ export class Http1Downstream<E extends Exchange>
     }
   }
 
-  /** Who asks and does not read would have us keep one answer after the other. */
+  /** A client that sends requests and does not read the responses would make us buffer them all. */
   #awaitReader(at: number): number {
     this.#phase = "unread"
     this.touch()
@@ -278,7 +279,7 @@ export class Http1Downstream<E extends Exchange>
     return at
   }
 
-  /** The client has taken what it was answered. */
+  /** The client has read its responses. */
   #readOn(): void {
     this.resumeReading()
     this.#awaitHead()
@@ -313,7 +314,7 @@ export class Http1Downstream<E extends Exchange>
       case "rejected":
         return this.#reject(exchange, bytes, after, to)
       case "closed":
-        // It ends as if it had never been accepted.
+        // Close as if the connection had never been accepted.
         exchange.abort()
         this.#exchange = undefined
         this.destroy()
@@ -338,14 +339,14 @@ export class Http1Downstream<E extends Exchange>
       return this.#reader.next
     }
     if (step === STEP.error) {
-      // The server has been given half a request; it must not take it for a whole one.
+      // The server has received half a request and must not take it for a complete one.
       if (exchange.responseStarted) this.destroy()
       else exchange.rejectContent(this.#reader.error)
     }
     return -1
   }
 
-  /** Answers a request that is not forwarded, after what is here of its content. */
+  /** Responds to a request that is not forwarded, after skipping what has arrived of its content. */
   #reject(exchange: E, bytes: BorrowedBytes, from: number, to: number): number {
     const next = this.#skip(bytes, from, to)
     this.requestDone = next >= 0
@@ -363,7 +364,7 @@ export class Http1Downstream<E extends Exchange>
     return next
   }
 
-  /** Where the request ends; -1 where it does not end here. */
+  /** Returns where the request ends; -1 if it does not end in these bytes. */
   #skip(bytes: BorrowedBytes, from: number, to: number): number {
     let at = from
     for (;;) {
@@ -379,7 +380,7 @@ export class Http1Downstream<E extends Exchange>
     const part = copyOf(bytes, from, to)
     const backlog = this.#backlog === undefined ? part : Buffer.concat([this.#backlog, part])
     this.#backlog = backlog
-    // A client that sends ahead without end waits in the kernel, not here.
+    // A client that sends ahead without end waits in the kernel's buffers, not in ours.
     if (backlog.length < limits.headerBytes && countHeads(backlog) < limits.pipelinedRequests) return
     this.#user.limitHit("pipelinedRequests")
     this.#pauseReading()
@@ -390,7 +391,7 @@ export class Http1Downstream<E extends Exchange>
     if (backlog === undefined) return
     this.#backlog = undefined
     this.#feed(backlog, 0, backlog.length)
-    // What is still missing will not come.
+    // The client has ended its side, so an incomplete request stays incomplete.
     if (this.#peerEnded) this.onEnd()
   }
 
@@ -407,14 +408,14 @@ export class Http1Downstream<E extends Exchange>
     if (this.#draining || (this.#peerEnded && this.#backlog === undefined)) this.#close()
   }
 
-  // Time.
+  // Timeouts.
 
-  /** Something moved. */
+  /** Resets the idle timeout after activity. */
   touch(): void {
     const { deadlines, limits } = this.#options
-    // Who does not take what there is for it is not idle but in the way.
-    const patient = this.#phase === "tunnel" && !this.outbox.full
-    const limit = patient ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
+    // A client that does not read its output is blocking, not idle, and gets the shorter timeout.
+    const isIdleTunnel = this.#phase === "tunnel" && !this.outbox.full
+    const limit = isIdleTunnel ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
     this.deadline = deadlines.after(limit)
   }
 
@@ -460,7 +461,7 @@ export class Http1Downstream<E extends Exchange>
     exchange.timedOut(exchange.full ? "server" : "client")
   }
 
-  // The end.
+  // Closing.
 
   #malformed(error: HttpError): void {
     if (error === "head-too-large") this.#user.limitHit("headerBytes")
@@ -484,7 +485,7 @@ export class Http1Downstream<E extends Exchange>
     this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
     this.outbox.flush()
     socket.end(() => {
-      // Only now has everything left; a client that reads slowly has had its time until here.
+      // Everything has been sent only now; until here a slow client had its time to read.
       this.deadline = deadlines.after(LINGER_MS)
       if (this.#peerEnded) socket.destroy()
     })
@@ -494,7 +495,7 @@ export class Http1Downstream<E extends Exchange>
 
 const HEAD_END = Buffer.from("\r\n\r\n")
 
-/** How many requests wait, at least where they have no content. */
+/** How many requests are waiting; exact if they have no content. */
 function countHeads(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(HEAD_END); at >= 0; at = bytes.indexOf(HEAD_END, at + HEAD_END.length)) count++

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scanner finds what RFC 9112 says is there, wherever in a buffer a head lies and however it is cut.
+// The scanner finds what RFC 9112 defines, wherever in a buffer a head lies and however it is split.
 
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
@@ -17,7 +17,7 @@ interface Found {
   readonly error?: string
 }
 
-/** The bytes one by one, with nothing remembered but the line. */
+/** A reference scanner: byte by byte, and it only remembers the line. */
 function expected(bytes: Buffer, maxBytes: number): Found {
   let lineStart = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -34,7 +34,7 @@ function expected(bytes: Buffer, maxBytes: number): Found {
   return { after: -1 }
 }
 
-/** Told in two pieces, the second of which lies in `buffer` from `offset` on. */
+/** Scans the bytes in two pieces, the second of which is in `buffer` from `offset` on. */
 function scanned(bytes: Buffer, cut: number, maxBytes: number, buffer: Buffer, offset: number): Found {
   const scanner = new HeadScanner(maxBytes)
   const first = bytes.subarray(0, cut)
@@ -49,7 +49,7 @@ function scanned(bytes: Buffer, cut: number, maxBytes: number, buffer: Buffer, o
   return after === -2 ? { after, error: scanner.error } : { after, text: scanner.text, printable: scanner.printable }
 }
 
-/** All of a head, also what it keeps to itself. */
+/** All parts of a head, including its private ones. */
 function opened(head: RequestHead | string): unknown {
   if (typeof head === "string") return head
   const { headers } = head
@@ -65,12 +65,12 @@ const head = fc
   .map(([text, line]) => text.replace("\r\n", `\r\n${line.replaceAll("\x7f", "~")}`))
 const whole = mutated(head).map(text => Buffer.from(text, "latin1"))
 
-it("finds the same at any place of a buffer and in any pieces", () => {
+it("finds the same at any position in a buffer and in any pieces", () => {
   const place = fc.oneof(fc.nat(7), fc.nat(60_000), fc.constant(Number.POSITIVE_INFINITY))
   fc.assert(
     fc.property(whole, fc.nat(), place, fc.option(fc.nat(400), { nil: 64 * 1024 }), (bytes, where, start, maxBytes) => {
       const cut = where % (bytes.length + 1)
-      // At the latest so that the last byte is the buffer's last.
+      // At most so far that the last byte is the buffer's last.
       const offset = Math.min(start, BUFFER.length - (bytes.length - cut))
       const found = expected(bytes, maxBytes)
       expect(scanned(bytes, cut, maxBytes, BUFFER, offset)).toEqual(found)
@@ -79,7 +79,7 @@ it("finds the same at any place of a buffer and in any pieces", () => {
   )
 })
 
-it("treats every byte alike wherever it is", () => {
+it("treats every byte the same at every position", () => {
   for (let byte = 0; byte < 256; byte++) {
     for (let at = 0; at < 9; at++) {
       const bytes = Buffer.from(`x: ${"-".repeat(8)}${"=".repeat(30)}\r\n\r\n`)
@@ -92,7 +92,7 @@ it("treats every byte alike wherever it is", () => {
   }
 })
 
-it("lets a request be read the same whether its characters are looked at again or not", () => {
+it("parses a request the same whether its characters are checked again or not", () => {
   fc.assert(
     fc.property(whole, bytes => {
       const { text, printable } = expected(bytes, 64 * 1024)

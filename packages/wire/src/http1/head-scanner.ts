@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the end of a head (or a trailer section) in chunks of any size. Each byte is read once; nothing is copied while a
-// head is in one chunk. A line that does not end in CRLF is reported at once, because another parser may already have
+// Finds the end of a head (or a trailer section) in chunks of any size. Each byte is read once, and nothing is copied
+// while a head is in one chunk. A line that does not end in CRLF is reported at once, because another parser may have
 // found an end there (RFC 9112 section 2.2).
 
 import { CR, DEL, HT, LF, SP } from "../http/characters.js"
@@ -23,18 +23,21 @@ export class HeadScanner {
   #printable = false
   #error: HttpError = "bad-line-end"
 
-  /** Before a request one empty line is skipped (RFC 9112 section 2.2): some clients end a body with one too many. */
+  /**
+   * With `skipsEmptyLine`, one empty line before a request is skipped (RFC 9112 section 2.2): some clients send an
+   * extra one after a body.
+   */
   constructor(maxBytes: number, skipsEmptyLine = false) {
     this.#maxBytes = maxBytes
     this.#skipsEmptyLine = skipsEmptyLine
   }
 
-  /** The whole head with the empty line that ends it, once `scan` has found it. */
+  /** The complete head with the empty line that ends it, once `scan` has found it. */
   get text(): string {
     return this.#text
   }
 
-  /** Whether `text` holds no control characters but its line ends and tabs. */
+  /** Whether `text` contains no control characters except line ends and tabs. */
   get printable(): boolean {
     return this.#printable
   }
@@ -43,17 +46,17 @@ export class HeadScanner {
     return this.#error
   }
 
-  /** Whether some of a head has come, but not its end. */
+  /** Whether part of a head has arrived, but not its end. */
   get begun(): boolean {
     return this.#length > 0
   }
 
-  /** Memory that an unfinished head takes. */
+  /** Bytes held for an incomplete head. */
   get held(): number {
     return this.#kept?.length ?? 0
   }
 
-  /** Where the bytes after the head begin; -1 if more is needed, -2 on an error. */
+  /** Returns where the bytes after the head begin; -1 if more is needed, -2 on an error. */
   scan(bytes: BorrowedBytes, first: number, to: number): number {
     let from = first
     let limit = Math.min(to, from + this.#maxBytes - this.#length)
@@ -94,7 +97,7 @@ export class HeadScanner {
     this.#controls = false
   }
 
-  /** Whether what ends here, so many bytes after what is kept, is an empty line to be skipped. */
+  /** Whether the line that ends `length` bytes after the kept ones is an empty line to skip. */
   #skips(length: number): boolean {
     if (!this.#skipsEmptyLine || this.#skipped || this.#length + length !== EMPTY_LINE) return false
     this.reset()
@@ -124,7 +127,8 @@ export class HeadScanner {
     if (from === to) return
     const needed = this.#length + to - from
     if (this.#kept === undefined || this.#kept.length < needed) {
-      // Doubling, so that a head sent byte by byte costs no more than its size; but none beyond what it may become.
+      // Doubles the capacity, so that a head that is sent byte by byte costs no more than its size, but never beyond
+      // the maximum.
       const capacity = Math.min(Math.max(FIRST_CAPACITY, 2 * needed), Math.max(needed, this.#maxBytes))
       const larger = Buffer.allocUnsafeSlow(capacity)
       this.#kept?.copy(larger, 0, 0, this.#length)

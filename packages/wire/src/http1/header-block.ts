@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of one message, parsed once and kept as the received text: forwarding copies whole ranges of it, and a
-// value becomes a string only on demand. Bytes are latin1 characters throughout, so what is written is what was read.
+// The headers of one message, parsed once and kept as the received text. Forwarding copies whole ranges of it, and a
+// value becomes a string only on demand. Bytes are latin1 characters throughout, so they are written exactly as they
+// were read.
 
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { Fields } from "../http/fields.js"
 import type { HttpError } from "../http/http-error.js"
 import { FIELD_KIND, type FieldKind, fieldName } from "../http2/field-kind.js"
 
-/** Of each line: where it begins, where its value begins and ends, where the next line begins. */
+/** Offsets per line: where it begins, where its value begins and ends, where the next line begins. */
 const SPAN = 4
 
 export class HeaderBlock implements Fields {
@@ -34,7 +35,7 @@ export class HeaderBlock implements Fields {
     return kind
   }
 
-  /** Whether there was a line of the kind. */
+  /** Whether there is a line of this kind. */
   has(kind: FieldKind): boolean {
     return (this.#present & (1 << kind)) !== 0
   }
@@ -52,7 +53,7 @@ export class HeaderBlock implements Fields {
     return this.text.slice(this.#spans[index * SPAN + 1], this.#spans[index * SPAN + 2])
   }
 
-  /** As it was sent, with its name, white space and line end. */
+  /** The line as it was sent, with its name, white space and line end. */
   line(index: number): string {
     return this.text.slice(this.#spans[index * SPAN], this.#spans[index * SPAN + 3])
   }
@@ -68,7 +69,7 @@ export class HeaderBlock implements Fields {
     for (let index = 0; index < this.#names.length; index++) {
       if (!keep(index)) continue
       const start = this.#spans[index * SPAN] ?? 0
-      // Lines that stand together are copied together.
+      // Adjacent lines are copied together.
       if (start !== until) {
         text += this.text.slice(from, until)
         from = start
@@ -88,7 +89,7 @@ export class HeaderBlock implements Fields {
     return found
   }
 
-  /** Takes the lines of these names out, as if they had not been sent. */
+  /** Removes the lines with these names, as if they had not been sent. */
   remove(lowerCaseNames: readonly string[]): void {
     let kept = 0
     for (let index = 0; index < this.#names.length; index++) {
@@ -106,10 +107,10 @@ export class HeaderBlock implements Fields {
   }
 }
 
-/** A value beyond this is looked through natively for its end, where its characters are known to be good. */
+/** Beyond this length the end of a value is found with `indexOf`, if its characters are known to be valid. */
 const LONG = 24
 
-/** From the first header line on; the text ends with the empty line. `printable` as the scanner found it. */
+/** Parses the lines from the first header line on; the text ends with the empty line. `printable` is the scanner's. */
 export function parseHeaderLines(
   text: string,
   start: number,
@@ -124,9 +125,9 @@ export function parseHeaderLines(
     while (TOKEN[text.charCodeAt(at)] === 1) at++
     const nameEnd = at
     const after = text.charCodeAt(at)
-    // RFC 9112 section 5.2: a line that begins with white space continues the one before it, for those who still read so.
+    // RFC 9112 section 5.2: for some parsers, a line that begins with white space continues the line before it.
     if (nameEnd === lineStart && (after === SP || after === HT)) return "folded-header"
-    // RFC 9112 section 5.1: no white space before the colon, however harmless it looks.
+    // RFC 9112 section 5.1: no white space is allowed before the colon.
     if (nameEnd === lineStart || after !== COLON) return "bad-header-name"
     at++
     while (isBlank(text.charCodeAt(at))) at++

@@ -15,7 +15,7 @@ let port = 0
 const limitsHit: string[] = []
 const accepted: Socket[] = []
 
-/** `serve` gets each connection with its number. */
+/** `serve` is called with each connection and its number. */
 async function start(
   serve: (socket: Socket, number: number) => void,
   limits: Partial<UpstreamLimits> = {},
@@ -43,7 +43,7 @@ afterEach(async () => {
   await new Promise(done => server.close(done))
 })
 
-/** Tells how it ended: the content, or the failure. */
+/** Resolves with the outcome: the content, or the failure. */
 function send(request: Sent = {}): Promise<string> & { abort(): void } {
   const { call, ended } = sendTo(pool, request)
   return Object.assign(ended, { abort: () => call.abort() })
@@ -53,7 +53,7 @@ const answering = (socket: Socket): void => {
   socket.on("data", () => socket.write(OK))
 }
 
-it("reuses the connection that was used last", async () => {
+it("reuses the most recently used connection", async () => {
   await start(answering)
   expect(await Promise.all([send(), send(), send()])).toEqual(["ok", "ok", "ok"])
   expect(accepted.length).toBe(3)
@@ -62,7 +62,7 @@ it("reuses the connection that was used last", async () => {
   expect(pool.idleConnections).toBe(3)
 })
 
-it("does not reuse a connection the application wants closed", async () => {
+it("does not reuse a connection that the application wants to close", async () => {
   await start(socket => socket.on("data", () => socket.write(OK.replace("\r\n", "\r\nConnection: close\r\n"))))
   expect(await send()).toBe("ok")
   expect(await send()).toBe("ok")
@@ -78,8 +78,8 @@ it("forgets an idle connection that the application closes", async () => {
   expect(await send()).toBe("ok")
 })
 
-describe("a connection that closes as it is used again", () => {
-  /** The first connection answers once and hangs up on the second request. */
+describe("a connection that closes when it is reused", () => {
+  /** The first connection answers once and closes on the second request. */
   const stale = (socket: Socket, number: number): void => {
     let requests = 0
     socket.on("data", () => {
@@ -106,7 +106,7 @@ describe("a connection that closes as it is used again", () => {
     expect(accepted.length).toBe(1)
   })
 
-  it("is replaced once, not for ever", async () => {
+  it("is replaced only once", async () => {
     await start((socket, number) => {
       let requests = 0
       socket.on("data", () => {
@@ -119,7 +119,7 @@ describe("a connection that closes as it is used again", () => {
     expect(accepted.length).toBe(2)
   })
 
-  it("is not replaced once a byte of the response has come", async () => {
+  it("is not replaced once a byte of the response has arrived", async () => {
     await start(socket => {
       let requests = 0
       socket.on("data", () => {
@@ -133,7 +133,7 @@ describe("a connection that closes as it is used again", () => {
   })
 })
 
-it("does not ask a fresh connection twice", async () => {
+it("does not retry on a new connection", async () => {
   await start(socket => socket.on("data", () => socket.destroy()))
   expect(await send()).toBe("failure: reset")
   expect(accepted.length).toBe(1)
@@ -158,7 +158,7 @@ describe("limits", () => {
     expect(accepted.length).toBe(1)
   })
 
-  it("end the waiting for a connection", async () => {
+  it("limit how long a request waits for a connection", async () => {
     await start(socket => socket.resume(), { upstreamConnections: 1, connectTimeoutMs: 40 })
     const first = send()
     expect(await send()).toBe("failure: pending-full")
@@ -166,7 +166,7 @@ describe("limits", () => {
     await until(() => pool.connections === 0)
   })
 
-  it("let an abandoned request leave the queue", async () => {
+  it("remove a cancelled request from the queue", async () => {
     const held: Socket[] = []
     await start(socket => socket.on("data", () => held.push(socket)), { upstreamConnections: 1 })
     const first = send()
@@ -181,20 +181,20 @@ describe("limits", () => {
     expect(await third).toBe("ok")
   })
 
-  it("end idle connections", async () => {
+  it("close idle connections", async () => {
     await start(answering, { keepAliveTimeoutMs: 40 })
     expect(await send()).toBe("ok")
     await until(() => pool.connections === 0)
   })
 
-  it("end idle connections before the application does, where it says when", async () => {
+  it("close idle connections before the application does, if it announces its timeout", async () => {
     await start(socket => socket.on("data", () => socket.write(OK.replace("\r\n", "\r\nKeep-Alive: timeout=1\r\n"))))
     expect(await send()).toBe("ok")
     await until(() => pool.connections === 0)
   })
 })
 
-it("tells a connection that cannot be made", async () => {
+it("reports a connection that cannot be established", async () => {
   await start(answering)
   await new Promise(done => server.close(done))
   expect(await send()).toBe("failure: connect")
@@ -203,10 +203,10 @@ it("tells a connection that cannot be made", async () => {
   expect(await send()).toBe("ok")
 })
 
-it("tells a connection that takes too long", async () => {
-  // TEST-NET-1 (RFC 5737): no host answers there, or the network says so at once.
+it("reports a connection that takes too long", async () => {
+  // TEST-NET-1 (RFC 5737): no host answers there, or the network reports that at once.
   await start(answering, { connectTimeoutMs: 40 }, "192.0.2.1")
   expect(await send()).toMatch(/^failure: connect/)
-  // Its failure is told before the system has closed it.
+  // The failure is reported before the system has closed the socket.
   await until(() => pool.connections === 0)
 })

@@ -21,10 +21,13 @@ import { ResponseHeads } from "./response-head.js"
 import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
 
-/** How much earlier than the server says it will we close an idle connection, so as not to meet it closing. */
+/**
+ * How much earlier than the server's announced timeout an idle connection is closed, so that no request meets a closing
+ * connection.
+ */
 const IDLE_MARGIN_MS = 1_000
 
-/** Of what pools share: all their connections are those of one client. */
+/** The owner of connections in limits that pools share: all connections count for the same one. */
 const OWNER = ""
 
 export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expiring {
@@ -38,15 +41,15 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   readonly #open = new Set<UpstreamConnection>()
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
-  /** On a connection, by caller. */
+  /** Requests on a connection, by caller. */
   readonly #busy: Quota
-  /** In the queue, by caller. */
+  /** Requests in the queue, by caller. */
   readonly #pending: Quota
   #idleMs: number
   #idleHint = ""
   #closing: Promise<void> | undefined
   #closed = (): void => undefined
-  /** Of the request that has waited longest. */
+  /** The deadline of the oldest request in the queue. */
   deadline = 0
   place = UNWATCHED
 
@@ -98,7 +101,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     for (const connection of [...this.#open]) connection.end()
   }
 
-  // What follows is for connections and exchanges.
+  // Calls of connections and exchanges.
 
   release(connection: UpstreamConnection): void {
     const next = this.#takeNext()
@@ -127,9 +130,9 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     next.listener.onWritable()
   }
 
-  /** A request whose connection had gone before it could be read. */
+  /** Retries a request whose connection closed before the server could read it. */
   again(exchange: UpstreamExchange): void {
-    // Not an idle one, which may be as stale as the last.
+    // Not on an idle connection, which may be as stale as the last one.
     if (this.#mayConnect) this.#connect(exchange)
     else this.#wait(exchange)
     exchange.flush()
@@ -150,7 +153,10 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     return this.deadlines.after(this.#idleMs)
   }
 
-  /** `Keep-Alive: timeout=5` says when the server will close; the same with every response, so it is read once. */
+  /**
+   * Reads when the server closes idle connections from `Keep-Alive: timeout=5`. It is the same in every response, so it
+   * is parsed once.
+   */
   noteIdleHint(headers: Fields): void {
     for (let index = 0; index < headers.size; index++) {
       if (headers.kind(index) !== FIELD_KIND.hop || headers.name(index) !== "keep-alive") continue
@@ -164,7 +170,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     }
   }
 
-  /** The request that has waited longest has waited too long, and perhaps others with it. */
+  /** The oldest request has waited too long, and perhaps others too. */
   expire(): void {
     const { now } = this.deadlines
     while (isBefore(this.#queue[0]?.deadline, now)) {
@@ -191,7 +197,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
       return
     }
     const limit = this.#queue.length < this.limits.pendingRequests ? "callerSharePercent" : "pendingRequests"
-    // Not now: the sender does not hold the exchange yet.
+    // Not synchronously: the sender does not hold the exchange yet.
     process.nextTick(() => this.#reject(exchange, limit))
   }
 
@@ -203,7 +209,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
     connection.begin(exchange)
   }
 
-  /** The one that has waited longest of those whose caller has not got its share yet. */
+  /** The oldest request in the queue whose caller has not used up its share. */
   #takeNext(): UpstreamExchange | undefined {
     for (let index = 0; index < this.#queue.length; index++) {
       const exchange = this.#queue[index]
@@ -268,7 +274,7 @@ export class Http1Pool implements Upstream, ConnectionPool, ExchangeQueue, Expir
   }
 }
 
-/** 0 stands for no deadline. */
+/** 0 means no deadline. */
 function isBefore(deadline: number | undefined, now: number): boolean {
   return deadline !== undefined && deadline !== 0 && deadline <= now
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a request's line and headers strictly (RFC 9112): an unambiguous value that is safe to forward, or the error for
-// which it is rejected; it never throws. Also writes them for a server.
+// Parses a request line and headers strictly (RFC 9112). Returns an unambiguous value that is safe to forward, or the
+// error for which the request is rejected; never throws. Also writes request heads for a server.
 
 import { randomBytes } from "node:crypto"
 import { CR, LF } from "../http/characters.js"
@@ -14,7 +14,7 @@ import { isHost, parseTarget } from "../http/target.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
-/** `printable` as the scanner found it. `tunnels`: whether CONNECT is a method like any other. */
+/** `printable` is the scanner's. `tunnels`: whether CONNECT is accepted. */
 export function parseRequestHead(
   text: string,
   maxLines: number,
@@ -37,7 +37,7 @@ export function parseRequestHead(
   if (typeof headers === "string") return headers
   const framing = requestFraming(headers, minorVersion)
   if (typeof framing === "string") return framing
-  const seen = lookThrough(headers, minorVersion)
+  const seen = inspectHeaders(headers, minorVersion)
   if (typeof seen === "string") return seen
   return {
     version: minorVersion === 1 ? "http/1.1" : "http/1.0",
@@ -49,12 +49,12 @@ export function parseRequestHead(
     framing,
     keepAlive: minorVersion === 1 ? !seen.close : seen.keepAlive && !seen.close,
     upgrade: seen.upgradeNamed && minorVersion === 1 ? seen.upgrade : undefined,
-    // RFC 9110 section 10.1.1: an expectation of an HTTP/1.0 client is ignored.
+    // RFC 9110 section 10.1.1: an expectation from an HTTP/1.0 client is ignored.
     expectsContinue: seen.expectsContinue && minorVersion === 1,
   }
 }
 
-/** The minor version of HTTP/1; -1 for another version, undefined for something that is none. */
+/** The minor version of HTTP/1; -1 for another version, undefined if it is not an HTTP version. */
 function parseVersion(text: string, at: number): number | undefined {
   const ends = text.charCodeAt(at + 8) === CR && text.charCodeAt(at + 9) === LF
   if (!ends || !text.startsWith("HTTP/", at)) return undefined
@@ -72,7 +72,7 @@ interface Seen {
   expectsContinue: boolean
 }
 
-function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpError {
+function inspectHeaders(headers: HeaderBlock, minorVersion: number): Seen | HttpError {
   const seen: Seen = {
     host: undefined,
     close: false,
@@ -101,11 +101,11 @@ function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpErr
       seen.expectsContinue = headers.value(index).toLowerCase() === "100-continue"
     }
   }
-  // RFC 9112 section 3.2: 400 to an HTTP/1.1 request without Host, also where the target names the host.
+  // RFC 9112 section 3.2: 400 for an HTTP/1.1 request without Host, even if the target has a host.
   return hosts === 0 && minorVersion === 1 ? "no-host" : seen
 }
 
-/** With the empty line that ends it. */
+/** The head as text, including the empty line that ends it. */
 export function requestHeadText(request: OutgoingRequest): string {
   const { framing, upgrade } = request
   let text = `${request.method} ${request.target} HTTP/1.1\r\nhost: ${request.host ?? ""}\r\n`
@@ -121,8 +121,8 @@ export function requestHeadText(request: OutgoingRequest): string {
 }
 
 /**
- * RFC 8441 section 5: over HTTP/2 a client sends no key, since nothing there could take the handshake for something else.
- * The server expects one, and what it answers to it is not passed on.
+ * RFC 8441 section 5: over HTTP/2 a client sends no key, because nothing there could mistake the handshake for
+ * something else. An HTTP/1.1 server expects one; its answer to the key is not forwarded.
  */
 function webSocketKey({ upgrade, headers }: OutgoingRequest): string {
   if (upgrade?.toLowerCase() !== "websocket" || headers.get("sec-websocket-key") !== undefined) return ""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses a response's status line and headers as strictly as a request's, and writes them for the client. The server is
-// trusted, but a response that it was tricked into must not end elsewhere for the client than for us.
+// trusted, but if it is tricked into a response, the client and the proxy must agree on where the response ends.
 
 import { STATUS_CODES } from "node:http"
 import { CR, FIELD, SP } from "../http/characters.js"
@@ -13,10 +13,10 @@ import { keepsResponseField } from "../http/response-fields.js"
 import { FIELD_KIND } from "../http2/field-kind.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
-/** As it came over an HTTP/1 connection. */
+/** A response head as received over HTTP/1. */
 export interface Http1ResponseHead extends ResponseHead {
   readonly minorVersion: number
-  /** Whether the connection can carry another request when this response has ended. */
+  /** Whether the connection can carry another request after this response. */
   readonly keepAlive: boolean
 }
 
@@ -25,7 +25,7 @@ export function parseResponseHead(text: string, method: string, maxLines: number
   const minorVersion = text.startsWith("HTTP/1.1 ") ? 1 : text.startsWith("HTTP/1.0 ") ? 0 : -1
   const status = statusAt(text, 9)
   if (minorVersion < 0 || status === undefined) return "bad-status-line"
-  // RFC 9112 section 4 wants a space before an empty reason; many servers leave it out, and nothing hangs on it.
+  // RFC 9112 section 4 requires a space before an empty reason. Many servers omit it, which is harmless.
   const after = text.charCodeAt(12)
   if (after !== SP && after !== CR) return "bad-status-line"
   for (let at = 12; at < lineEnd; at++) {
@@ -42,17 +42,17 @@ export function parseResponseHead(text: string, method: string, maxLines: number
     headers,
     framing,
     trailers: framing.kind === "chunked",
-    keepAlive: framing.kind !== "close" && !speaksOfContent(headers, framing) && staysOpen(headers, minorVersion),
+    keepAlive: framing.kind !== "close" && !announcesContent(headers, framing) && staysOpen(headers, minorVersion),
   }
 }
 
-/** A longer one is not kept. */
+/** A longer head is not cached. */
 const MAX_KEPT = 2_048
 
 /**
- * Heads of one server's responses. Most are byte for byte the same as the one before: then the same object is returned,
- * with what is known about it. INVARIANT: code that changes one removes only what its own lines name, which has the
- * same result each time.
+ * Heads of one server's responses. Most are byte for byte the same as the one before; then the same object is returned,
+ * with what is known about it. INVARIANT: code that changes a head removes only what the head's own lines name, which
+ * has the same result each time.
  */
 export class ResponseHeads {
   readonly #maxLines: number
@@ -77,7 +77,7 @@ export class ResponseHeads {
   }
 }
 
-/** Three digits, the first not zero: codes above 599 have no class, but servers do send them. */
+/** Three digits, the first not zero: codes above 599 have no class, but some servers send them. */
 function statusAt(text: string, at: number): number | undefined {
   const hundreds = text.charCodeAt(at) - 0x30
   const tens = text.charCodeAt(at + 1) - 0x30
@@ -87,10 +87,10 @@ function statusAt(text: string, at: number): number | undefined {
 }
 
 /**
- * A response that ends with its head but announces content (to HEAD, 204, 304). Some servers send that content too, and
- * in a later packet it would be read as the response to the next request on the connection.
+ * Whether a response that ends with its head announces content (to HEAD, 204, 304). Some servers send that content too,
+ * and in a later packet it would be read as the response to the next request on the connection.
  */
-function speaksOfContent(headers: HeaderBlock, { kind }: Framing): boolean {
+function announcesContent(headers: HeaderBlock, { kind }: Framing): boolean {
   if (kind !== "none") return false
   for (let index = 0; index < headers.size; index++) {
     const field = headers.kind(index)
@@ -111,20 +111,22 @@ function staysOpen(headers: HeaderBlock, minorVersion: number): boolean {
   return keepAlive
 }
 
-/** Whether the connection goes on. HTTP/1.0 clients have to be told that it does, others that it does not. */
+/**
+ * The `Connection` header line. An HTTP/1.0 client must be told that the connection stays open, others that it closes.
+ */
 export function connectionLine(keepAlive: boolean, version: HttpVersion): string {
   if (!keepAlive) return "connection: close\r\n"
   return version === "http/1.0" ? "connection: keep-alive\r\n" : ""
 }
 
-/** How the content travels to this client: what HTTP/1.0 cannot frame ends with the connection. */
+/** The framing for this client: content that HTTP/1.0 cannot frame ends when the connection closes. */
 export function framingFor(response: ResponseHead, version: HttpVersion): Framing["kind"] {
   const { kind } = response.framing
   if (kind === "none" || kind === "length") return kind
   return version === "http/1.0" ? "close" : "chunked"
 }
 
-/** `connection` is a whole header line or nothing. */
+/** `connection` is a complete header line or empty. */
 export function responseHeadText(
   response: ResponseHead,
   request: Pick<RequestHead, "method" | "version">,
@@ -148,13 +150,13 @@ function newHeadText(
   framing: Framing["kind"],
   connection: string,
 ): string {
-  // The answer to HEAD says how the content would have come (RFC 9110 section 9.3.2).
+  // The response to HEAD has the framing that the content would have had (RFC 9110 section 9.3.2).
   const wouldBe = method === "HEAD" && version === "http/1.1" && headers.has(FIELD_KIND.transferEncoding)
   let length = ""
   const lines = headers.lines(index => {
     if (!keepsResponseField(headers, index, status)) return switches(headers, index, status)
     if (headers.kind(index) !== FIELD_KIND.contentLength || !headers.line(index).includes("\t")) return true
-    // Not every client finds a number beside a tab.
+    // Some clients cannot parse a number next to a tab.
     length = `content-length: ${headers.value(index)}\r\n`
     return false
   })
@@ -165,19 +167,19 @@ function newHeadText(
 }
 
 /**
- * Whether a response without content has to say so, or its client waits for the connection to end (RFC 9112 section 6.3). In HTTP/2
- * the last frame says it.
+ * Whether a response without content must say so, because its client would otherwise wait for the connection to close
+ * (RFC 9112 section 6.3). In HTTP/2 the last frame says it.
  */
 function needsLength(method: string, status: number): boolean {
   return method !== "HEAD" && method !== "CONNECT" && status >= 200 && status !== 204 && status !== 304
 }
 
-/** Of this version alone: what the connection was switched to, or should be (RFC 9110 section 15.5.22). */
+/** HTTP/1.1 only: the Upgrade header of a 101 or a 426 (RFC 9110 section 15.5.22). */
 function switches(headers: Fields, index: number, status: number): boolean {
   return headers.kind(index) === FIELD_KIND.upgrade && (status === 101 || status === 426)
 }
 
-/** An answer of our own. `connection` is a whole header line or nothing. */
+/** A local reply as text. `connection` is a complete header line or empty. */
 export function localReplyText(
   { status, body, contentType = "text/plain", fields }: LocalReply,
   method: string,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes responses to an HTTP/1 client, one after the other: their framing, and whether the connection is kept. One per
-// connection, reset with each request.
+// Writes responses to an HTTP/1 client, one after the other: their framing, and whether the connection is kept open.
+// One writer per connection, reset for each request.
 
 import type { Exchange, Responder } from "../http/downstream.js"
 import type { Fields } from "../http/fields.js"
@@ -13,21 +13,21 @@ import type { Outbox } from "../sockets/output-buffer.js"
 import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import { connectionLine, framingFor, localReplyText, responseHeadText } from "./response-head.js"
 
-/** What the writer has to ask and tell of the connection. */
+/** The interface of the connection that the writer uses. */
 export interface ClientConnection {
   readonly outbox: Outbox
-  /** Whether it may carry another request, for all that is not the request's own. */
+  /** Whether it may carry another request, apart from conditions of the current request. */
   readonly mayGoOn: boolean
-  /** Whether the request in hand has been read to its end. */
+  /** Whether the current request has been read to its end. */
   readonly requestDone: boolean
-  /** Whether the rest of the request in hand is so little that it can be read past. */
+  /** Whether the rest of the current request is small enough to be skipped. */
   readonly canFinishRequest: boolean
-  /** Something moved. */
+  /** Resets the idle timeout after activity. */
   touch(): void
   resumeReading(): void
   exchangeOver(keepAlive: boolean): void
   beginTunnel(): void
-  /** The server has said all it wants to. */
+  /** The server has ended its side. */
   endTunnel(): void
   destroy(): void
 }
@@ -73,7 +73,7 @@ export class ResponseWriter implements Responder {
       return true
     }
     this.#framing = framingFor(response, head.version)
-    // Where the client still sends, it cannot know when to begin its next request; so there is none.
+    // A client that is still sending cannot know when to begin its next request, so the connection closes.
     this.#keepAlive =
       head.keepAlive && this.#connection.requestDone && this.#connection.mayGoOn && this.#framing !== "close"
     outbox.text(responseHeadText(response, head, this.#framing, connectionLine(this.#keepAlive, head.version)))
@@ -94,7 +94,7 @@ export class ResponseWriter implements Responder {
   }
 
   flush(): void {
-    // `end` has written what is complete.
+    // `end` has flushed what is complete.
     this.#connection.outbox.flushSoon()
   }
 
@@ -114,7 +114,7 @@ export class ResponseWriter implements Responder {
     this.#connection.exchangeOver(this.#keepAlive && this.#connection.requestDone)
   }
 
-  /** After an upgrade: the client has said all it wants to. */
+  /** After an upgrade: the client has ended its side. */
   tunnelEnd(): void {
     const exchange = this.#exchange
     if (exchange === undefined) return
@@ -134,10 +134,7 @@ export class ResponseWriter implements Responder {
     connection.exchangeOver(keepAlive)
   }
 
-  /**
-   * Responds to bytes that are not a valid request and closes, because it is unknown where the next request would
-   * begin.
-   */
+  /** Responds to bytes that are not a valid request, and closes: it is unknown where the next request would begin. */
   replyUnread(reply: LocalReply): void {
     this.#connection.outbox.text(localReplyText(reply, "", "connection: close\r\n"))
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published ways to make two readers disagree on where a request ends. All are rejected, whole and byte by byte.
+// Published ways to make two parsers disagree on where a request ends. All are rejected, whole and byte by byte.
 
 import { describe, expect, test } from "vitest"
 import type { HttpError } from "../http/public.js"
@@ -84,7 +84,7 @@ const CHUNKS: readonly Row[] = [
   ["a bare CR after the size", chunks("5\rhello\r\n0\r\n\r\n"), "bad-chunk"],
   ["a bare LF after the content", chunks("5\r\nhello\n0\r\n\r\n"), "bad-chunk"],
   ["nothing after the content", chunks("5\r\nhello0\r\n\r\n"), "bad-chunk"],
-  ["two bytes that are no line end after the content", chunks("5\r\nhelloXX0\r\n\r\n"), "bad-chunk"],
+  ["two bytes other than a line end after the content", chunks("5\r\nhelloXX0\r\n\r\n"), "bad-chunk"],
   ["a bare LF in an extension", chunks("5;a\nb\r\nhello\r\n0\r\n\r\n"), "bad-chunk"],
   ["a bare LF in a quoted extension", chunks('5;a="\n"\r\nhello\r\n0\r\n\r\n'), "bad-chunk"],
   ["a line end in a quoted extension", chunks('5;a="\r\n"\r\nhello\r\n0\r\n\r\n'), "bad-chunk"],
@@ -101,9 +101,9 @@ const CHUNKS: readonly Row[] = [
   ["an underscore", chunks("0_5\r\nhello\r\n0\r\n\r\n"), "bad-chunk"],
   ["no size", chunks("\r\nhello\r\n0\r\n\r\n"), "bad-chunk"],
   ["a size beyond 64 bits", chunks("10000000000000005\r\nhello\r\n0\r\n\r\n"), "bad-chunk"],
-  ["a size of zeros without end", chunks(`${"0".repeat(64)}5\r\nhello\r\n0\r\n\r\n`), "bad-chunk"],
-  ["extensions without end", chunks(`5;${"a".repeat(2_000)}\r\nhello\r\n0\r\n\r\n`), "bad-chunk"],
-  ["extensions without end, by pieces", chunks(`1;${"a".repeat(90)}\r\nx\r\n`.repeat(20)), "bad-chunk"],
+  ["a size with endless leading zeros", chunks(`${"0".repeat(64)}5\r\nhello\r\n0\r\n\r\n`), "bad-chunk"],
+  ["endless extensions", chunks(`5;${"a".repeat(2_000)}\r\nhello\r\n0\r\n\r\n`), "bad-chunk"],
+  ["endless extensions over many chunks", chunks(`1;${"a".repeat(90)}\r\nx\r\n`.repeat(20)), "bad-chunk"],
   ["a length in the trailers", chunks("0\r\nContent-Length: 5\r\n\r\n"), "bad-trailer"],
   ["an encoding in the trailers", chunks("0\r\nTransfer-Encoding: chunked\r\n\r\n"), "bad-trailer"],
   ["a host in the trailers", chunks("0\r\nHost: b\r\n\r\n"), "bad-trailer"],
@@ -131,7 +131,7 @@ const LINES: readonly Row[] = [
   ["HTTP/2.0", "PRI * HTTP/2.0\r\n\r\n", "bad-version"],
   ["a method in lower case", "get / HTTP/1.1\r\nHost: a\r\n\r\n", "unknown-method"],
   ["a method in mixed case", "Post / HTTP/1.1\r\nHost: a\r\n\r\n", "unknown-method"],
-  ["a method that is no token", "G@T / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
+  ["a method that is not a token", "G@T / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
   ["two empty lines before a request", "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
   ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", "connect-rejected"],
   ["a target without slash", "GET x HTTP/1.1\r\nHost: a\r\n\r\n", "bad-target"],
@@ -146,17 +146,17 @@ const LINES: readonly Row[] = [
 
 const HEADERS: readonly Row[] = [
   ["no Host", "GET / HTTP/1.1\r\n\r\n", "no-host"],
-  ["no Host beside an absolute target", "GET http://a/ HTTP/1.1\r\n\r\n", "no-host"],
+  ["no Host with an absolute target", "GET http://a/ HTTP/1.1\r\n\r\n", "no-host"],
   ["two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "two-hosts"],
   ["the same Host twice", "GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", "two-hosts"],
   ["a list of hosts", "GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", "bad-host"],
   ["a Host with a space", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "bad-host"],
   ["a Host with a path", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "bad-host"],
   ["a Host with a user", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", "bad-host"],
-  ["a Host with a port that is none", "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", "bad-host"],
+  ["a Host with an invalid port", "GET / HTTP/1.1\r\nHost: a:b\r\n\r\n", "bad-host"],
   ["a Host before a space", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "bad-header-name"],
   ["a tab in a name", "GET / HTTP/1.1\r\nHost: a\r\nX\tY: b\r\n\r\n", "bad-header-name"],
-  ["a name that is empty", "GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n", "bad-header-name"],
+  ["an empty name", "GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n", "bad-header-name"],
   ["no colon", "GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", "bad-header-name"],
   ["a name above ASCII", "GET / HTTP/1.1\r\nHost: a\r\n\xe9: b\r\n\r\n", "bad-header-name"],
   ["a NUL in a value", "GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n", "bad-header-value"],

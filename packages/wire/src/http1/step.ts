@@ -4,9 +4,9 @@
 export const STEP = {
   /** Content lies between `start` and `end`. */
   data: 0,
-  /** The piece is used up. */
+  /** All bytes are consumed. */
   more: 1,
-  /** The body is complete; what follows `next` belongs to the next message. */
+  /** The body is complete; the bytes from `next` on belong to the next message. */
   done: 2,
   error: 3,
 } as const

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/1.1 connection to a server: at most one request at a time, responses read with the strict codec.
+// One HTTP/1.1 connection to a server, with at most one request at a time. Responses are read with the strict codec.
 
 import type { Socket } from "node:net"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
@@ -16,10 +16,10 @@ import type { Http1ResponseHead, ResponseHeads } from "./response-head.js"
 import { STEP } from "./step.js"
 import type { ExchangeConnection, UpstreamExchange } from "./upstream-exchange.js"
 
-/** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */
+/** `head`: waits for a response head. `body`: reads content. `tunnel`: copies bytes after a 101. */
 type Phase = "head" | "body" | "tunnel"
 
-/** What a connection needs of the pool it belongs to. */
+/** The interface of the pool that the connection belongs to. */
 export interface ConnectionPool {
   readonly connect: Connect
   readonly limits: UpstreamLimits
@@ -27,12 +27,12 @@ export interface ConnectionPool {
   readonly deadlines: Deadlines
   readonly heads: ResponseHeads
   readonly retries: boolean
-  /** 0 for any number. */
+  /** 0 means no limit. */
   readonly requestsPerConnection: number
-  /** Free for the next request. */
+  /** The connection is free for the next request. */
   release(connection: UpstreamConnection): void
   closed(connection: UpstreamConnection): void
-  /** A request whose connection had gone before it could be read. */
+  /** Retries a request whose connection closed before the server could read it. */
   again(exchange: UpstreamExchange): void
   idleDeadline(): number
   noteIdleHint(headers: Fields): void
@@ -48,17 +48,17 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   #phase: Phase = "head"
   #connected = false
   #timedOut = false
-  /** Why it could not be made. */
+  /** Why the connection could not be established. */
   #error: Error | undefined
-  /** Requests before this one: an idle connection may have been closed by the server while we wrote. */
+  /** Requests before this one. If there were any, the server may have closed the idle connection while we wrote. */
   #carried = 0
   #keepAlive = false
   #paused = false
-  /** Whether a byte of the response has come. */
+  /** Whether a byte of the response has arrived. */
   #answered = false
-  /** Whether its head has, and not only one that says it will. */
+  /** Whether the head of the final response has arrived. */
   #responded = false
-  /** After an upgrade: the server has said all it wants to. */
+  /** After an upgrade: the server has ended its side. */
   #readEnded = false
   deadline = 0
   place = UNWATCHED
@@ -68,7 +68,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     this.#upstream = upstream
     this.#scanner = new HeadScanner(limits.headerBytes)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines, true)
-    // A tunnel may end in one direction alone.
+    // A tunnel may end in one direction only.
     const socket = connect({ allowHalfOpen: true })
     this.#socket = socket
     this.outbox = new Outbox(socket)
@@ -83,7 +83,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     deadlines.watch(this)
   }
 
-  /** False from the moment it is known to end, which is before it has closed. */
+  /** False as soon as the connection is known to end, which is before it has closed. */
   get usable(): boolean {
     return !this.#socket.destroyed && !this.#socket.readableEnded
   }
@@ -117,13 +117,13 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     this.#socket.resume()
   }
 
-  /** The sender of the request has given up on it. */
+  /** Closes the connection because the sender cancelled its request. */
   destroy(): void {
     this.#exchange = undefined
     this.#socket.destroy()
   }
 
-  /** Ends now; a request on it fails. */
+  /** Closes the connection now; a request on it fails. */
   end(): void {
     this.#fail(this.#connected ? "reset" : "connect")
   }
@@ -153,7 +153,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
   onBytes(bytes: BorrowedBytes, length: number): void {
     let at = 0
     const { listener } = this.#exchange ?? {}
-    // Unexpected bytes: whatever they are, the next response must not be read from them.
+    // Unexpected bytes: the next response must not be read from them.
     if (listener === undefined) {
       this.#socket.destroy()
       return
@@ -167,7 +167,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     listener.onPause()
   }
 
-  /** Where to go on; -1 where there is nothing to go on with. */
+  /** Returns where to continue; -1 if there is nothing to continue with. */
   #readHead(bytes: BorrowedBytes, at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
@@ -217,16 +217,17 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
     return -1
   }
 
-  /** The response is complete: the connection is free for the next request, or done for. */
+  /** The response is complete: the connection is released for the next request, or closed. */
   #finish(exchange: UpstreamExchange, clean: boolean): void {
     this.#exchange = undefined
     exchange.finish()
     this.#carried += 1
-    // The response may have ended while its client was slow, and who does not read does not see the other side close.
+    // The response may have ended while its client was slow, and a paused socket does not notice that the other side
+    // closes.
     if (this.#paused) this.resume()
     const { requestsPerConnection } = this.#upstream
     const isSpent = requestsPerConnection > 0 && this.#carried >= requestsPerConnection
-    // A request that was not read to its end would be read as the next one.
+    // The rest of a request that was not sent to its end would be parsed as the next request.
     if (clean && this.#keepAlive && exchange.ended && !isSpent && !this.#socket.destroyed) {
       this.deadline = this.#upstream.idleDeadline()
       this.#upstream.release(this)
@@ -247,7 +248,7 @@ export class UpstreamConnection implements ExchangeConnection, WireUser, Expirin
       if (exchange.ended) this.#finishTunnel()
       return
     }
-    // Other content says itself where it ends: a connection that ends before it cut it short.
+    // Content with any other framing marks its own end, so here it was cut short.
     if (exchange !== undefined && this.#phase === "body" && this.#reader.endsWithConnection) {
       this.#finish(exchange, false)
       exchange.listener.onEnd(undefined)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request over HTTP/1.1 for the forwarder: write it, get the response, pause, cancel. It may wait for a connection
-// and may move to another one before a response begins; the forwarder sees neither.
+// One request over HTTP/1.1, for the forwarder: write it, get the response, pause, cancel. It may wait for a
+// connection, and may move to another one before a response begins; the forwarder notices neither.
 
 import type { FieldPairs } from "../http/fields.js"
 import { hasContent } from "../http/framing.js"
@@ -12,7 +12,7 @@ import type { Outbox } from "../sockets/output-buffer.js"
 import { chunkStart, lastChunk, pairLines } from "./chunk.js"
 import { requestHeadText } from "./request-head.js"
 
-/** What an exchange needs of the connection it is on. */
+/** The interface of the connection that the exchange is on. */
 export interface ExchangeConnection {
   readonly outbox: Outbox
   requestEnded(): void
@@ -21,20 +21,20 @@ export interface ExchangeConnection {
   destroy(): void
 }
 
-/** What an exchange tells the pool. */
+/** The interface of the pool. */
 export interface ExchangeQueue {
-  /** Takes it out of the queue before a connection. */
+  /** Removes an exchange from the queue for connections. */
   forget(exchange: UpstreamExchange): void
-  /** It is over: its caller may have another one on a connection. */
+  /** The exchange is over: its caller may have another one on a connection. */
   left(exchange: UpstreamExchange): void
 }
 
-// RFC 9110 section 9.2.2.
+// Idempotent methods (RFC 9110 section 9.2.2).
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
 type Part = string | Buffer
 
-/** Of what came early, written at once. */
+/** Size of the pieces in which early bytes are written. */
 const MAX_PART = 64 * 1024
 
 export class UpstreamExchange implements UpstreamCall {
@@ -42,9 +42,9 @@ export class UpstreamExchange implements UpstreamCall {
   readonly listener: UpstreamListener
   readonly #queue: ExchangeQueue
   readonly #chunked: boolean
-  /** Whether bytes are no content of the request: it has none, and the server has not switched. */
+  /** Whether bytes are not the request's content: it has none, and the server has not switched protocols yet. */
   #bare: boolean
-  /** Such bytes, as a client of HTTP/2 may send them behind its request for a tunnel. */
+  /** Such bytes: an HTTP/2 client may send them right after its request for a tunnel. */
   #early: ByteQueue | undefined
   #connection: ExchangeConnection | undefined
   /** What was written before there was a connection. */
@@ -53,9 +53,9 @@ export class UpstreamExchange implements UpstreamCall {
   #over = false
   /** The request has been written to its end. */
   ended = false
-  /** Counts as one that its caller has on a connection, until it is over. */
+  /** Whether it counts towards its caller's requests on connections, until it is over. */
   placed = false
-  /** When it began to wait for a connection, in the clock of deadlines. */
+  /** When waiting for a connection times out, in the clock of `Deadlines`. */
   deadline = 0
 
   constructor(request: OutgoingRequest, listener: UpstreamListener, queue: ExchangeQueue) {
@@ -77,7 +77,8 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
-    // INVARIANT: a server that does not switch gets none of these, which it would read as its next request.
+    // INVARIANT: a server that does not switch protocols gets none of these bytes, which it would parse as its next
+    // request.
     if (this.#bare) {
       if (this.#over) return
       this.#early ??= new ByteQueue()
@@ -103,14 +104,14 @@ export class UpstreamExchange implements UpstreamCall {
     else this.#connection?.outbox.flushSoon()
   }
 
-  /** The request is complete; after an upgrade, our side of the tunnel is. */
+  /** The request is complete; after an upgrade, our side of the tunnel. */
   end(): void {
     if (this.ended) return
     this.ended = true
     this.#connection?.requestEnded()
   }
 
-  /** Whether the server has all that it needs to answer: of a request for another protocol the head is all there is. */
+  /** Whether the server has all it needs to respond. A request for an upgrade consists only of its head. */
   get asked(): boolean {
     return this.ended || this.request.upgrade !== undefined
   }
@@ -136,7 +137,7 @@ export class UpstreamExchange implements UpstreamCall {
     else connection.destroy()
   }
 
-  /** For the pool: from here on it is this connection's request. */
+  /** Called by the pool: the request is now assigned to this connection. */
   attach(connection: ExchangeConnection): void {
     this.deadline = 0
     this.#connection = connection
@@ -149,7 +150,10 @@ export class UpstreamExchange implements UpstreamCall {
     if (this.asked) connection.requestEnded()
   }
 
-  /** For the connection: the server has switched, and gets what came before it had. Whether there was any. */
+  /**
+   * Called by the connection when the server has switched protocols: sends the early bytes. Returns whether there were
+   * any.
+   */
   switched(): boolean {
     const early = this.#early
     this.ended = false
@@ -162,14 +166,14 @@ export class UpstreamExchange implements UpstreamCall {
     return early !== undefined
   }
 
-  /** For the pool: the response is over, or there will be none. */
+  /** Called by the pool: the response is over, or there will be none. */
   finish(): void {
     if (this.#over) return
     this.#over = true
     this.#queue.left(this)
     this.#waiting = []
     this.#early = undefined
-    // INVARIANT: whose response is over never touches the connection again, which may be another's by then.
+    // INVARIANT: an exchange that is over never touches its connection again, which may already serve another one.
     this.#connection = undefined
   }
 
@@ -178,8 +182,8 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   /**
-   * RFC 9112 section 9.3.1: a server may close an idle connection as we write to it. Where nothing came back and
-   * asking twice does no harm, the request is asked again, once.
+   * RFC 9112 section 9.3.1: a server may close an idle connection while we write to it. If nothing came back and the
+   * request is idempotent, it is retried once.
    */
   takeRetry(): boolean {
     const { method, framing, upgrade } = this.request

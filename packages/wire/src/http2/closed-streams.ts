@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How recently closed streams ended. After we reset a stream, the peer may send until it learns of it; after its own end
-// it may not (RFC 9113 section 5.1).
+// Remembers how recently closed streams ended. After we reset a stream, the peer may send frames until it learns of the
+// reset; after it has ended a stream itself it may not (RFC 9113 section 5.1).
 
-/** A power of two: the numbers of one side's streams are two apart, so each has a place of its own among the last. */
+/** A power of two: stream ids of one side are two apart, so each of the last streams has its own slot. */
 const REMEMBERED = 512
 
 export class ClosedStreams {
-  // Made with the first: a connection may have one stream for days, and there may be thousands of those.
+  // Created with the first entry: a connection may have one stream for days, and there may be thousands of such
+  // connections.
   #streams: Uint32Array | undefined
   #reset: Uint8Array | undefined
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user of an HTTP/2 connection chooses, and the events it receives.
+// Options of an HTTP/2 connection, and the events that its user receives.
 
 import type { Socket } from "node:net"
 import type { Field } from "./field.js"
@@ -13,34 +13,34 @@ export interface ConnectionOptions {
   readonly server: boolean
   readonly headerBytes: number
   readonly headerLines: number
-  /** What a stream, and what all of them together, may bring beyond what is used up. */
+  /** How many unprocessed bytes a stream, and all of them together, may have. */
   readonly streamWindow: number
   readonly connectionWindow: number
-  /** Streams we open at once before the peer has said how many it takes. */
+  /** Concurrent streams that we open before the peer has announced its limit. */
   readonly assumedStreams: number
-  /** What both sides keep of the heads that we write, at most; as much as is usual where undefined. */
+  /** Maximum size of the HPACK table for the heads that we write; the usual size if undefined. */
   readonly writtenTable?: number
-  /** Frames that bring nothing: so many at once, and per second from then on. */
+  /** Budget for frames without effect: so many at once, then so many per second. */
   readonly abuseBudget: { readonly burst: number; readonly perSecond: number }
 }
 
-/** Whose connection it is: what a new stream means, and when a connection has lived long enough. */
+/** The owner of a connection: it handles new streams and decides when a connection has lived long enough. */
 export interface ConnectionUser {
-  /** A stream that the peer opens. */
+  /** The peer opens a stream. */
   opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void
-  /** Whether we have not opened it. */
+  /** Whether the id is of a stream that we have not opened. */
   idleToUs(id: number): boolean
   /** A stream is over. */
   finished(stream: Stream): void
   /** The peer has reset a stream that we had begun to serve, or made us reset it. */
   streamWasted(): void
-  /** The peer has said what it can take. */
+  /** The peer has sent its settings. */
   settled(): void
   pinged(): void
-  /** The peer will open no stream, or answer none after `lastStream`. */
+  /** The peer will open no further stream, or process none after `lastStream`. */
   goingAway(lastStream: number): void
-  /** Before the streams end because of a connection error. */
+  /** Called before the streams end because of a connection error. */
   failing?(debug: string): void
-  /** After GOAWAY was written. */
+  /** Called after GOAWAY was written. */
   closing(code: ErrorCode): void
 }

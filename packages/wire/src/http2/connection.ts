@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams of one HTTP/2 connection and what they share: the output, both connection windows, and the budget for
-// useless frames. `IncomingFrames` reads; this writes.
+// frames without effect. `IncomingFrames` reads; this class writes.
 
 import type { Socket } from "node:net"
 import { TokenBucket } from "../limits/token-bucket.js"
@@ -30,14 +30,14 @@ export class Connection implements StreamHost, FrameHost {
   readonly #abuseBudget: TokenBucket
   /** Streams with content that waits for the connection's window or their own. */
   readonly #blocked: Stream[] = []
-  /** What the peer may still send, and what of that is used up and not yet given back. */
+  /** What the peer may still send, and the part that has been consumed but not yet returned to the peer. */
   #receiveWindow: number
   #credit = 0
   #wasFull = false
   sendWindow = DEFAULT_WINDOW
   /** The last stream that the peer opened. */
   lastStream = 0
-  /** Nothing is read or written any more. */
+  /** Nothing is read or written anymore. */
   failed = false
 
   constructor(options: ConnectionOptions, user: ConnectionUser) {
@@ -53,30 +53,30 @@ export class Connection implements StreamHost, FrameHost {
     this.#receiveWindow = options.connectionWindow
   }
 
-  /** Whether so much waits in the socket that streams should pause. */
+  /** Whether the socket has so much output that streams should pause. */
   get full(): boolean {
     const { full } = this.outbox
     if (full) this.#wasFull = true
     return full
   }
 
-  // For its user.
+  // Calls of the connection's user.
 
   receive(bytes: BorrowedBytes, from: number, to: number): void {
     this.#incoming.receive(bytes, from, to)
   }
 
-  /** Bytes of frames and header sections that are not whole yet. */
+  /** Bytes of incomplete frames and header sections. */
   get held(): number {
     return this.#incoming.held
   }
 
-  /** Whether the peer has acknowledged what we announced. */
+  /** Whether the peer has acknowledged our settings. */
   get acknowledged(): boolean {
     return this.#incoming.acknowledged
   }
 
-  // For streams.
+  // Calls of streams.
 
   writeHeaders(stream: number, block: string, ended: boolean): void {
     this.outbox.text(headersText(stream, block, ended))
@@ -127,15 +127,15 @@ export class Connection implements StreamHost, FrameHost {
     return stream
   }
 
-  /** Writes what was gathered: at once where one stream is all there is, together with the others' otherwise. */
+  /** Writes buffered output: at once if there is only one stream, otherwise together with the other streams' output. */
   flushSoon(): void {
     if (this.streams.size <= 1) this.outbox.flush()
     else this.outbox.flushSoon()
   }
 
-  /** The socket has taken what waited. */
+  /** The socket has sent what was waiting. */
   drained(): void {
-    // Before streams write again: however much they have, the peer is heard between.
+    // Reads before streams write again, so that the peer's frames are processed however much the streams have to write.
     this.#incoming.resume()
     if (!this.#wasFull || this.full) return
     this.#wasFull = false
@@ -156,7 +156,7 @@ export class Connection implements StreamHost, FrameHost {
     this.outbox.flush()
   }
 
-  /** Whatever was under way has gone with the connection. */
+  /** The connection is gone: finishes all streams that were open. */
   abandon(): void {
     this.failed = true
     for (const stream of this.streams.all()) {
@@ -166,14 +166,17 @@ export class Connection implements StreamHost, FrameHost {
     this.#blocked.length = 0
   }
 
-  /** A stream error (RFC 9113 section 5.4.2): it is over, the others go on. Making us do so is paid for like a reset. */
+  /**
+   * A stream error (RFC 9113 section 5.4.2): the stream is over, the others continue. It is charged to the peer like a
+   * reset.
+   */
   streamError(stream: Stream, code: ErrorCode): void {
     stream.reset(code)
     stream.user?.onReset(code)
     this.#user.streamWasted()
   }
 
-  /** In turn, a frame each, as far as the connection's window goes. */
+  /** Sends waiting content, one frame per stream in turn, as far as the connection's window allows. */
   sendBlocked(): void {
     let sent = true
     while (sent && this.sendWindow > 0 && !this.failed) {
@@ -196,7 +199,7 @@ export class Connection implements StreamHost, FrameHost {
     this.#blocked.splice(this.#blocked.indexOf(stream), 1)
   }
 
-  /** RFC 9113 section 6.9.2: of streams that are open too, and below nothing if need be. */
+  /** RFC 9113 section 6.9.2: the windows of open streams change too, and may become negative. */
   resizeWindows(difference: number): boolean {
     if (difference === 0) return true
     for (const stream of this.streams.all()) {
@@ -206,7 +209,7 @@ export class Connection implements StreamHost, FrameHost {
     return true
   }
 
-  /** Of content that comes. False where it is more than the window. */
+  /** Takes received content from the window. False if it exceeds the window. */
   takeWindow(bytes: number): boolean {
     this.#receiveWindow -= bytes
     return this.#receiveWindow >= 0

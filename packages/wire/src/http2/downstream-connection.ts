@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection of a client: its limits, its idle timeout, and how it ends. Each stream is a request with its
+// One HTTP/2 connection of a client: its limits, its idle timeout, and how it closes. Each stream is a request with its
 // `ResponseWriter`.
 
 import type { Socket } from "node:net"
@@ -17,13 +17,13 @@ import type { ListError } from "./hpack/decoder.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 import type { Stream } from "./stream.js"
 
-/** What one stream, and what all together, may send us beyond what has been forwarded. */
+/** How many bytes one stream, and all together, may send before they have been forwarded. */
 const STREAM_WINDOW = 256 * 1024
 const CONNECTION_WINDOW = 1024 * 1024
 const ABUSE_BUDGET = { burst: 1_000, perSecond: 100 }
-/** Pseudo-headers are not header lines. */
+/** Pseudo-headers do not count as header lines. */
 const PSEUDO = 5
-/** For the last frames of a connection that ends. */
+/** Time for the last frames of a closing connection. */
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
@@ -34,21 +34,21 @@ export class Http2Downstream<E extends Exchange>
   readonly #options: DownstreamOptions
   readonly #user: DownstreamUser<E>
   readonly #resets: TokenBucket
-  /** How much of the preface has come. */
+  /** How many bytes of the preface have arrived. */
   #preface = 0
-  /** Asked whether it is still there, and not answered yet. */
-  #asked = false
+  /** A PING was sent and is not acknowledged yet. */
+  #awaitsPing = false
   #draining = false
-  /** It is read no further. */
-  #deaf = false
-  /** The last stream that counts has been told. */
+  /** Input is no longer read. */
+  #ignoresInput = false
+  /** The final GOAWAY, with the last stream that is processed, has been sent. */
   #ending = false
   deadline = 0
   place = UNWATCHED
   heldBytes = 0
   heldSince = 0
 
-  /** `resets`: what the client may still throw away, over all of its connections (CVE-2023-44487). */
+  /** `resets`: the budget for streams that the client resets, over all of its connections (CVE-2023-44487). */
   constructor(socket: Socket, options: DownstreamOptions, user: DownstreamUser<E>, resets: TokenBucket) {
     const { limits, deadlines } = options
     this.#http2 = new Connection(
@@ -86,16 +86,16 @@ export class Http2Downstream<E extends Exchange>
     if (head.length > 0) this.#feed(head, head.length)
     if (this.#http2.socket.destroyed) this.onClose()
     else if (this.#http2.socket.readableEnded) this.onEnd()
-    else if (!this.#deaf) this.#http2.socket.resume()
+    else if (!this.#ignoresInput) this.#http2.socket.resume()
   }
 
-  // From the wire.
+  // Events of the socket.
 
   onBytes(bytes: BorrowedBytes, length: number): void {
     this.#feed(bytes, length)
   }
 
-  /** A client that has ended can acknowledge nothing either. */
+  /** A client that has ended its side cannot acknowledge anything either. */
   onEnd(): void {
     this.#http2.abandon()
     this.#http2.socket.end()
@@ -114,7 +114,7 @@ export class Http2Downstream<E extends Exchange>
     this.#user.closed()
   }
 
-  // From its owner.
+  // Calls of the connection's owner.
 
   exchanges(): readonly E[] {
     const exchanges: E[] = []
@@ -126,24 +126,25 @@ export class Http2Downstream<E extends Exchange>
     return exchanges
   }
 
-  /** GOAWAY: streams that are open end in their own time, further ones belong on another connection. */
+  /** Sends GOAWAY: open streams may complete, and new ones must use another connection. */
   drain(how: Drain): void {
     if (this.#draining || this.#http2.failed) return
     this.#draining = true
     const isIdle = this.#http2.streams.size === 0
     if (isIdle && how !== "gradually") {
-      this.#lastWords()
+      this.#sendLastGoaway()
       return
     }
-    // A client that does not answer has sent nothing either.
+    // A client that does not acknowledge the PING in time has sent nothing either.
     if (isIdle) this.deadline = this.#options.deadlines.after(LINGER_MS)
-    // RFC 9113 section 6.8: requests may be on their way; which is the last is told once it has heard that it should stop.
+    // RFC 9113 section 6.8: requests may be in flight. The last stream is announced after the client has acknowledged
+    // that it should stop.
     this.#http2.goaway(MAX_STREAM, ERROR.none)
     this.#http2.outbox.text(pingText(false, PING))
     this.#http2.outbox.flush()
   }
 
-  /** All connections together hold too much, and this one most. */
+  /** Closes the connection because all connections together hold too many bytes, and this one the most. */
   evict(): void {
     this.#user.evicted()
     this.destroy()
@@ -153,23 +154,26 @@ export class Http2Downstream<E extends Exchange>
     this.#http2.socket.destroy()
   }
 
-  /** Without a stream for too long: it drains, and ends if that does not end it. With streams it must show that it lives. */
+  /**
+   * Without streams: drains the connection, then closes it. With streams: sends a PING, and closes the connection if it
+   * is not acknowledged.
+   */
   expire(): void {
     const { deadlines, limits } = this.#options
-    if (this.#http2.failed || this.#ending || this.#asked) {
+    if (this.#http2.failed || this.#ending || this.#awaitsPing) {
       this.destroy()
     } else if (this.#http2.streams.size === 0) {
-      if (this.#draining) this.#lastWords()
+      if (this.#draining) this.#sendLastGoaway()
       else this.drain("now")
     } else {
-      this.#asked = true
+      this.#awaitsPing = true
       this.#http2.outbox.text(pingText(false, PING))
       this.#http2.outbox.flush()
       this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
     }
   }
 
-  // From requests.
+  // Calls of requests.
 
   flushSoon(): void {
     this.#http2.flushSoon()
@@ -180,13 +184,13 @@ export class Http2Downstream<E extends Exchange>
   }
 
   streamWasted(): void {
-    // Fail closed: a peer that only makes work loses its connection, with everything on it.
+    // Fail closed: a peer that only causes work loses its connection, with everything on it.
     if (this.#resets.take(performance.now())) return
     this.#user.limitHit("streams")
     this.#http2.fail(ERROR.calm, "too many streams thrown away")
   }
 
-  // From the connection.
+  // Events of the connection.
 
   opened(id: number, list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const { limits } = this.#options
@@ -203,20 +207,20 @@ export class Http2Downstream<E extends Exchange>
     stream.user = writer
     stream.remoteEnded = ended
     this.#alive()
-    // A connection that was opened during a drain serves what it was opened for, and no more.
+    // A connection that was opened during a drain serves its first streams and no more.
     if (this.#user.draining) this.drain("gradually")
     writer.begin(list, error, ended)
   }
 
   goingAway(): void {
-    // It will open no further stream, which is all there is to know.
+    // The client will open no further stream; nothing else follows from it.
   }
 
   finished({ localEnded, remoteEnded }: Stream): void {
     if (localEnded && remoteEnded) this.#resets.credit(RETURN)
     if (this.#http2.streams.size > 0 || this.#http2.failed) return
-    if (this.#ending) this.#lastWords()
-    // Until it has heard that it should stop, further requests may be on their way.
+    if (this.#ending) this.#sendLastGoaway()
+    // Further requests may be in flight until the client has acknowledged the GOAWAY.
     else if (this.#draining) this.deadline = this.#options.deadlines.after(LINGER_MS)
     else this.#rest()
   }
@@ -226,11 +230,11 @@ export class Http2Downstream<E extends Exchange>
   }
 
   pinged(): void {
-    this.#asked = false
+    this.#awaitsPing = false
     this.#alive()
     if (!this.#draining || this.#ending) return
     if (this.#http2.streams.size === 0) {
-      this.#lastWords()
+      this.#sendLastGoaway()
       return
     }
     this.#ending = true
@@ -241,21 +245,21 @@ export class Http2Downstream<E extends Exchange>
     const { deadlines } = this.#options
     if (code === ERROR.calm) this.#user.limitHit("streams")
     this.deadline = deadlines.after(LINGER_MS)
-    // A peer that floods is not read any further; others may need to be, so that a reset does not lose the last
-    // response.
-    this.#deaf = code === ERROR.calm
-    if (this.#deaf) this.#http2.socket.pause()
+    // Input of a peer that floods is no longer read. Other peers' input may have to be read, so that a reset does not
+    // destroy the last response.
+    this.#ignoresInput = code === ERROR.calm
+    if (this.#ignoresInput) this.#http2.socket.pause()
     this.#http2.socket.end()
   }
 
   idleToUs(): boolean {
-    // We open no streams, so no stream with an even number exists.
+    // We open no streams, so no stream with an even id exists.
     return true
   }
 
   #feed(bytes: BorrowedBytes, length: number): void {
     if (this.#http2.failed) {
-      if (this.#deaf) this.destroy()
+      if (this.#ignoresInput) this.destroy()
       return
     }
     let from = 0
@@ -273,7 +277,7 @@ export class Http2Downstream<E extends Exchange>
     if (held !== this.heldBytes && !this.#http2.failed) this.#options.unread.holds(this, held)
   }
 
-  #lastWords(): void {
+  #sendLastGoaway(): void {
     this.#ending = true
     this.#http2.goaway(this.#http2.lastStream, ERROR.none)
     this.#http2.failed = true
@@ -292,5 +296,5 @@ export class Http2Downstream<E extends Exchange>
   }
 }
 
-/** What a request that is over gives back: for every two, one more may be thrown away. */
+/** What a completed request credits to the budget: one reset for every two requests. */
 const RETURN = 0.5

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headers a proxy has to look at, classified once while a message is parsed. Common spellings are cached, so that
+// Classifies the headers that a proxy handles, once while a message is parsed. Common spellings are cached, so that
 // classifying a header costs one lookup and no new string.
 
-/** What a header is to us; most are nothing in particular. */
+/** What a header means to the proxy; most are `plain`. */
 export const FIELD_KIND = {
   plain: 0,
   host: 1,
   contentLength: 2,
   transferEncoding: 3,
   connection: 4,
-  /** About this hop alone (RFC 9110 section 7.6.1): never forwarded. */
+  /** Hop-by-hop (RFC 9110 section 7.6.1): never forwarded. */
   hop: 5,
   te: 6,
   upgrade: 7,
@@ -28,7 +28,10 @@ export interface FieldName {
   readonly kind: FieldKind
 }
 
-/** The headers that a proxy looks at by name. The evaluator protects the same ones, and a test of xserver compares the two. */
+/**
+ * The headers that the proxy handles by name. The evaluator protects the same ones, and a test of xserver compares the
+ * two.
+ */
 export const RECOGNISED_FIELDS: Readonly<Record<string, FieldKind>> = {
   host: FIELD_KIND.host,
   "content-length": FIELD_KIND.contentLength,

@@ -5,7 +5,7 @@ import { ERROR, FRAME } from "./frame.js"
 import { FOUND, FrameReader } from "./frame-reader.js"
 import { END_STREAM, frame } from "./testing/frame.js"
 
-/** What there is in the pieces, with content joined: how it was cut must not be seen. */
+/** The frames in the pieces, with content joined, so that the result does not depend on where the bytes were split. */
 function read(pieces: readonly Buffer[]): readonly string[] {
   const reader = new FrameReader()
   const found: string[] = []
@@ -32,7 +32,7 @@ const anyFrame = fc
   .tuple(fc.nat(11), fc.constantFrom(0, 1, 4, 5, 8, 9, 0x20), fc.nat(5), fc.uint8Array({ maxLength: 40 }))
   .map(([type, flags, stream, payload]) => frame(type, flags, stream, Buffer.from(payload)))
 
-it("finds the same frames wherever they are cut", () => {
+it("finds the same frames wherever the bytes are split", () => {
   fc.assert(
     fc.property(fc.array(anyFrame, { maxLength: 8 }), frames => {
       const whole = Buffer.concat(frames)
@@ -45,18 +45,18 @@ it("finds the same frames wherever they are cut", () => {
   )
 })
 
-it("tells content apart from padding", () => {
+it("separates content from padding", () => {
   const padded = frame(FRAME.data, END_STREAM | 8, 3, Buffer.from([2, 0x61, 0x62, 0, 0]))
   expect(read([padded, frame(FRAME.data, 0, 3)])).toEqual([`data 9 3 3 ab`, "data 0 3 0 "])
 })
 
-describe("tells before anything is kept for it that", () => {
+describe("reports before buffering anything that", () => {
   test.each<[string, Buffer, number]>([
     ["a frame is too large", Buffer.from([0, 0x40, 1, FRAME.headers, 4, 0, 0, 0, 1]), ERROR.frameSize],
     ["a ping has another length", frame(FRAME.ping, 0, 0, Buffer.alloc(7)), ERROR.frameSize],
     ["a reset has another length", frame(FRAME.reset, 0, 1, Buffer.alloc(5)), ERROR.frameSize],
-    ["settings are not whole", frame(FRAME.settings, 0, 0, Buffer.alloc(5)), ERROR.frameSize],
-    ["an acknowledgement says something", frame(FRAME.settings, 1, 0, Buffer.alloc(6)), ERROR.frameSize],
+    ["settings are incomplete", frame(FRAME.settings, 0, 0, Buffer.alloc(5)), ERROR.frameSize],
+    ["an acknowledgement has a payload", frame(FRAME.settings, 1, 0, Buffer.alloc(6)), ERROR.frameSize],
     ["a goaway is too short", frame(FRAME.goaway, 0, 0, Buffer.alloc(7)), ERROR.frameSize],
     ["padding is longer than the frame", frame(FRAME.data, 8, 1, Buffer.from([5, 1, 2])), ERROR.protocol],
     ["padding has no room for its length", frame(FRAME.data, 8, 1), ERROR.frameSize],

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses frames from chunks of any size. DATA content is passed on as it arrives, without a copy; other payloads are
-// passed complete, and buffered only if they are split. Unneeded payloads are skipped. An invalid length is reported with
-// the header, before anything is buffered.
+// Parses frames from chunks of any size. DATA content is delivered as it arrives, without a copy. Other payloads are
+// delivered complete, and buffered only if they are split; unneeded payloads are skipped. An invalid length is reported
+// with the header, before anything is buffered.
 
 import { type BorrowedBytes, NO_BYTES } from "../sockets/borrowed-reads.js"
 import { ERROR, type ErrorCode, FLAG, FRAME, FRAME_HEADER, MAX_FRAME_SIZE } from "./frame.js"
 
 export const FOUND = {
-  /** The piece is used up. */
+  /** All bytes are consumed. */
   nothing: 0,
   /** The header of a DATA frame; its content follows in pieces. */
   dataHeader: 1,
@@ -19,7 +19,7 @@ export const FOUND = {
   frame: 4,
   /** A frame of an unknown type has begun. */
   unknown: 5,
-  /** `error` says what is wrong with it. */
+  /** An invalid frame; `error` has the code. */
   error: 6,
 } as const
 
@@ -27,7 +27,7 @@ export type Found = (typeof FOUND)[keyof typeof FOUND]
 
 type State = "header" | "payload" | "padLength" | "content" | "padding" | "skip"
 
-/** RFC 9113 section 6: lengths that a type must have. */
+/** RFC 9113 section 6: types whose payload has a fixed length. */
 const FIXED: Readonly<Record<number, number>> = {
   [FRAME.priority]: 5,
   [FRAME.reset]: 4,
@@ -37,7 +37,7 @@ const FIXED: Readonly<Record<number, number>> = {
 
 export class FrameReader {
   #state: State = "header"
-  /** Of a header that comes in pieces, which is seldom. */
+  /** A header that arrives in pieces, which is rare. */
   #header: Buffer | undefined
   #filled = 0
   #kept: Buffer | undefined
@@ -46,16 +46,16 @@ export class FrameReader {
   type = 0
   flags = 0
   stream = 0
-  /** Of the payload. */
+  /** The length of the payload. */
   length = 0
   bytes: BorrowedBytes = NO_BYTES
   start = 0
   end = 0
-  /** Where to go on. */
+  /** Where to continue. */
   next = 0
   error: ErrorCode = ERROR.none
 
-  /** Of a DATA frame: padding, and the octet that says how much there is. */
+  /** The padding of a DATA frame, including the byte that holds its length. */
   get overhead(): number {
     return (this.flags & FLAG.padded) === 0 ? 0 : this.#padding + 1
   }
@@ -65,12 +65,12 @@ export class FrameReader {
     return this.#state !== "header" || this.#filled > 0
   }
 
-  /** Bytes that are kept until their frame is whole. */
+  /** Bytes that are buffered until their frame is complete. */
   get held(): number {
     return this.#kept?.length ?? 0
   }
 
-  /** The piece in hand is used up, and nothing of it is kept alive. */
+  /** Drops the reference to the bytes once they are consumed, so that they can be collected. */
   letGo(): void {
     this.bytes = NO_BYTES
   }
@@ -142,7 +142,7 @@ export class FrameReader {
     this.length = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
     this.type = bytes[at + 3] ?? 0
     this.flags = bytes[at + 4] ?? 0
-    // RFC 9113 section 4.1: the first bit says nothing.
+    // RFC 9113 section 4.1: the first bit is reserved and ignored.
     this.stream =
       (((bytes[at + 5] ?? 0) & 0x7f) << 24) |
       ((bytes[at + 6] ?? 0) << 16) |

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames as latin1 text, which a socket takes without a buffer.
+// Encodes frames as latin1 text, which a socket accepts without a buffer.
 
 import { FLAG, FRAME, MAX_FRAME_SIZE } from "./frame.js"
 
@@ -21,7 +21,7 @@ export function uint32(value: number): string {
   return String.fromCharCode(value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff)
 }
 
-/** HEADERS, and CONTINUATION where the block needs it. */
+/** HEADERS, followed by CONTINUATION if the block is too large for one frame. */
 export function headersText(stream: number, block: string, endStream: boolean): string {
   const end = endStream ? FLAG.endStream : 0
   if (block.length <= MAX_FRAME_SIZE) {

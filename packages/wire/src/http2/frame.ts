@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary of RFC 9113 sections 4 to 7.
+// The constants of RFC 9113 sections 4 to 7.
 
 export const FRAME = {
   data: 0,
@@ -54,7 +54,7 @@ export const SETTING = {
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 export const FRAME_HEADER = 9
-/** What either side takes until it says otherwise; we never do (RFC 9113 section 6.5.2). */
+/** The default that applies until a peer announces another; we never do (RFC 9113 section 6.5.2). */
 export const MAX_FRAME_SIZE = 16_384
 export const DEFAULT_WINDOW = 65_535
 export const MAX_WINDOW = 2 ** 31 - 1

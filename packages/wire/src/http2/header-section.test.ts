@@ -8,7 +8,7 @@ import { frame } from "./testing/frame.js"
 
 const MAX_LIST = 64 * 1024
 
-/** How many CONTINUATION frames of a size are taken, and what was held of them. */
+/** How many CONTINUATION frames of a size are accepted, and how many bytes were held for them. */
 function taken(size: number): { readonly frames: number; readonly held: number } {
   const section = new HeaderSection(MAX_LIST)
   const reader = new FrameReader()
@@ -33,18 +33,18 @@ function taken(size: number): { readonly frames: number; readonly held: number }
 test.each([
   ["large", 8_000],
   ["whole", 16_384],
-])("a section of %s pieces ends before it fills the memory (CVE-2024-27316)", (_, size) => {
+])("rejects a section of %s pieces before it fills the memory (CVE-2024-27316)", (_, size) => {
   const { held, frames } = taken(size)
   expect(held).toBeGreaterThanOrEqual(MAX_LIST)
   expect(held).toBeLessThan(2 * MAX_LIST)
   expect(frames).toBeLessThan(20)
 })
 
-test.each([0, 1])("a section of pieces of %i bytes ends before it has cost much", size => {
+test.each([0, 1])("rejects a section in pieces of %i bytes before it costs much", size => {
   expect(taken(size).frames).toBeLessThan(200)
 })
 
-test("a section in several frames survives the reuse of the read buffer", () => {
+test("keeps a section in several frames when the read buffer is reused", () => {
   const section = new HeaderSection(MAX_LIST)
   const reader = new FrameReader()
   const read = (type: number, flags: number, text: string, take: (reader: FrameReader) => number): void => {

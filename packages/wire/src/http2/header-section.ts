@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header block of HEADERS and its CONTINUATION frames (RFC 9113 section 4.3). In one frame it is read in place; in
-// several it is collected, up to the largest list that we accept.
+// The header block of HEADERS and its CONTINUATION frames (RFC 9113 section 4.3). A block in one frame is read in
+// place; a block in several frames is collected, up to the largest list that we accept.
 
 import { type BorrowedBytes, copyOf, NO_BYTES } from "../sockets/borrowed-reads.js"
 import { ERROR, type ErrorCode, FLAG } from "./frame.js"
 import type { FrameReader } from "./frame-reader.js"
 
-/** Beyond the limit of a list: one that is a little too large gets an answer instead of a closed connection. */
+/**
+ * Allowed beyond the list limit, so that a list that is a little too large gets a response instead of a closed
+ * connection.
+ */
 const SLACK = 32 * 1024
-/** A peer that needs more has made them small on purpose. */
+/** A peer that needs more frames made them small on purpose. */
 const MAX_CONTINUATIONS = 128
 
 export class HeaderSection {
@@ -28,12 +31,12 @@ export class HeaderSection {
     this.#maxBytes = maxListBytes + SLACK
   }
 
-  /** Bytes that are kept until it is whole. */
+  /** Bytes that are buffered until the section is complete. */
   get held(): number {
     return this.open ? this.#size : 0
   }
 
-  /** It has been read, and nothing of its bytes is kept alive. */
+  /** Drops the reference to the bytes once they are decoded, so that they can be collected. */
   letGo(): void {
     this.bytes = NO_BYTES
   }
@@ -50,7 +53,7 @@ export class HeaderSection {
     }
     if ((flags & FLAG.priority) !== 0) {
       if (end - start < 5) return ERROR.frameSize
-      // RFC 7540 section 5.3.1: a stream never waits for itself; RFC 9113 gives all of it no meaning.
+      // RFC 7540 section 5.3.1: a stream cannot depend on itself. RFC 9113 ignores priorities otherwise.
       if ((bytes.readUInt32BE(start) & 0x7fffffff) === stream) return ERROR.protocol
       start += 5
     }

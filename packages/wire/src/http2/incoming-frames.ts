@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the frames of one HTTP/2 connection, from either side (RFC 9113): dispatches frames to streams, answers settings
-// and pings, and counts useless work that a peer causes. The user of the connection decides what a new stream is, and
-// when a connection is closed.
+// Reads the frames of one HTTP/2 connection, from either side (RFC 9113): dispatches frames to streams, answers
+// SETTINGS and PING, and counts useless work that a peer causes. The user of the connection decides what a new stream
+// means and when a connection is closed.
 
 import type { Socket } from "node:net"
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
@@ -27,9 +27,9 @@ export interface FrameHost {
   readonly streams: StreamTable
   readonly closed: ClosedStreams
   readonly peerSettings: PeerSettings
-  /** Nothing is read or written any more. */
+  /** Nothing is read or written anymore. */
   readonly failed: boolean
-  /** Whether so much waits in the socket that no more should be written. */
+  /** Whether the socket has so much output that no more should be written. */
   readonly full: boolean
   /** The last stream that the peer opened. */
   lastStream: number
@@ -41,17 +41,17 @@ export interface FrameHost {
   /** Charges the peer's abuse budget for a frame without effect. */
   spendBudget(cost: number): void
   creditBudget(amount: number): void
-  /** Content that has no reader any more. */
+  /** Accounts for content that has no reader anymore. */
   consumed(bytes: number): void
-  /** False where content exceeds the connection's window. */
+  /** False if content exceeds the connection's window. */
   takeWindow(bytes: number): boolean
   resizeWindows(difference: number): boolean
   sendBlocked(): void
 }
 
-/** An honest peer changes its settings a few times, if ever; each may change every window. */
+/** An honest peer changes its settings a few times at most, and each change may resize every window. */
 const SETTINGS_COST = 10
-/** What a request is worth: it may come with a priority, and end in a ping. */
+/** What a request credits to the budget: it may come with a PRIORITY and a PING. */
 const FOR_REQUEST = 5
 
 export class IncomingFrames {
@@ -65,9 +65,9 @@ export class IncomingFrames {
   #settled = false
   /** The stream whose DATA is being read, if it has a reader. */
   #data: Stream | undefined
-  /** Not read further until the peer has taken what waits for it. */
+  /** Input is paused until the peer has read its output. */
   #waits = false
-  /** The peer has acknowledged what we announced. */
+  /** The peer has acknowledged our settings. */
   acknowledged = false
 
   constructor(connection: FrameHost, options: ConnectionOptions, user: ConnectionUser) {
@@ -78,7 +78,7 @@ export class IncomingFrames {
     this.#section = new HeaderSection(options.headerBytes)
   }
 
-  /** Bytes of frames and header sections that are not whole yet. */
+  /** Bytes of incomplete frames and header sections. */
   get held(): number {
     return this.#reader.held + this.#section.held
   }
@@ -105,15 +105,15 @@ export class IncomingFrames {
     this.#touched.length = 0
     reader.letGo()
     this.#connection.outbox.flush()
-    // Heads, resets and answers to pings have no window: who asks and never reads would have us keep them all. Not so where
-    // the peer is the one that answers: it may wait for us to read before it reads itself.
+    // Heads, resets and PING answers have no flow control: a client that sends requests and never reads would make us
+    // buffer them all. A server is always read: it may wait for us to read before it reads itself.
     if (this.#server && !this.#connection.failed && this.#connection.full) {
       this.#waits = true
       this.#connection.socket.pause()
     }
   }
 
-  /** The peer has taken what waited for it. */
+  /** The peer has read its output. */
   resume(): void {
     if (!this.#waits) return
     this.#waits = false
@@ -126,7 +126,7 @@ export class IncomingFrames {
       this.#connection.fail(reader.error, "malformed frame")
       return
     }
-    // RFC 9113 section 3.4: the first frame is SETTINGS. Section 6.10: a header section is in one piece.
+    // RFC 9113 section 3.4: the first frame is SETTINGS. Section 6.10: no other frame may interrupt a header section.
     const { type } = reader
     const inOrder = this.#settled || (type === FRAME.settings && (reader.flags & FLAG.ack) === 0)
     const inSection = !this.#section.open || (type === FRAME.continuation && reader.stream === this.#section.stream)
@@ -165,7 +165,7 @@ export class IncomingFrames {
         this.#windowUpdate()
         return
       default:
-        // PUSH_PROMISE: from a client never, from a server only where it is enabled (RFC 9113 section 8.4).
+        // PUSH_PROMISE: never allowed from a client, and from a server only if push is enabled (RFC 9113 section 8.4).
         this.#connection.fail(ERROR.protocol, "push is not enabled")
     }
   }
@@ -206,7 +206,7 @@ export class IncomingFrames {
     }
     switch (this.#connection.closed.how(id)) {
       case "reset":
-        // It may not have heard of our reset yet.
+        // The peer may not have received our reset yet.
         this.#connection.spendBudget(1)
         return
       case "ended":
@@ -224,7 +224,7 @@ export class IncomingFrames {
       this.#connection.streamError(stream, ERROR.streamClosed)
       return
     }
-    // RFC 9113 section 8.1: what comes second to a server are trailers, and they are last.
+    // RFC 9113 section 8.1: a second header section from a client is the trailers, and must end the stream.
     if (this.#server && !ended) {
       this.#connection.streamError(stream, ERROR.protocol)
       return
@@ -269,12 +269,12 @@ export class IncomingFrames {
       this.#connection.streamError(stream, ERROR.streamClosed)
       return
     }
-    // RFC 9113 section 5.1: on a stream that was never opened.
+    // RFC 9113 section 5.1: the stream was never opened.
     const how = this.#connection.closed.how(id)
     if (id === 0 || (how === "unknown" && this.#isIdle(id)))
       this.#connection.fail(ERROR.protocol, "content on an idle stream")
     else if (how === "ended") this.#connection.fail(ERROR.streamClosed, "content on a closed stream")
-    // It may not have heard of our reset yet.
+    // The peer may not have received our reset yet.
     else if (length === 0) this.#connection.spendBudget(1)
   }
 
@@ -285,12 +285,12 @@ export class IncomingFrames {
     if (stream.expected !== undefined) {
       stream.expected -= end - start
       if (stream.expected < 0) {
-        // Fail closed: the rest could be taken for the next request on a connection behind us.
+        // Fail closed: on a connection behind us the rest could be parsed as the next request.
         this.#connection.streamError(stream, ERROR.protocol)
         return
       }
     }
-    // A frame may have begun in an earlier read.
+    // The frame may have begun in an earlier read.
     this.#touch(stream)
     stream.user?.onContent(bytes, start, end)
   }
@@ -300,7 +300,7 @@ export class IncomingFrames {
     const { flags } = this.#reader
     this.#data = undefined
     if (stream === undefined || stream.over) return
-    // Padding and what says how long it is are used up as they come.
+    // Padding and its length byte are consumed on arrival.
     const padding = this.#reader.overhead
     if (padding > 0) stream.consumed(padding)
     if ((flags & FLAG.endStream) === 0) return
@@ -313,7 +313,7 @@ export class IncomingFrames {
 
   #priority(): void {
     const { bytes, start, stream } = this.#reader
-    // Priorities were a failure and mean nothing any more (RFC 9113 section 5.3.1), but a stream never waits for itself.
+    // Priorities are deprecated (RFC 9113 section 5.3.1), but a stream cannot depend on itself.
     if (stream === 0 || (bytes.readUInt32BE(start) & 0x7fffffff) === stream) {
       this.#connection.fail(ERROR.protocol, "malformed priority")
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pool of a few HTTP/2 connections to one endpoint, filled one after the other. If limits are shared with other
-// endpoints, requests that no connection has room for wait in a bounded queue; otherwise they fail at once.
+// endpoints, requests for which no connection has room wait in a bounded queue; otherwise they fail at once.
 
 import type { OutgoingRequest } from "../http/outgoing-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener, UpstreamOptions } from "../http/upstream.js"
@@ -8,7 +8,7 @@ import { Quota } from "../limits/quota.js"
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeOptions, UpstreamExchange } from "./upstream-exchange.js"
 
-/** Of what pools share: all their connections are those of one client. */
+/** The owner of connections in limits that pools share: all connections count for the same one. */
 const OWNER = ""
 
 export class Http2Pool implements Upstream, ConnectionOwner {
@@ -62,7 +62,7 @@ export class Http2Pool implements Upstream, ConnectionOwner {
     return connection
   }
 
-  /** Whether the request may wait until a connection has room for it. */
+  /** Queues the exchange until a connection has room; false if it must not wait. */
   readonly #waits = (exchange: UpstreamExchange): boolean => {
     if (this.#options.shared?.pending.take(OWNER) !== true) return false
     this.#queue.add(exchange)
@@ -73,7 +73,7 @@ export class Http2Pool implements Upstream, ConnectionOwner {
     if (this.#queue.delete(exchange)) this.#options.shared?.pending.release(OWNER)
   }
 
-  // For connections.
+  // Calls of connections.
 
   gone(connection: UpstreamConnection): void {
     if (!this.#connections.delete(connection)) return
@@ -82,7 +82,7 @@ export class Http2Pool implements Upstream, ConnectionOwner {
     this.#tellClosed()
   }
 
-  /** Lets those that wait longest go first, as far as there is room. */
+  /** Places waiting requests, oldest first, as long as there is room. */
   roomMade(): void {
     if (this.#queue.size === 0) return
     for (const exchange of this.#queue) {

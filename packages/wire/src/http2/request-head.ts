@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a request's fields strictly (RFC 9113 section 8): an unambiguous value that is safe to forward, or the error for
-// which it is rejected; it never throws. Also writes them for a server.
+// Parses a request's fields strictly (RFC 9113 section 8). Returns an unambiguous value that is safe to forward, or the
+// error for which the request is rejected; never throws. Also writes request heads for a server.
 
 import { CHUNKED, type Framing, NO_BODY, requestFraming } from "../http/framing.js"
 import type { RequestHead } from "../http/head.js"
@@ -17,7 +17,7 @@ import { WEBSOCKET_KEY } from "./tunnel.js"
 /** RFC 3986 section 3.1. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/
 
-/** The values of the pseudo-headers, each where it came. */
+/** The values of the pseudo-headers, one field each. */
 class Pseudo {
   method: string | undefined = undefined
   scheme: string | undefined = undefined
@@ -25,7 +25,9 @@ class Pseudo {
   authority: string | undefined = undefined
   protocol: string | undefined = undefined
 
-  /** False if it came before or is unknown. No computed property name, because that would be looked up each time. */
+  /**
+   * Stores the value. False if the name is repeated or unknown. Computed property names would be looked up each time.
+   */
   take({ name, value }: Field): boolean {
     switch (name) {
       case ":method":
@@ -54,7 +56,7 @@ class Pseudo {
   }
 }
 
-/** `ended` where no content follows. */
+/** `ended`: no content follows. */
 export function readRequestHead(list: readonly Field[], ended: boolean): RequestHead | HttpError {
   const pseudo = new Pseudo()
   const start = readPseudo(list, pseudo)
@@ -70,7 +72,7 @@ export function readRequestHead(list: readonly Field[], ended: boolean): Request
   // RFC 9113 section 8.3.1: a Host that differs from the authority makes the request malformed.
   if (read.host !== undefined && read.host.toLowerCase() !== authority.toLowerCase()) return "two-hosts"
   if (!isHost(authority)) return "bad-host"
-  // RFC 8441 section 4, in the words of HTTP/1.1, which say the same to rules and applications: GET, with an upgrade.
+  // RFC 8441 section 4, expressed as in HTTP/1.1, so that rules and applications see the same: GET with an upgrade.
   const asked = protocol === undefined ? method : "GET"
   const target = parseTarget(asked, path)
   if (target === undefined || target.host !== undefined) return "bad-target"
@@ -91,7 +93,7 @@ export function readRequestHead(list: readonly Field[], ended: boolean): Request
   }
 }
 
-/** Trailers of a request or a response: pseudo-headers have no place there (RFC 9113 section 8.1). */
+/** Trailers of a request or a response, which must not contain pseudo-headers (RFC 9113 section 8.1). */
 export function readTrailers(list: readonly Field[]): FieldList | HttpError {
   for (const { error, pseudo } of list) {
     if (pseudo) return "bad-pseudo-header"
@@ -100,7 +102,10 @@ export function readTrailers(list: readonly Field[]): FieldList | HttpError {
   return new FieldList(list)
 }
 
-/** Where the other fields begin. RFC 9113 section 8.3: pseudo-headers first, each once, and no unknown ones. */
+/**
+ * Returns where the regular fields begin. RFC 9113 section 8.3: pseudo-headers come first, each once, and no unknown
+ * ones.
+ */
 function readPseudo(list: readonly Field[], pseudo: Pseudo): number | HttpError {
   let index = 0
   for (; index < list.length; index++) {
@@ -131,7 +136,7 @@ function readRegular(
         host = field.value
       } else if (field.kind === FIELD_KIND.cookie) {
         const before = fields[cookie]
-        // RFC 9113 section 8.2.3: the parts of a cookie become one header again for the programs behind us.
+        // RFC 9113 section 8.2.3: the parts of a cookie are joined to one header again for the application.
         if (before !== undefined) {
           fields[cookie] = new Field("cookie", `${before.value}; ${field.value}`, before.sensitive || field.sensitive)
           continue
@@ -144,7 +149,7 @@ function readRegular(
   return { host }
 }
 
-/** RFC 9113 section 8.2.2: a message with fields about the connection is malformed. */
+/** RFC 9113 section 8.2.2: a message with connection-specific fields is malformed. */
 export function isOfConnection({ kind, name, value }: Field): boolean {
   switch (kind) {
     case FIELD_KIND.connection:
@@ -160,7 +165,7 @@ export function isOfConnection({ kind, name, value }: Field): boolean {
   }
 }
 
-/** RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4. */
+/** Checks the pseudo-headers (RFC 9113 sections 8.3.1 and 8.5, RFC 8441 section 4). */
 function routeError({ method, scheme, path, protocol }: Pseudo): HttpError | undefined {
   if (method === undefined || method === "") return "bad-pseudo-header"
   if (method === "CONNECT" && protocol === undefined) {
@@ -175,7 +180,7 @@ function routeError({ method, scheme, path, protocol }: Pseudo): HttpError | und
 function contentFraming(headers: FieldList, ended: boolean, tunnel: boolean): Framing | HttpError {
   const declared = requestFraming(headers, 1)
   if (typeof declared === "string") return declared
-  // RFC 9113 section 8.1.1: the length must be that of the content.
+  // RFC 9113 section 8.1.1: the declared length must match the content.
   if (ended && declared.kind === "length" && declared.length > 0) return "bad-length"
   if (tunnel) return NO_BODY
   if (ended) return declared
@@ -184,13 +189,13 @@ function contentFraming(headers: FieldList, ended: boolean, tunnel: boolean): Fr
 
 let lastHost = new Field("host", "", false)
 
-/** Callers mostly ask for one host, and making a field costs more than comparing. */
+/** Cached, because callers mostly use one host, and creating a field costs more than comparing. */
 function hostField(authority: string): Field {
   if (lastHost.value !== authority) lastHost = new Field("host", authority, false)
   return lastHost
 }
 
-/** Adds the request to the block in hand; with `protocol` as one for a tunnel of it (RFC 8441 section 4). */
+/** Adds the request to the current block; with `protocol`, as a tunnel for it (RFC 8441 section 4). */
 export function writeRequestHead(encoder: HpackEncoder, request: OutgoingRequest, protocol?: string): void {
   const { headers, framing } = request
   encoder.field(":method", protocol === undefined ? request.method : "CONNECT")

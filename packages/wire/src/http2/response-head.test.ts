@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeated heads on a connection are reused, and never in place of a different one.
+// Repeated heads on a connection are reused, but never in place of a different one.
 
 import fc from "fast-check"
 import { expect, it } from "vitest"
@@ -12,7 +12,7 @@ import { ResponseHeads, readResponseHead } from "./response-head.js"
 const STATUS = new Field(":status", "200", false)
 const TYPE = new Field("content-type", "application/grpc", false)
 
-it("gives the same one for the same fields of the table, and no other", () => {
+it("returns the same head for the same fields of the table, and never for others", () => {
   const heads = new ResponseHeads()
   const first = heads.read([STATUS, TYPE], "POST", false)
   expect(heads.read([STATUS, TYPE], "GET", false)).toBe(first)
@@ -24,7 +24,7 @@ it("gives the same one for the same fields of the table, and no other", () => {
   expect(heads.read([STATUS, TYPE], "POST", false)).not.toBe(first)
 })
 
-it("keeps neither what is no head nor what comes before one", () => {
+it("caches neither invalid heads nor informational responses", () => {
   const heads = new ResponseHeads()
   const early = [new Field(":status", "103", false)]
   expect(heads.read(early, "GET", false)).not.toBe(heads.read(early, "GET", false))
@@ -38,7 +38,7 @@ it.each([
   ["HEAD", "200", undefined],
   ["GET", "204", undefined],
   ["GET", "304", undefined],
-])("a response without content to %s with status %s gets %s over HTTP/1.1", (method, status, length) => {
+])("writes a response without content to %s with status %s as %s over HTTP/1.1", (method, status, length) => {
   const head = readResponseHead([new Field(":status", status, false), TYPE], method, true)
   if (typeof head === "string") throw new Error(head)
   const lines = responseHeadText(head, { method, version: "http/1.1" }, framingFor(head, "http/1.1"), "").split("\r\n")
@@ -61,7 +61,7 @@ const response = fc.record({
   ended: fc.boolean(),
 })
 
-it("reads each as it would be read alone, over a table that changes", () => {
+it("parses each head as it would alone, while the table changes", () => {
   fc.assert(
     fc.property(fc.array(response, { maxLength: 20 }), responses => {
       const heads = new ResponseHeads()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses a response's fields as strictly as a request's, and writes them for the client. A gRPC caller gets our own
-// responses as gRPC errors: HTTP 200 and the status in trailers only (gRPC over HTTP/2, "Trailers-Only").
+// Parses a response's fields as strictly as a request's, and writes them for the client. gRPC callers get local replies
+// as gRPC errors: HTTP 200 and the status in trailers only (gRPC over HTTP/2, "Trailers-Only").
 
 import type { Fields } from "../http/fields.js"
 import { CHUNKED, NO_BODY, responseFraming } from "../http/framing.js"
@@ -16,10 +16,10 @@ import { isOfConnection } from "./request-head.js"
 
 const STATUS = /^[1-9][0-9]{2}$/
 
-/** `method` is that of the request this answers; `ended` where no content follows. */
+/** `method` is the method of the request that the response is for. `ended`: no content follows. */
 export function readResponseHead(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpError {
   const [first] = list
-  // RFC 9113 section 8.3.2: the one pseudo-header there is.
+  // RFC 9113 section 8.3.2: the only pseudo-header of a response.
   if (first?.name !== ":status" || !STATUS.test(first.value)) return "bad-pseudo-header"
   const status = Number(first.value)
   const fields = list.slice(1)
@@ -32,15 +32,15 @@ export function readResponseHead(list: readonly Field[], method: string, ended: 
   const declared = responseFraming(headers, 1, status, method)
   if (typeof declared === "string") return declared
   const empty = method === "HEAD" || status < 200 || status === 204 || status === 304
-  // RFC 9113 section 8.1.1: the length must be that of the content.
+  // RFC 9113 section 8.1.1: the declared length must match the content.
   if (ended && declared.kind === "length" && declared.length > 0) return "bad-length"
   const framing = ended || empty ? NO_BODY : declared.kind === "length" ? declared : CHUNKED
   return { status, reason: "", headers, framing, trailers: !ended }
 }
 
 /**
- * Heads of the responses of one connection. Where all fields of one lie in the table, it is the one before as soon as they
- * are the same: that is then given again, with what is known of it.
+ * Heads of the responses of one connection. If all fields of a head are in the HPACK table and the same as those of the
+ * previous head, the previous object is returned, with what is known about it.
  */
 export class ResponseHeads {
   #list: readonly Field[] = []
@@ -69,9 +69,9 @@ export class ResponseHeads {
   }
 }
 
-/** Adds the response to the block in hand, under the status that HTTP/2 has for it. */
+/** Adds the response to the current block, with the status that HTTP/2 uses for it. */
 export function writeResponseHead(encoder: HpackEncoder, { status, headers }: ResponseHead): void {
-  // RFC 8441 section 5: what was switched is a stream that goes on.
+  // RFC 8441 section 5: an upgrade is a stream that stays open.
   encoder.field(":status", status === 101 ? "200" : String(status))
   for (let index = 0; index < headers.size; index++) {
     if (!keepsResponseField(headers, index, status)) continue
@@ -81,7 +81,7 @@ export function writeResponseHead(encoder: HpackEncoder, { status, headers }: Re
   }
 }
 
-/** Adds an answer of our own. Answers whether its content follows. */
+/** Adds a local reply. Returns whether its content follows. */
 export function writeLocalReply(
   encoder: HpackEncoder,
   { status, body, contentType = "text/plain", fields }: LocalReply,
@@ -101,18 +101,19 @@ export function writeLocalReply(
   return !grpc && body !== "" && method !== "HEAD"
 }
 
-/** gRPC reports rejections in its own way. */
+/** Whether the request is gRPC, which has its own form of error responses. */
 export function isGrpc({ headers }: RequestHead): boolean {
   return headers.get("content-type")?.[0]?.toLowerCase().startsWith("application/grpc") ?? false
 }
 
-/** Of trailers: what belongs to one hop, or is not a trailer's to say, does not go on. */
+/** Whether a field may be forwarded as a trailer: not hop-by-hop fields, nor fields that are only valid in headers. */
 export function keepsTrailerKind(headers: Fields, index: number): boolean {
   const kind = headers.kind(index)
   return kind === FIELD_KIND.plain || kind === FIELD_KIND.cookie || kind === FIELD_KIND.requestId
 }
 
-// "HTTP to gRPC Status Code Mapping" of the gRPC project; a denied request has its own codes: UNAUTHENTICATED, PERMISSION_DENIED.
+// "HTTP to gRPC Status Code Mapping" of the gRPC project. Denied requests have their own codes: UNAUTHENTICATED,
+// PERMISSION_DENIED.
 function grpcCode(status: number): number {
   switch (status) {
     case 401:
@@ -135,7 +136,7 @@ function grpcCode(status: number): number {
   }
 }
 
-// gRPC over HTTP/2, "Status-Message": percent-encoded UTF-8, visible ASCII and the space as they are.
+// gRPC over HTTP/2, "Status-Message": percent-encoded UTF-8, with visible ASCII and spaces unchanged.
 function percentEncoded(text: string): string {
   return text.replace(/[^\x20-\x24\x26-\x7e]+/gu, part =>
     Buffer.from(part)

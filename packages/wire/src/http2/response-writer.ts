@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It ends
-// with its stream.
+// One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It
+// ends with its stream.
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { DownstreamOptions, DownstreamUser, Exchange, Responder } from "../http/downstream.js"
@@ -17,12 +17,12 @@ import { readRequestHead, readTrailers } from "./request-head.js"
 import { isGrpc, keepsTrailerKind, writeLocalReply, writeResponseHead } from "./response-head.js"
 import type { Stream, StreamUser } from "./stream.js"
 
-/** What a request has to tell its connection. */
+/** The interface of the connection that the writer uses. */
 export interface ClientConnection {
   flushSoon(): void
-  /** It is no longer wanted: requests that are under way may end. */
+  /** Drains the connection: requests in flight may complete. */
   unwelcome(): void
-  /** A request that could not be read, which costs as much as a reset one. */
+  /** Charges a request that could not be parsed, which costs as much as a reset one. */
   streamWasted(): void
 }
 
@@ -34,13 +34,13 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
   #exchange: E | undefined
   #trailers: Fields | undefined
   #grpc = false
-  /** Content of the response still to come, where its length is known and nothing follows it. */
+  /** Content of the response still to come, if its length is known and no trailers follow. */
   #remaining = Number.POSITIVE_INFINITY
-  /** All of the response has been given to the stream. */
+  /** The complete response has been passed to the stream. */
   #complete = false
-  /** Came, and waits for the server to take it. */
+  /** Bytes that have arrived and wait for the server to read. */
   #held = 0
-  /** The client does not take what there is for it. */
+  /** The client does not read its output. */
   #stalled = false
   deadline = 0
   place = UNWATCHED
@@ -52,7 +52,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#stream = stream
   }
 
-  /** Undefined where the request could not be read. */
+  /** Undefined if the request could not be parsed. */
   get exchange(): E | undefined {
     return this.#exchange
   }
@@ -76,18 +76,18 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
         exchange.reject()
         return
       case "closed":
-        // The client may try again on another connection.
+        // The client may retry on another connection.
         stream.reset(ERROR.refused)
         this.#connection.unwelcome()
     }
   }
 
-  // From the stream.
+  // Events of the stream.
 
   onFields(list: readonly Field[], error: ListError | undefined, _ended: boolean): void {
     const trailers = error ?? readTrailers(list)
     if (typeof trailers !== "string") this.#trailers = trailers
-    // The server has been given half a request; it must not take it for a whole one.
+    // The server has received half a request and must not take it for a complete one.
     else this.#stream.reset(ERROR.protocol)
   }
 
@@ -109,7 +109,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
   }
 
   onReset(): void {
-    // `onOver` has seen to everything.
+    // `onOver` handles it.
   }
 
   onWritable(): void {
@@ -122,19 +122,19 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#exchange?.flush()
   }
 
-  /** RFC 9113 section 8.1: the answer is complete, and the rest of the request is of no interest. */
+  /** RFC 9113 section 8.1: the response is complete, so the rest of the request is not needed. */
   onSent(): void {
     this.#stream.reset(ERROR.none)
   }
 
   onOver(): void {
     this.#options.deadlines.unwatch(this)
-    // Where the client has all of the response, the server is left to end it in its own time.
+    // If the client has the complete response, the server may end it in its own time.
     if (this.#complete) this.#exchange?.finish()
     else this.#exchange?.abort()
   }
 
-  // From the exchange.
+  // Calls of the exchange.
 
   get full(): boolean {
     return this.#stream.full
@@ -147,7 +147,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
   respond(response: ResponseHead): boolean {
     const { head } = this.#exchange ?? {}
     const { status, framing } = response
-    // RFC 8441 section 5: for a client that asked for a tunnel, any success would mean that there is one.
+    // RFC 8441 section 5: a client that asked for a tunnel would take any success for one.
     if (head?.upgrade !== undefined && status >= 200 && status < 300) return false
     const empty = framing.kind === "none" && status !== 101
     const sized = framing.kind === "length" && !response.trailers
@@ -180,7 +180,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#complete = true
     stream.sendEnd(pairs?.length === 0 ? undefined : pairs)
     this.#connection.flushSoon()
-    // What is left waits for the client alone.
+    // Only the client has to read what is left.
     if (!stream.over) this.#stall()
   }
 
@@ -203,7 +203,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.#connection.flushSoon()
   }
 
-  // Time.
+  // Timeouts.
 
   expire(): void {
     const exchange = this.#exchange
@@ -230,7 +230,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     if (error === "too-many-headers") this.#user.limitHit("headerLines")
     const { status, text } = HTTP_ERRORS[error]
     this.#write(this.#user.unreadable("h2", status, text), "")
-    // RFC 9113 section 8.1.1: a malformed request is a stream error, and may be answered before.
+    // RFC 9113 section 8.1.1: a malformed request is a stream error, and a response may be sent before the reset.
     if (status === 400) this.#stream.connection.writeReset(this.#stream.id, ERROR.protocol)
     this.#connection.streamWasted()
   }
@@ -264,7 +264,7 @@ export class ResponseWriter<E extends Exchange> implements Responder, StreamUser
     this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
   }
 
-  /** A byte has moved, or the one to wait for has changed. Who only waits for the server is not hurried. */
+  /** Resets the timeout after activity. A client that only waits for the server has no timeout. */
   #touch(): void {
     const { deadlines, limits } = this.#options
     const { head } = this.#exchange ?? {}

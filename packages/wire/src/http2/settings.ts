@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peer's settings (RFC 9113 section 6.5), with the defaults that apply before it sends them.
+// The peer's settings (RFC 9113 section 6.5), with the defaults that apply until it sends them.
 
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW, SETTING } from "./frame.js"
@@ -7,11 +7,11 @@ import { DEFAULT_TABLE_SIZE } from "./hpack/table.js"
 
 export interface PeerSettings {
   headerTableSize: number
-  /** Streams we may open. */
+  /** Concurrent streams that we may open. */
   maxConcurrentStreams: number
-  /** What a new stream may be sent before the peer says more. */
+  /** Initial send window of a new stream. */
   initialWindowSize: number
-  /** Whether it takes WebSockets (RFC 8441 section 3). */
+  /** Whether the peer supports WebSockets (RFC 8441 section 3). */
   connectProtocol: boolean
 }
 
@@ -28,7 +28,7 @@ const ENTRY = 6
 const MIN_FRAME_SIZE = 2 ** 14
 const MAX_FRAME_SIZE = 2 ** 24 - 1
 
-/** Reads a payload into `settings`; an error is one of the connection. `ours` says whether the peer is a server. */
+/** Reads a payload into `settings`. An error is a connection error. */
 export function readSettings(
   settings: PeerSettings,
   bytes: BorrowedBytes,
@@ -43,7 +43,7 @@ export function readSettings(
         settings.headerTableSize = value
         break
       case SETTING.enablePush:
-        // RFC 9113 section 6.5.2: a server has nothing to enable.
+        // RFC 9113 section 6.5.2: a server must not enable push.
         if (value > 1 || (peerIsServer && value === 1)) return ERROR.protocol
         break
       case SETTING.maxConcurrentStreams:
@@ -54,11 +54,11 @@ export function readSettings(
         settings.initialWindowSize = value
         break
       case SETTING.maxFrameSize:
-        // Ours are never larger than every peer must take.
+        // Our frames never exceed the size that every peer must accept.
         if (value < MIN_FRAME_SIZE || value > MAX_FRAME_SIZE) return ERROR.protocol
         break
       case SETTING.enableConnectProtocol:
-        // RFC 8441 section 3: what was offered is not taken back.
+        // RFC 8441 section 3: support must not be withdrawn.
         if (value > 1 || (settings.connectProtocol && value === 0)) return ERROR.protocol
         settings.connectProtocol = value === 1
         break

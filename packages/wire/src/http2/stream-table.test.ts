@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest"
 import { Stream, type StreamHost } from "./stream.js"
 import { StreamTable } from "./stream-table.js"
 
-/** Never asked: the table looks at numbers alone. */
+/** Never called: the table only uses stream ids. */
 const HOST = {} as StreamHost
 
 describe("the table of streams", () => {
-  it("finds what a Map would find, however streams come and go", () => {
-    // Numbers of one side, mostly in order, with some that stay and some that share a place.
+  it("agrees with a Map as streams are added and removed", () => {
+    // Ids of one side, mostly in order, with some that stay open and some that share a slot.
     const step = fc.tuple(fc.constantFrom("open", "close", "look"), fc.nat(300))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), steps => {

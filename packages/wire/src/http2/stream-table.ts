@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open streams of one connection by their number. Streams come and go with every request, and a Map is made anew every
-// few of them: each of its tables points to the next, so one that has grown old keeps all that came after it alive, with
-// every request that was in them. This one is written over in place.
+// The open streams of one connection by id. Streams come and go with every request, and a Map would rebuild its table
+// every few requests. Each old table points to the next one, so a table in the old generation keeps all later tables
+// alive, and the requests in them. This table is overwritten in place.
 
 import type { Stream } from "./stream.js"
 
 const FIRST_CAPACITY = 16
 
 export class StreamTable {
-  /** Of a power of two, at most half full: a stream lies at its number's place or, where that is taken, soon after. */
+  /**
+   * The length is a power of two, and at most half is used. A stream is in its id's slot or, if that is taken, in one
+   * of the next.
+   */
   #slots: (Stream | undefined)[] = empty(FIRST_CAPACITY)
   size = 0
 
@@ -20,7 +23,7 @@ export class StreamTable {
     }
   }
 
-  /** Its number is not among those that are there. */
+  /** The id must not be in the table yet. */
   add(stream: Stream): void {
     if (++this.size * 2 > this.#slots.length) {
       const streams = this.all()
@@ -50,7 +53,7 @@ export class StreamTable {
     }
   }
 
-  /** As they are now, whatever becomes of the table; from the oldest to the newest. */
+  /** A copy of the current streams, from oldest to newest. */
   all(): readonly Stream[] {
     const found: Stream[] = []
     for (const stream of this.#slots) if (stream !== undefined) found.push(stream)
@@ -65,7 +68,7 @@ export class StreamTable {
   }
 }
 
-/** The numbers of one side's streams are two apart. */
+/** Ids of one side's streams are two apart. */
 function home(id: number): number {
   return id >>> 1
 }

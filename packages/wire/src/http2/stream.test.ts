@@ -43,7 +43,7 @@ interface Receiving {
   readonly receive: (bytes: number) => void
 }
 
-/** A stream of ours whose content is used up as it comes. */
+/** A stream whose content is consumed as it arrives. */
 function receiving(expected: number | undefined): Receiving {
   const socket = new RecordingSocket()
   sockets.push(socket)
@@ -75,19 +75,19 @@ function receiving(expected: number | undefined): Receiving {
 }
 
 describe("the window of a stream", () => {
-  it("grows when half of it is used up", () => {
+  it("grows when half of it is consumed", () => {
     const { socket, receive } = receiving(undefined)
     receive(90_000)
     expect(socket.written).toContain(windowUpdateText(1, 50_000))
   })
 
-  it("does not grow for content that fits into it", () => {
+  it("does not grow for content that fits", () => {
     const { socket, receive } = receiving(WINDOW)
     receive(WINDOW)
     expect(socket.written).not.toContain(frameHeader(4, FRAME.windowUpdate, 0, 1))
   })
 
-  it("grows for content that does not fit, as long as some is missing", () => {
+  it("grows for content that does not fit, until the rest fits", () => {
     const { socket, stream, receive } = receiving(3 * WINDOW)
     receive(3 * WINDOW)
     expect(stream.expected).toBe(0)

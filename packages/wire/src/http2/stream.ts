@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream of a connection, whichever side opened it (RFC 9113 section 5): what each side has said, the windows of both
-// directions, and content that waits for the peer's. Knows frames; what the messages mean is its user's to know.
+// One stream of a connection, opened by either side (RFC 9113 section 5): the state of each side, the windows of both
+// directions, and content that waits for the peer's window. It knows frames; its user knows what the messages mean.
 //
-// A stream is open, or one of its sides has ended (`remoteEnded`, `localEnded`), or it is over: both sides have ended,
-// or one has reset it. Once it is over the connection does not know it any more, and its user gets no further events.
+// A stream is open, or one side has ended (`remoteEnded`, `localEnded`), or it is over: both sides have ended, or one
+// has reset it. Once a stream is over, the connection has forgotten it, and its user gets no further events.
 
 import type { BorrowedBytes } from "../sockets/borrowed-reads.js"
 import { ByteQueue } from "../sockets/byte-queue.js"
@@ -14,53 +14,55 @@ import { frameHeader } from "./frame-writer.js"
 import type { ListError } from "./hpack/decoder.js"
 import type { HpackEncoder } from "./hpack/encoder.js"
 
-/** Names in lower case with their values, in order. */
+/** Lower-case names with their values, in order. */
 type FieldPairs = readonly (readonly [name: string, value: string])[]
 
-/** Whose messages a stream carries. */
+/** Receives the events of a stream. */
 export interface StreamUser {
-  /** A response's head, an informational one, or trailers. */
+  /** The head of a response, of an informational response, or trailers. */
   onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void
-  /** The bytes are the user's until it returns. It says when they are used up: `Stream.consumed`. */
+  /** `bytes` are only valid until the call returns. The user calls `Stream.consumed` when it has processed them. */
   onContent(bytes: BorrowedBytes, from: number, to: number): void
-  /** The peer has said all, in order. */
+  /** The peer has ended its side normally. */
   onEnd(): void
-  /** Over before its end: by the peer, by an error of it, or with the connection. `onOver` has come. */
+  /**
+   * The stream ended early: by the peer, by an error of the peer, or with the connection. `onOver` was called before.
+   */
   onReset(code: number): void
-  /** All that was to be said has been written. */
+  /** Everything has been written, including the end of our side. */
   onSent(): void
-  /** Comes once, however it ended; nothing can be said any more. */
+  /** Called exactly once, however the stream ended. Nothing can be sent anymore. */
   onOver(): void
-  /** `full` was true and is no longer. */
+  /** `full` was true and is now false. */
   onWritable(): void
-  /** All that came at once has been told. */
+  /** Everything that arrived in one read has been delivered. */
   onPause(): void
 }
 
-/** What a stream needs of its connection. */
+/** The interface of the connection that a stream uses. */
 export interface StreamHost {
   readonly outbox: Outbox
   readonly encoder: HpackEncoder
-  /** What each stream may bring beyond what is used up. */
+  /** How many unprocessed bytes each stream may have. */
   readonly streamWindow: number
   sendWindow: number
-  /** Whether so much waits in the socket that streams should pause. */
+  /** Whether the socket has so much output that streams should pause. */
   readonly full: boolean
   writeHeaders(stream: number, block: string, ended: boolean): void
   writeReset(stream: number, code: ErrorCode): void
   writeWindowUpdate(stream: number, increment: number): void
-  /** Tell it when the windows have grown. */
+  /** Calls `sendWaiting` when the windows have grown. */
   block(stream: Stream): void
   consumed(bytes: number): void
-  /** It is over. */
+  /** The stream is over. */
   forget(stream: Stream, resetByUs: boolean): void
   creditBudget(amount: number): void
   spendBudget(cost: number): void
 }
 
-/** Content that goes with less in a frame, though there is more, is a peer's making. */
+/** Smaller content frames, although there is more content, are caused by the peer's small windows. */
 const WORTHWHILE = 256
-/** A frame of content is answered by a window's growth or two, and perhaps by a ping that measures. */
+/** What a content frame credits to the budget: the peer answers with one or two window updates, and perhaps a PING. */
 const FOR_DATA = 3
 
 export class Stream {
@@ -70,21 +72,24 @@ export class Stream {
   remoteEnded = false
   localEnded = false
   over = false
-  /** What the peer lets us send, and what we let it. */
+  /** The window that the peer grants us, and the one that we grant the peer. */
   sendWindow: number
   receiveWindow: number
-  /** Used up by us, and not yet given back. */
+  /** Bytes that have been consumed but not yet returned to the peer's window. */
   #credit = 0
   #waiting: ByteQueue | undefined
-  /** The end to be written once nothing waits; not as a header block yet, which must be made in the order of writing. */
+  /**
+   * The end to be written once nothing is waiting. Not encoded yet, because header blocks must be encoded in the order
+   * in which they are written.
+   */
   #ending: { readonly trailers: FieldPairs | undefined } | undefined
-  /** Has come, and is not used up. */
+  /** Bytes that have arrived and are not consumed. */
   #outstanding = 0
-  /** Content that was announced and has not come; undefined where nothing was announced. */
+  /** Announced content that has not arrived; undefined if no length was announced. */
   expected: number | undefined
-  /** Whether it was given something in the read in hand. */
+  /** Whether it received something in the current read. */
   touched = false
-  /** For the connection: whether it is among those that wait for a window. */
+  /** Used by the connection: whether it is in the list of streams that wait for a window. */
   blocked = false
   #wasFull = false
 
@@ -96,8 +101,8 @@ export class Stream {
   }
 
   /**
-   * Whether its user is to wait for `onWritable`. A window that is used up is no reason before there is something for it: who
-   * would wait then has nothing that a peer could be given, or held to take in time.
+   * Whether the user has to wait for `onWritable`. An exhausted window alone is no reason to wait: until there is
+   * content for it, there is nothing that the peer could read, or be timed out for not reading.
    */
   get full(): boolean {
     const full = this.waiting > 0 || this.connection.full
@@ -105,7 +110,7 @@ export class Stream {
     return full
   }
 
-  /** For the connection: tells the user, where it waits to be told. */
+  /** Called by the connection: notifies the user, if it is waiting. */
   writable(): void {
     if (!this.#wasFull || this.over || this.full) return
     this.#wasFull = false
@@ -119,7 +124,7 @@ export class Stream {
     if (ended) this.#endLocal()
   }
 
-  /** With `last`, nothing follows. */
+  /** `last`: nothing follows. */
   sendContent(bytes: BorrowedBytes, from: number, to: number, last = false): void {
     if (this.over || this.localEnded || this.#ending !== undefined) return
     const { connection } = this
@@ -146,7 +151,7 @@ export class Stream {
     else this.#writeEnd(trailers)
   }
 
-  /** For the connection: windows have grown. Writes one frame's worth; answers whether more waits. */
+  /** Called by the connection when windows have grown. Writes one frame; returns whether more is waiting. */
   sendWaiting(): boolean {
     const waiting = this.#waiting
     if (waiting === undefined || this.over) return false
@@ -159,7 +164,7 @@ export class Stream {
     return false
   }
 
-  /** Bytes that wait for a window. */
+  /** Number of bytes that wait for a window. */
   get waiting(): number {
     return this.#waiting?.length ?? 0
   }
@@ -168,12 +173,12 @@ export class Stream {
     return this.waiting > 0 && this.sendWindow > 0
   }
 
-  /** For the connection: so much has come. */
+  /** Called by the connection: bytes have arrived. */
   received(bytes: number): void {
     this.#outstanding += bytes
   }
 
-  /** So much of what came is used up and may come again. */
+  /** Returns consumed bytes to the peer's window. */
   consumed(bytes: number): void {
     if (this.over) return
     this.#outstanding -= bytes
@@ -181,21 +186,21 @@ export class Stream {
     if (this.remoteEnded) return
     this.#credit += bytes
     if (this.#credit * 2 < this.connection.streamWindow) return
-    // All that is still to come is already allowed.
+    // The window already covers all content that is still to come.
     if (this.expected !== undefined && this.expected <= this.receiveWindow) return
     this.receiveWindow += this.#credit
     this.connection.writeWindowUpdate(this.id, this.#credit)
     this.#credit = 0
   }
 
-  /** Ends it here and now. */
+  /** Resets the stream now. */
   reset(code: ErrorCode): void {
     if (this.over) return
     this.connection.writeReset(this.id, code)
     this.finish(true)
   }
 
-  /** For the connection. */
+  /** Called by the connection. */
   endRemote(): void {
     this.remoteEnded = true
     this.user?.onEnd()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers without a window, to a peer that does not read them.
+// Responses without flow control, to a peer that does not read them.
 
 import { Socket } from "node:net"
 import { expect, test } from "vitest"
@@ -9,7 +9,7 @@ import type { ConnectionUser } from "./connection-user.js"
 import { FRAME } from "./frame.js"
 import { frameHeader, headersText } from "./frame-writer.js"
 
-/** Takes nothing before it is let. */
+/** A socket whose writes wait until the test releases them. */
 class HeldSocket extends Socket {
   #written: (() => void)[] = []
 
@@ -74,7 +74,7 @@ function feed({ connection }: Answering, text: string): void {
   connection.receive(bytes, 0, bytes.length)
 }
 
-test("who asks and does not read is not read either, until it has taken what waits for it", async () => {
+test("stops reading from a client that does not read its responses, until it does", async () => {
   const socket = new HeldSocket()
   const user = new Answering(socket, true)
   feed(user, SETTINGS)
@@ -90,7 +90,7 @@ test("who asks and does not read is not read either, until it has taken what wai
   socket.destroy()
 })
 
-test("who answers is read whatever waits for it, since it may read only once it has been", () => {
+test("keeps reading from a server that does not read, because it may be waiting for us", () => {
   const socket = new HeldSocket()
   const user = new Answering(socket, false)
   feed(user, SETTINGS)

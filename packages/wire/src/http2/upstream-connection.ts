@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection to a server, over TLS or in plaintext with prior knowledge (RFC 9113 section 3.3). Only a
-// stream's own window holds its response back, never the connection's: one client that does not read must not starve the
-// others.
+// One HTTP/2 connection to a server, over TLS or in plaintext with prior knowledge (RFC 9113 section 3.3). A response
+// is only held back by its stream's window, never by the connection's: one client that does not read must not starve
+// the others.
 
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { UpstreamOptions } from "../http/upstream.js"
@@ -15,17 +15,17 @@ import { ResponseHeads } from "./response-head.js"
 import type { Stream, StreamUser } from "./stream.js"
 
 const STREAM_WINDOW = 128 * 1024
-/** What a server that says nothing may be asked at once, and what one that says more is. */
+/** Concurrent streams for a server that has not announced a limit, and the maximum for one that has. */
 const ASSUMED_STREAMS = 100
 const MAX_STREAMS = 1_000
 const PING = "merlon\0\0"
-/** Servers are no enemies, but may answer much that is no longer wanted. */
+/** Servers are trusted, but may send much that is no longer wanted. */
 const ABUSE_BUDGET = { burst: 100_000, perSecond: 10_000 }
 
-/** What a connection tells its pool. */
+/** The interface of the pool that the connection belongs to. */
 export interface ConnectionOwner {
   gone(connection: UpstreamConnection): void
-  /** It may take another request. */
+  /** The connection has room for another request. */
   roomMade(): void
 }
 
@@ -35,10 +35,10 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   readonly #owner: ConnectionOwner
   readonly #mostStreams: number
   #nextStream = 1
-  /** Undefined once the server has said what it can take. */
+  /** Callbacks that wait for the server's settings; undefined once they have arrived. */
   #awaiting: (() => void)[] | undefined = []
   #goingAway = false
-  /** Whether a ping is unanswered. */
+  /** Whether a PING is unanswered. */
   #probed = false
   readonly heads = new ResponseHeads()
   #error: Error | undefined
@@ -110,29 +110,30 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     return !this.#http2.failed && !this.#goingAway && this.#http2.streams.size < most && this.#nextStream < MAX_STREAM
   }
 
-  /** A stream of ours. */
+  /** Opens a stream. */
   begin(user: StreamUser): Stream {
     const stream = this.#http2.open(this.#nextStream)
     this.#nextStream += 2
     stream.user = user
-    // Streams have odd numbers. It ends when the last one has.
+    // Our streams have odd ids. The connection closes when the last stream is over.
     if (this.#nextStream > 2 * this.#mostStreams) this.#goingAway = true
-    // With other streams under way it stays: a server that has vanished is found although requests keep coming.
-    if (this.connected && this.#http2.streams.size === 1) this.#expectLife()
+    // If other streams are open, the deadline stays: otherwise steady new requests would hide a server that has
+    // vanished.
+    if (this.connected && this.#http2.streams.size === 1) this.#scheduleProbe()
     return stream
   }
 
-  /** Whether the server has yet to say what it can take. */
+  /** Whether the server's settings have not arrived yet. */
   get awaited(): boolean {
     return this.#awaiting !== undefined
   }
 
-  /** Tells when it has, or has gone without. */
+  /** Calls back when the server's settings have arrived, or the connection is gone. */
   whenSettled(tell: () => void): void {
     this.#awaiting?.push(tell)
   }
 
-  /** Ends once it carries nothing. */
+  /** Closes once no stream is open. */
   close(): void {
     this.#goingAway = true
     if (this.#http2.streams.size === 0) this.#end()
@@ -149,20 +150,20 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     this.destroy()
   }
 
-  /** Ends now; requests on it fail. */
+  /** Closes now; requests on it fail. */
   destroy(): void {
     this.#http2.socket.destroy()
   }
 
-  // From the wire.
+  // Events of the socket.
 
   onBytes(bytes: BorrowedBytes, length: number): void {
-    if (this.connected && this.#http2.streams.size > 0) this.#expectLife()
+    if (this.connected && this.#http2.streams.size > 0) this.#scheduleProbe()
     this.#http2.receive(bytes, 0, length)
   }
 
   onEnd(): void {
-    // The socket closes by itself: it is never half open.
+    // The socket closes by itself: half-open is not enabled.
   }
 
   onDrain(): void {
@@ -178,11 +179,10 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     this.settled()
   }
 
-  // From the connection.
+  // Events of the connection.
 
   opened(): void {
-    // INVARIANT: with push disabled no server opens a stream to us; the connection has announced that before it comes
-    // here.
+    // INVARIANT: our settings disable push and are sent first, so a server may never open a stream.
     this.#http2.fail(ERROR.protocol, "the server opens no streams")
   }
 
@@ -191,7 +191,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     for (const stream of this.#http2.streams.all()) {
       if (stream.id <= lastStream) continue
       stream.finish(false)
-      // RFC 9113 section 6.8: it has not been looked at.
+      // RFC 9113 section 6.8: the server has not processed the stream.
       stream.user?.onReset(ERROR.refused)
     }
     if (this.#http2.streams.size === 0) this.#end()
@@ -228,22 +228,24 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
     const { deadlines, limits } = this.#options
     if (!this.connected) return
     if (this.#http2.streams.size === 0) this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
-    else this.#expectLife()
+    else this.#scheduleProbe()
   }
 
-  #expectLife(): void {
+  #scheduleProbe(): void {
     const { deadlines, probeAfterMs = 0 } = this.#options
     this.#probed = false
     this.deadline = deadlines.after(probeAfterMs)
   }
 
-  /** A connection can be half open: its server has vanished, and nothing will ever arrive (RFC 9293 section 3.5.1). */
+  /**
+   * The connection may be half open: its server has vanished, and nothing will ever arrive (RFC 9293 section 3.5.1).
+   */
   #probe(): void {
     if (this.#probed) {
       this.destroy()
       return
     }
-    this.#expectLife()
+    this.#scheduleProbe()
     this.#probed = true
     this.#http2.outbox.text(pingText(false, PING))
     this.#http2.outbox.flush()
@@ -252,7 +254,7 @@ export class UpstreamConnection implements ConnectionUser, WireUser, Expiring {
   #end(): void {
     if (this.#http2.failed) return
     this.#http2.failed = true
-    // `end` would write what waits before the peer has proved who it is.
+    // `end` would write what is waiting before the peer has proved its identity.
     if (!this.connected) {
       this.destroy()
       return

@@ -29,18 +29,18 @@ export interface ExchangeOptions {
   readonly observer: UpstreamObserver
   readonly deadlines: Deadlines
   readonly shares: Quota
-  /** One with room for another stream; undefined where there is none and may be none. */
+  /** A connection with room for another stream; undefined if there is none and none may be opened. */
   connection(): UpstreamConnection | undefined
-  /** Whether the exchange may wait for one. Then the pool places it, unless it is forgotten. */
+  /** Whether the exchange may wait for a connection. If so, the pool places it later, unless it is forgotten. */
   waits(exchange: UpstreamExchange): boolean
   forget(exchange: UpstreamExchange): void
-  /** Whether it is sent again, once, where the server rejects it. */
+  /** Whether the request is retried, once, if the server has not processed it. */
   readonly retries?: boolean
 }
 
-/** Of what came early, written at once. */
+/** Size of the pieces in which early bytes are written. */
 const MAX_PART = 64 * 1024
-/** For the end of a stream whose response was over with its head. */
+/** How long to wait for the end of a stream whose response ended with its head. */
 const LINGER_MS = 1_000
 
 export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
@@ -50,22 +50,22 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #connection: UpstreamConnection | undefined
   #stream: Stream | undefined
   #trailers: Fields | undefined
-  /** What the connection is to be switched to, where the caller wants that and the server can. */
+  /** The protocol to switch to, if the caller asks for one and the server supports it. */
   #tunnel: string | undefined
   #switched = false
-  /** Came before there was a connection, or before the server had said whether it can. */
+  /** Bytes that arrived before there was a connection, or before it was known whether the server supports tunnels. */
   #early: ByteQueue | undefined
-  /** Of a request that was complete by then. */
+  /** The trailers of a request that was complete by then. */
   #earlyEnd: FieldPairs | undefined
   #responded = false
-  /** The listener has all it gets. */
+  /** The listener has received its last event. */
   #told = false
   #over = false
   #retried = false
-  /** Counts as one that its caller has in flight. */
+  /** Whether it counts towards its caller's requests in flight. */
   readonly #placed: boolean
   #paused = false
-  /** Told to the listener, and not to be asked for again while it pauses. */
+  /** Bytes delivered to the listener, but not returned to the window while it pauses. */
   #held = 0
   deadline = 0
   place = UNWATCHED
@@ -81,11 +81,11 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       return
     }
     observer.limitHit?.("callerSharePercent")
-    // Not now: the sender does not hold the call yet.
+    // Not synchronously: the sender does not hold the call yet.
     process.nextTick(() => this.fail("pending-full"))
   }
 
-  // Called by the forwarding side.
+  // Calls of the forwarder.
 
   content(bytes: BorrowedBytes, from: number, to: number): void {
     if (this.#early !== undefined) this.#early.add(bytes, from, to)
@@ -97,10 +97,10 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       this.#earlyEnd = trailers
       return
     }
-    // Of a request for a tunnel the head is all there is; after the switch, this is the caller's end of it.
+    // A request for a tunnel consists only of its head; after the switch, this ends the caller's side.
     const ends = this.#tunnel === undefined ? hasContent(this.#request.framing) : this.#switched
     if (ends) this.#stream?.sendEnd(trailers.length === 0 ? undefined : trailers)
-    // The end of a connection is nothing that came together with more.
+    // Nothing else will follow to be sent together with the end of a tunnel's side.
     if (this.#switched) this.flush()
     this.#awaitResponse()
   }
@@ -132,7 +132,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#connection?.flushSoon()
   }
 
-  /** The server has not begun to answer in time, or not ended what it has answered. */
+  /** The server has not responded in time, or has not ended its stream in time. */
   expire(): void {
     if (!this.#told) this.#options.observer.limitHit?.("responseTimeoutMs")
     const failed = this.#finish()
@@ -141,7 +141,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (failed) this.#failed("response-timeout")
   }
 
-  // From the stream.
+  // Events of the stream.
 
   onFields(list: readonly Field[], error: ListError | undefined, ended: boolean): void {
     const connection = this.#connection
@@ -177,7 +177,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   onContent(bytes: BorrowedBytes, from: number, to: number): void {
     if (this.#over) return
-    // RFC 9113 section 8.1: content before its head.
+    // RFC 9113 section 8.1: content must not come before the head.
     if (!this.#responded) {
       this.#malformed()
       return
@@ -213,11 +213,11 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   }
 
   onSent(): void {
-    // The response may still come.
+    // The response may still arrive.
   }
 
   onOver(): void {
-    // `onEnd` or `onReset` says how.
+    // `onEnd` or `onReset` says how it ended.
   }
 
   onWritable(): void {
@@ -228,9 +228,9 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (!this.#over && !this.#told) this.#listener.onPause()
   }
 
-  // For the pool.
+  // Calls of the pool.
 
-  /** It has waited long enough: there is room. */
+  /** A connection has room for the waiting exchange. */
   placeOn(connection: UpstreamConnection): void {
     this.#use(connection)
     connection.flushSoon()
@@ -248,7 +248,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     else if (this.#options.waits(this)) this.#early ??= new ByteQueue()
     else {
       this.#options.observer.limitHit?.("pendingRequests")
-      // Not now: the sender does not hold the call yet.
+      // Not synchronously: the sender does not hold the call yet.
       process.nextTick(() => this.fail("pending-full"))
     }
   }
@@ -275,12 +275,12 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#stream = stream
     writeRequestHead(connection.encoder, this.#request, this.#tunnel)
     stream.sendHeaders(connection.encoder.finish(), !hasContent(this.#request.framing) && this.#tunnel === undefined)
-    // Of a request for another protocol the head is all there is.
+    // A request for an upgrade consists only of its head.
     if (this.#request.upgrade !== undefined) this.#awaitResponse()
     return stream
   }
 
-  /** RFC 9110 section 7.8: who cannot switch may answer the request as it is. */
+  /** RFC 9110 section 7.8: a server that cannot switch may respond to the request without the upgrade. */
   #beginTunnel(connection: UpstreamConnection): void {
     if (this.#over) return
     if (connection.failed) {
@@ -297,7 +297,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#listener.onWritable()
   }
 
-  /** Whether the sender was waiting. */
+  /** Sends the early bytes. Returns whether the sender was waiting. */
   #sendEarly(stream: Stream): boolean {
     const early = this.#early
     this.#early = undefined
@@ -316,8 +316,8 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   }
 
   /**
-   * A response that has no content is whole, also where its head does not end the stream: the caller waits for nothing, and
-   * the server is not waited for without bound, whose stream and whose caller's share that would hold for good.
+   * A response without content is complete even if its head does not end the stream. The caller does not wait for the
+   * end, and the server has limited time to send it, because the stream would occupy the caller's share forever.
    */
   #endsWithHead(): void {
     if (this.#over) return
@@ -335,7 +335,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (this.#told) return
     this.#told = true
     this.#listener.onEnd(this.#trailers)
-    // The rest of the request is of no interest to the server, and the stream would wait for it.
+    // The server does not need the rest of the request, and the stream would stay open for it.
     if (this.#stream?.localEnded === false) this.#stream.reset(ERROR.none)
   }
 
@@ -350,7 +350,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     if (!this.#told) this.#listener.onFailure(failure)
   }
 
-  /** Whether it was not over before. */
+  /** Returns whether it was not over before. */
   #finish(): boolean {
     if (this.#over) return false
     this.#over = true

@@ -15,6 +15,6 @@ test.each([
   expect(remoteKey(one) === remoteKey(other)).toBe(same)
 })
 
-test("a peer that has gone has no address", () => {
+test("a closed socket has no address", () => {
   expect(remoteKey(undefined)).toBeUndefined()
 })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address that limits count by. A host with one IPv6 address usually has its whole /64 subnet (RFC 4291 section 2.5.4),
-// so the first 64 bits count as one address. IPv4 written as IPv6 (`::ffff:10.0.0.1`) is the IPv4 address.
+// The address that limits count by. A host with one IPv6 address usually controls its whole /64 subnet (RFC 4291
+// section 2.5.4), so IPv6 addresses with the same first 64 bits count as one. IPv4-mapped IPv6 addresses
+// (`::ffff:10.0.0.1`) count as IPv4.
 
 import { isIPv4, isIPv6 } from "node:net"
 
@@ -14,9 +15,9 @@ export function addressKey({ family, words }: AddressWords): string {
   return family === 4 ? `4 ${words[3]}` : `6 ${words[0]} ${words[1]}`
 }
 
-/** Of a socket's `remoteAddress`; undefined once the peer has gone. */
+/** The key of a socket's `remoteAddress`; undefined once the socket has closed. */
 export function remoteKey(remoteAddress: string | undefined): string | undefined {
-  // RFC 4007 section 11: link-local addresses carry the interface.
+  // RFC 4007 section 11: link-local addresses have a zone (the interface).
   const address = remoteAddress?.split("%")[0] ?? ""
   if (isIPv4(address)) return addressKey({ family: 4, words: [0, 0, 0, ipv4Word(address)] })
   return isIPv6(address) ? addressKey(ipv6Words(address)) : undefined
@@ -32,7 +33,7 @@ function ipv6Words(address: string): AddressWords {
   return { family: isIpv4 ? 4 : 6, words }
 }
 
-/** The 16-bit groups; an IPv4 address at the end is two of them. */
+/** The 16-bit groups; an IPv4 address at the end counts as two. */
 function groupsOf(text: string): readonly number[] {
   if (text === "") return []
   return text.split(":").flatMap(group => {

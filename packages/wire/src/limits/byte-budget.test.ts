@@ -36,13 +36,13 @@ it("evicts no holder while all fit", () => {
   expect(holders.some(({ evicted }) => evicted)).toBe(false)
 })
 
-it("sends away the largest of those that came together", () => {
+it("evicts the largest of holders that started together", () => {
   const { holders, add } = crowd(1_000)
   for (const bytes of [100, 700, 100, 150]) add(bytes)
   expect(holders.map(({ evicted }) => evicted)).toEqual([false, true, false, false])
 })
 
-it("sends away the oldest of those that hold the same", () => {
+it("evicts the oldest of holders that hold the same amount", () => {
   const { holders, add, pass } = crowd(1_000)
   for (let n = 0; n < 11; n++) {
     add(100)
@@ -51,7 +51,7 @@ it("sends away the oldest of those that hold the same", () => {
   expect(holders.map(({ evicted }) => evicted)).toEqual([true, true, true, ...Array(8).fill(false)])
 })
 
-it("takes back what is let go, to the last byte", () => {
+it("returns released bytes to the budget, to the last byte", () => {
   const { budget, add } = crowd(1_000)
   const [a, b] = [add(300), add(200)]
   budget.holds(a, 500)
@@ -62,7 +62,7 @@ it("takes back what is let go, to the last byte", () => {
   expect([budget.used, budget.holders]).toEqual([0, 0])
 })
 
-it("never holds more than the limit, and knows what it holds, whatever happens", () => {
+it("never holds more than the limit, and counts exactly, in any order of events", () => {
   const change = fc.record({ who: fc.nat(20), bytes: fc.nat(400), wait: fc.nat(50) })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 200 }), changes => {

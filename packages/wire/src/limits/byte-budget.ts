@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One budget for the bytes of all connections that are kept before anything is decided about them. A connection within its
-// own limits may still be one of thousands. Where all together hold too much, those that have held most for longest are
-// evicted, so that new ones and those that send little are served.
+// One budget for the bytes of all connections that are held before a decision. A connection within its own limits may
+// still be one of thousands. If all together hold too much, those that have held most for longest are evicted, so that
+// new ones and those that send little are served.
 
 export interface ByteHolder {
-  /** Kept by the budget. */
+  /** Maintained by the budget. */
   heldBytes: number
-  /** Kept by the budget: since when it has held something. */
+  /** Maintained by the budget: since when it has held bytes. */
   heldSince: number
-  /** Must let go of all it holds, and end. */
+  /** Must release all held bytes and close. */
   evict(): void
 }
 
@@ -21,7 +21,7 @@ export class ByteBudget {
   readonly #holders = new Set<ByteHolder>()
   #used = 0
 
-  /** `now` in milliseconds, on any clock. */
+  /** `now` is in milliseconds, on any clock. */
   constructor(limit: number, now: () => number = () => performance.now()) {
     this.#limit = limit
     this.#now = now
@@ -35,7 +35,7 @@ export class ByteBudget {
     return this.#holders.size
   }
 
-  /** To be told whenever it changes; 0 where it holds nothing any more. */
+  /** Must be called whenever the amount changes, with 0 when the holder holds nothing anymore. */
   holds(holder: ByteHolder, bytes: number): void {
     if (bytes === holder.heldBytes) return
     if (holder.heldBytes === 0) {
@@ -51,7 +51,7 @@ export class ByteBudget {
 
   #makeRoom(): void {
     const now = this.#now()
-    // Bytes times time is what a holder has cost the others so far.
+    // Bytes times time measures what a holder has cost the others so far.
     const cost = ({ heldBytes, heldSince }: ByteHolder): number => heldBytes * (1 + now - heldSince)
     const byCost = [...this.#holders].map(holder => ({ holder, cost: cost(holder) })).sort((a, b) => b.cost - a.cost)
     for (const { holder } of byCost) {

@@ -20,7 +20,7 @@ function visitors(limit: ConcurrencyLimit) {
   return { log, come, leave: (name: string) => leave.get(name)?.() }
 }
 
-it("starts so many at once, and the others in order as slots are freed", async () => {
+it("starts as many as there are slots, and the others in order as slots are freed", async () => {
   const { log, come, leave } = visitors(new ConcurrencyLimit({ atOnce: 2, queue: 9, waitMs: 100 }))
   const all = ["a", "b", "c", "d"].map(come)
   await Promise.all(all.slice(0, 2))
@@ -41,7 +41,7 @@ it("rejects when the queue is full", async () => {
   expect(log).toEqual(["a", "c rejected"])
 })
 
-it("rejects after too long a wait, and frees the place in the queue", async () => {
+it("rejects after too long a wait, and leaves the queue", async () => {
   const { log, come, leave } = visitors(new ConcurrencyLimit({ atOnce: 1, queue: 1, waitMs: 100 }))
   await come("a")
   const late = come("b")
@@ -53,7 +53,7 @@ it("rejects after too long a wait, and frees the place in the queue", async () =
   expect(log).toEqual(["a", "b rejected", "c"])
 })
 
-it("has all slots free when all have left", async () => {
+it("has all slots free when all work has left", async () => {
   const { log, come, leave } = visitors(new ConcurrencyLimit({ atOnce: 1, queue: 5, waitMs: 100 }))
   const all = ["a", "b"].map(come)
   await all[0]
@@ -64,7 +64,7 @@ it("has all slots free when all have left", async () => {
   expect(log).toEqual(["a", "b", "c"])
 })
 
-it("runs work in order, also after failures", async () => {
+it("runs work in order, even after failures", async () => {
   const limit = new ConcurrencyLimit({ atOnce: 2 })
   const begun: number[] = []
   const ends: ((failed: boolean) => void)[] = []

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds how much work runs at once. The rest waits in order. The queue and the time in it may be bounded too.
+// Limits how much work runs concurrently. The rest waits in order. The queue and the time in it can be limited too.
 
 export interface ConcurrencyLimits {
   readonly atOnce: number
-  /** How many may wait; unbounded where absent. */
+  /** How many may wait; unlimited if absent. */
   readonly queue?: number
-  /** How long one may wait; unbounded where absent. */
+  /** How long each may wait; unlimited if absent. */
   readonly waitMs?: number
 }
 
 export class ConcurrencyLimit {
   readonly #limits: ConcurrencyLimits
-  /** In the order of arrival. */
+  /** In order of arrival. */
   readonly #queue = new Set<() => void>()
   #running = 0
 
@@ -19,7 +19,10 @@ export class ConcurrencyLimit {
     this.#limits = limits
   }
 
-  /** Calls `start` when there is a slot. Returns what frees the slot, or leaves the queue; further calls do nothing. */
+  /**
+   * Calls `start` when there is a slot. Returns a function that frees the slot, or leaves the queue; further calls do
+   * nothing.
+   */
   take(start: () => void): () => void {
     let state: "waiting" | "running" | "done" = "waiting"
     const run = (): void => {
@@ -37,7 +40,7 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** How to free the slot; undefined where the queue is full or the wait took too long. */
+  /** Resolves to the function that frees the slot; undefined if the queue is full or the wait took too long. */
   enter(): Promise<(() => void) | undefined> {
     const { atOnce, queue = Number.POSITIVE_INFINITY, waitMs } = this.#limits
     if (this.#running >= atOnce && this.#queue.size >= queue) return Promise.resolve(undefined)
@@ -57,7 +60,7 @@ export class ConcurrencyLimit {
     })
   }
 
-  /** For limits without a bound on the queue. */
+  /** Only for limits without a bound on the queue. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const release = this.take(() => {
@@ -69,7 +72,7 @@ export class ConcurrencyLimit {
   }
 
   #free(): void {
-    // The slot goes to the next in the queue without being free in between.
+    // The slot passes directly to the next in the queue.
     for (const run of this.#queue) {
       this.#queue.delete(run)
       run()

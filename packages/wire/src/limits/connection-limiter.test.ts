@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
 import { ConnectionLimiter } from "./connection-limiter.js"
 
-/** A limiter whose connections are known by the order in which they came. */
+/** A limiter whose connections are named in the order in which they arrived. */
 function rig(connections: number, sharePercent: number) {
   const limiter = new ConnectionLimiter({ connections, sharePercent })
   const closed: string[] = []
@@ -18,7 +18,7 @@ function rig(connections: number, sharePercent: number) {
   }
 }
 
-describe("a listener that is full", () => {
+describe("a full listener", () => {
   it("closes the oldest idle connection of the address with most", () => {
     const { admit, closed } = rig(4, 100)
     for (const address of ["b", "a", "a", "a"]) admit(address)
@@ -35,7 +35,7 @@ describe("a listener that is full", () => {
     expect(closed).toEqual(["a0", "kubelet2"])
   })
 
-  it("rejects the new connection where all others are busy", () => {
+  it("rejects a new connection if all others are busy", () => {
     const { admit, closed } = rig(2, 100)
     for (const address of ["a", "a"]) admit(address)?.busy()
     expect(admit("kubelet")).toBeUndefined()
@@ -55,7 +55,7 @@ describe("a listener that is full", () => {
   })
 })
 
-describe("an address that has used its share", () => {
+describe("an address that has used up its share", () => {
   it("loses its own oldest idle connection", () => {
     const { admit, closed, limiter } = rig(8, 50)
     admit("b")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many connections a listener holds, in total and for one address. A connection is idle until it is being served. Instead of
-// rejecting a new connection, a full listener closes the connection that has been idle longest of the address with most, and an
-// address that has used its share loses its own: connections that send nothing never lock out a client that has a request. Only
-// where every candidate is being served is the new connection rejected.
+// Limits how many connections a listener holds, in total and per address. A connection is idle unless it is being
+// served. Instead of rejecting a new connection, a full listener closes the longest-idle connection of the address that
+// holds most, and an address that has used up its share loses its own longest-idle one. So connections that send
+// nothing never lock out a client with a request. A new connection is rejected only if every candidate is being served.
 
 import type { Socket } from "node:net"
 import { remoteKey } from "./address-key.js"
@@ -11,13 +11,13 @@ import { Quota } from "./quota.js"
 
 export interface ConnectionLimits {
   readonly connections: number
-  /** What one address gets while no other has any connection, in percent; 100 for no shares. */
+  /** The share of one address while no other has any connection, in percent; 100 means no shares. */
   readonly sharePercent: number
 }
 
-/** One connection's place. */
+/** The slot of one connection. */
 export interface ConnectionSlot {
-  /** The connection is being served, and stays. Counted: each call needs its `idle`. */
+  /** The connection is being served and must stay open. Calls are counted: each needs its `idle`. */
   busy(): void
   idle(): void
   /** The connection has closed. */
@@ -33,7 +33,7 @@ export class ConnectionLimiter {
   readonly #bySocket = new Map<string, ConnectionSlot>()
   readonly #onLimit: (limit: keyof ConnectionLimits) => void
 
-  /** `onLimit`: a connection was closed, the new one or an older one. */
+  /** `onLimit`: a connection was closed, either the new one or an older one. */
   constructor(
     { connections, sharePercent }: ConnectionLimits,
     onLimit: (limit: keyof ConnectionLimits) => void = () => undefined,
@@ -46,17 +46,17 @@ export class ConnectionLimiter {
     return this.#shares.used
   }
 
-  /** `address` is an address key. `close` ends the connection. Undefined where the connection must be rejected. */
+  /** `address` is an address key; `close` closes the connection. Undefined if the connection must be rejected. */
   admit(address: string, close: () => void): ConnectionSlot | undefined {
     if (!this.#shares.mayTake(address) && !this.#makeRoom(address)) return undefined
     this.#shares.add(address)
     return new Slot(address, close, this.#idle, () => this.#shares.release(address))
   }
 
-  /** By the peer's address, until the socket closes. Undefined where the socket was rejected, and closed. */
+  /** Admits the socket under its peer's address until it closes. Undefined if it was rejected, and closed. */
   accept(socket: Socket): ConnectionSlot | undefined {
     const address = remoteKey(socket.remoteAddress)
-    // A peer that has gone already has no address.
+    // A socket that has closed already has no address.
     if (address === undefined) {
       socket.destroy()
       return undefined
@@ -70,7 +70,7 @@ export class ConnectionLimiter {
     }
     const name = nameOf(socket)
     this.#bySocket.set(name, slot)
-    // Comes once by itself: `once` would keep two more objects for as long as the connection lasts.
+    // The event comes once anyway, and `once` would keep two more objects for the life of the connection.
     socket.on("close", () => {
       slot.release()
       if (this.#bySocket.get(name) === slot) this.#bySocket.delete(name)
@@ -85,7 +85,7 @@ export class ConnectionLimiter {
   #makeRoom(address: string): boolean {
     const own = this.#idle.of(address)
     const heaviest = this.#shares.isFull ? this.#idle.heaviest() : undefined
-    // Two clients of one address must not close each other's connections while strangers hold as many each.
+    // Two clients of one address must not close each other's connections while other addresses hold as many each.
     const isModest = heaviest !== undefined && heaviest.amount >= this.#shares.held(address)
     const victim = (isModest ? heaviest : (own ?? heaviest))?.oldest
     if (victim === undefined) return false
@@ -127,7 +127,7 @@ class Slot implements ConnectionSlot {
   }
 }
 
-/** The same for a TLS socket and the socket below it, which a server announces in different events. */
+/** The same name for a TLS socket and the socket below it, which a server announces in different events. */
 function nameOf({ remoteAddress, remotePort }: Peer): string {
   return `${remoteAddress} ${remotePort}`
 }

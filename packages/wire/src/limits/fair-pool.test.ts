@@ -13,7 +13,7 @@ it("names the owner that holds most, not the one with most members", () => {
   expect(pool.heaviest()?.owner).toBe("a")
 })
 
-it("keeps members in the order in which they were added last", () => {
+it("orders members by when they were last added", () => {
   const pool = new FairPool<string>()
   for (const name of ["first", "second", "first"]) pool.add("a", name)
   expect(pool.of("a")?.oldest).toBe("second")
@@ -29,7 +29,7 @@ it("removes a member once, and only from its owner", () => {
   expect([pool.amount, pool.held("a"), pool.of("a")]).toEqual([0, 0, undefined])
 })
 
-it("counts what its members hold, whatever is added and removed", () => {
+it("counts exactly, whatever is added and removed", () => {
   const step = fc.record({ owner: fc.constantFrom("a", "b", "c"), member: fc.nat(3), amount: fc.nat(5) })
   fc.assert(
     fc.property(fc.array(step), steps => {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What owners hold of something limited: connections, requests, bytes. `heaviest` names the owner that must give something up
-// when there is too much, which is the one that holds most: an owner with many members cannot lock out one with few. Which
-// member goes, and whether the new one is rejected instead, is for the user of the pool to decide.
+// What owners hold of a limited resource: connections, requests, bytes. `heaviest` names the owner that must give
+// something up when there is too much: the one that holds most, so that an owner with many members cannot lock out one
+// with few. The user of the pool decides which member is removed, and whether the new one is rejected instead.
 
 /** What one owner holds. */
 export interface Holdings<T> {
   readonly owner: string
   readonly amount: number
-  /** In the order in which they were added last, with what each holds. */
+  /** By when they were last added, oldest first, with what each holds. */
   readonly members: ReadonlyMap<T, number>
   readonly oldest: T | undefined
 }
@@ -29,7 +29,7 @@ export class FairPool<T> {
     return this.#byOwner.get(owner)?.amount ?? 0
   }
 
-  /** A member that is there already goes to the end, and holds the new amount. */
+  /** A member that exists moves to the end, with the new amount. */
   add(owner: string, member: T, amount = 1): void {
     let owned = this.#byOwner.get(owner)
     if (owned === undefined) {
@@ -43,7 +43,7 @@ export class FairPool<T> {
     this.#amount += amount - before
   }
 
-  /** False where the owner has no such member. */
+  /** False if the owner has no such member. */
   remove(owner: string, member: T): boolean {
     const owned = this.#byOwner.get(owner)
     const amount = owned?.members.get(member)
@@ -55,7 +55,7 @@ export class FairPool<T> {
     return true
   }
 
-  /** Undefined in an empty pool. */
+  /** Undefined if the pool is empty. */
   heaviest(): Holdings<T> | undefined {
     let most: Holdings<T> | undefined
     for (const owned of this.#byOwner.values()) if (most === undefined || owned.amount > most.amount) most = owned

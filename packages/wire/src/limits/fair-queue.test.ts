@@ -10,7 +10,7 @@ function drained(queue: FairQueue<{ readonly namespace: string; readonly name: s
   return names
 }
 
-it("lets keys take turns, each in its own order, and one go before all", () => {
+it("lets keys take turns, each in its own order, after one priority key", () => {
   const queue = new FairQueue<{ readonly namespace: string; readonly name: string }>("root")
   for (const name of ["a1", "a2", "a3"]) queue.add("a", one("a", name))
   queue.add("b", one("b", "b1"))
@@ -19,7 +19,7 @@ it("lets keys take turns, each in its own order, and one go before all", () => {
   expect(drained(queue)).toEqual(["r1", "a1", "b1", "a2", "b2", "a3"])
 })
 
-it("knows whether another key waits, and forgets what was removed", () => {
+it("knows whether another key is waiting, and forgets removed items", () => {
   const queue = new FairQueue<{ readonly namespace: string; readonly name: string }>("root")
   const [a, b] = [one("a", "a1"), one("b", "b1")]
   queue.add("a", a)

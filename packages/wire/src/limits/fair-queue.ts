@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue in which keys take turns, however many items one of them has waiting. Within a key, items keep their order. One key
-// may go before all others.
+// A queue in which keys take turns, however many items one of them has waiting. Items of one key keep their order. One
+// key may take precedence over all others.
 
 export class FairQueue<T> {
   readonly #first: string | undefined
@@ -39,7 +39,7 @@ export class FairQueue<T> {
     else this.#waiting.delete(key)
   }
 
-  /** Whether an item of another key waits. */
+  /** Whether an item of another key is waiting. */
   hasOthers(key: string): boolean {
     return this.#waiting.size > (this.#waiting.has(key) ? 1 : 0)
   }

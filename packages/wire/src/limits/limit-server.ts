@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies connection limits to an HTTP or HTTPS server. A connection is busy while a request of it is being answered.
-// Together with the deadlines, a connection that sends nothing costs one slot for a few seconds.
+// Applies connection limits to an HTTP or HTTPS server. A connection is busy while one of its requests is being
+// answered. Together with the timeouts, a connection that sends nothing costs one slot for a few seconds.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -12,14 +12,14 @@ export const SMALL_REQUESTS = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
   keepAliveTimeout: 5_000,
-  // Node looks for connections that are over their time only this often, every 30 s by default.
+  // How often Node checks for timed-out connections; the default is 30 s.
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 8_192,
 } as const
 
 /**
- * More than the 511 connections that the system queues for a Node server: connections that are accepted in one go never push
- * out one whose request has not been read yet.
+ * More than the 511 connections that the system queues for a Node server, so connections that are accepted in one go
+ * never evict one whose request has not been read yet.
  */
 const DEFAULT_LIMITS: ConnectionLimits = { connections: 1_024, sharePercent: 50 }
 

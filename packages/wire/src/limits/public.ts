@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other packages may use to limit what callers take. `ConnectionLimiter`: open connections. `ConcurrencyLimit`: work at a
-// time, with a queue. `TokenBucket`: a rate. `Quota`: an amount that owners share. `ByteBudget`: bytes held before a decision.
-// `FairPool`: which owner gives something up when there is too much. `FairQueue` lets those that wait take turns.
+// What other packages use to limit clients. `ConnectionLimiter`: open connections. `ConcurrencyLimit`: concurrent work,
+// with a queue. `TokenBucket`: a rate. `Quota`: an amount that owners share. `ByteBudget`: bytes held before a
+// decision. `FairPool`: which owner gives something up when there is too much. `FairQueue`: waiting owners take turns.
 
 export { addressKey, remoteKey } from "./address-key.js"
 export { ByteBudget, type ByteHolder } from "./byte-budget.js"

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
 import { Quota } from "./quota.js"
 
-/** How many each gets when all of them want everything and take turns. */
+/** How many each caller gets when all of them want everything and take turns. */
 function divided(capacity: number, percent: number, callers: number): number[] {
   const shares = new Quota({ all: capacity, sharePercent: percent })
   const taken = Array<number>(callers).fill(0)
@@ -16,7 +16,7 @@ function divided(capacity: number, percent: number, callers: number): number[] {
   return taken
 }
 
-describe("callers who want everything", () => {
+describe("greedy callers", () => {
   test.each([
     [1_024, 50, [512]],
     [1_024, 75, [768]],
@@ -25,7 +25,7 @@ describe("callers who want everything", () => {
     [1_000, 50, [250, 250, 250]],
     [1, 50, [1]],
     [10, 50, [2, 2, 2, 2]],
-  ])("get of %d, by a share of %d percent, %j", (capacity, percent, expected) => {
+  ])("get, of %d with a share of %d percent, %j", (capacity, percent, expected) => {
     expect(divided(capacity, percent, expected.length)).toEqual(expected)
   })
 })

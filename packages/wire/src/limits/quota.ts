@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// An amount that owners share: connections, slots of a queue, bytes. One owner may hold a fixed amount at most (`each`), or its
-// share (`sharePercent`): it may take more while it holds less than a set multiple of what is still free. Alone it gets up to
-// its share; two that want all get a third each where one would get a half; and however much some want, something stays free
-// for the next (as buffers are shared in switches: Choudhury and Hahne, 1998). A reserve may be kept for the system. Owners
-// that hold nothing are not remembered.
+// An amount that owners share: connections, slots of a queue, bytes. One owner may hold a fixed amount at most
+// (`each`), or its share (`sharePercent`): it may take more while it holds less than a fixed multiple of what is still
+// free. A single owner gets up to its share; two greedy owners get a third each where one would get half. However much
+// some want, something stays free for the next, as when switches share buffers (Choudhury and Hahne, 1998). A reserve
+// may be kept for the system. Owners that hold nothing are not remembered.
 
 export interface QuotaBounds {
   readonly all: number
   readonly each?: number
-  /** In percent of all, while no other owner holds any; with 100 there are no shares. */
+  /** In percent of `all`, while no other owner holds any; 100 means no shares. */
   readonly sharePercent?: number
-  /** Of all, for the system alone. */
+  /** The part of `all` that is reserved for the system. */
   readonly kept?: number
 }
 
@@ -29,7 +29,7 @@ export class Quota {
     this.#kept = kept
   }
 
-  /** Owners that hold more than there is now keep what they hold. */
+  /** Owners that hold more than the new limit keep what they hold. */
   resize(all: number): void {
     this.#all = all
   }
@@ -42,7 +42,7 @@ export class Quota {
     return this.#used >= this.#all
   }
 
-  /** How many hold something. */
+  /** Number of owners that hold something. */
   get owners(): number {
     return this.#held.size
   }
@@ -51,7 +51,7 @@ export class Quota {
     return this.#held.get(owner) ?? 0
   }
 
-  /** `system`: may use the reserve, and has no bound of its own. */
+  /** `system`: may use the reserve, and has no limit per owner. */
   mayTake(owner: string, amount = 1, system = false): boolean {
     const free = this.#all - this.#used
     if (system) return amount <= free
@@ -60,14 +60,14 @@ export class Quota {
     return this.#multiple === Number.POSITIVE_INFINITY || after - 1 < this.#multiple * free
   }
 
-  /** False, and nothing is taken, where that would be too much. What was taken must be released. */
+  /** False, with nothing taken, if that would exceed a limit. What was taken must be released. */
   take(owner: string, amount = 1, system = false): boolean {
     if (!this.mayTake(owner, amount, system)) return false
     this.add(owner, amount)
     return true
   }
 
-  /** Takes without a look at the bounds. */
+  /** Takes without checking the limits. */
   add(owner: string, amount = 1): void {
     this.#held.set(owner, this.held(owner) + amount)
     this.#used += amount
@@ -75,7 +75,7 @@ export class Quota {
 
   release(owner: string, amount = 1): void {
     const held = this.held(owner)
-    // INVARIANT: what is released was taken. Should that ever be wrong, no owner gets more than there is.
+    // INVARIANT: only what was taken is released. If that is ever violated, no owner gets more than there is.
     const released = Math.min(amount, held)
     if (released < held) this.#held.set(owner, held - released)
     else this.#held.delete(owner)

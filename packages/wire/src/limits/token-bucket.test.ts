@@ -19,7 +19,7 @@ describe("a token bucket", () => {
     expect([bucket.take(60_000), bucket.take(60_000)]).toEqual([true, false])
   })
 
-  it("takes nothing from a clock that goes back", () => {
+  it("loses no tokens when the clock goes back", () => {
     const bucket = new TokenBucket(1, 10, 1_000)
     expect([bucket.take(1_000), bucket.take(0), bucket.take(1_100)]).toEqual([true, false, true])
   })
@@ -32,7 +32,7 @@ it("keeps one bucket for each key", () => {
   expect(buckets.of("b", 0).take(0)).toBe(true)
 })
 
-it("forgets full buckets before it forgets a used one", () => {
+it("forgets full buckets before used ones", () => {
   const buckets = new TokenBuckets(1, 1)
   const used = buckets.of("used", 0)
   for (let key = 1; key < 10_000; key++) buckets.of(`${key}`, 0)

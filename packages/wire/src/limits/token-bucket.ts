@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token bucket: `burst` at once, `perSecond` more each second. Work that was worth doing gives tokens back (`credit`):
-// honest peers cancel and ping too, in proportion to what they ask.
+// A token bucket: `burst` at once, then `perSecond` more each second. Useful work returns tokens (`credit`), because
+// honest peers cancel and ping too, in proportion to their requests.
 
 const MAX_KEYS = 10_000
-/** How much stays when there are too many, so that not every new key makes us look for room. */
+/** The share that is kept when there are too many keys, so that not every new key triggers a cleanup. */
 const KEPT = 0.9
 
 export class TokenBucket {
@@ -19,14 +19,14 @@ export class TokenBucket {
     this.#at = nowMs
   }
 
-  /** False, and nothing is taken, where fewer are left. */
+  /** False, with nothing taken, if fewer tokens are left. */
   take(nowMs: number, amount = 1): boolean {
     if (this.left(nowMs) < amount) return false
     this.#left -= amount
     return true
   }
 
-  /** Takes what was used already, also below zero: the next tokens pay for it. */
+  /** Takes tokens for work that is done already, even below zero: later tokens pay for it. */
   spend(nowMs: number, amount: number): void {
     this.#left = this.left(nowMs) - amount
   }
@@ -49,8 +49,8 @@ export class TokenBucket {
 }
 
 /**
- * A token bucket for each key, such as a caller over all of its connections: a client that has used up its tokens gains
- * nothing by connecting again. The number of keys is bounded; a full bucket need not be remembered.
+ * A token bucket per key, for example per caller over all of its connections: a client that has used up its tokens
+ * gains nothing by reconnecting. The number of keys is limited; a full bucket need not be remembered.
  */
 export class TokenBuckets {
   readonly #burst: number
@@ -71,7 +71,7 @@ export class TokenBuckets {
     return bucket
   }
 
-  /** Full buckets; if none is full, those that have been here longest. */
+  /** Removes full buckets; if that is not enough, the oldest. */
   #forget(nowMs: number): void {
     for (const [key, bucket] of this.#buckets) if (bucket.isFull(nowMs)) this.#buckets.delete(key)
     for (const key of this.#buckets.keys()) {

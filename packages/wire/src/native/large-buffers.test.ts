@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callers choose how many large buffers a process holds: the kernel gives a process 65,530 mappings, and V8 aborts one that gets no
-// further one.
+// Callers influence how many large buffers a process holds. The kernel allows a process 65,530 mappings, and V8 aborts
+// when it cannot get another one.
 // @module-tag needs/linux
 
 import { execFileSync } from "node:child_process"
@@ -10,7 +10,7 @@ import { CONTROL_PLANE_BUFFERS, type LargeBuffers } from "./large-buffers.js"
 const LIBC = JSON.stringify(new URL("./libc.ts", import.meta.url))
 const MODULE = JSON.stringify(new URL("./large-buffers.ts", import.meta.url))
 
-/** Holds many buffers, frees all but one of every few, and prints what the process has left. */
+/** Holds many buffers, frees all but one in every few, and prints how much memory the process has left. */
 const HOLDER = `
   import { readFileSync } from "node:fs"
   const { setting, trims, bytes, count, every, used } = JSON.parse(process.argv[1])
@@ -18,12 +18,12 @@ const HOLDER = `
   const { loadLibc } = await import(${LIBC})
   if (setting !== undefined) await mapLargeBuffers(setting)
   const before = process.memoryUsage().arrayBuffers
-  // Global: V8 collects what the rest of a function does not use.
+  // Global, because V8 collects locals that the rest of a function does not use.
   const kept = (globalThis.kept = [])
   for (let n = 0; n < count; n++) kept.push(Buffer.allocUnsafeSlow(bytes))
   if (used) for (const buffer of kept) buffer.fill(1)
   for (let n = 0; n < count; n++) if (n % every !== 0) kept[n] = undefined
-  // A thread of V8 frees what a collection has found.
+  // A V8 thread frees what a collection has found.
   const held = () => process.memoryUsage().arrayBuffers - before
   for (let tries = 0; held() > (1.1 * bytes * count) / every; tries++) {
     if (tries === 1_000) throw new Error("waited for V8 to free the buffers; it holds " + held() + " bytes")
@@ -37,12 +37,12 @@ const HOLDER = `
 
 interface Held {
   readonly setting?: LargeBuffers
-  /** Whether the heap is trimmed in the end. */
+  /** Whether the heap is trimmed at the end. */
   readonly trims?: boolean
   readonly bytes: number
   readonly count: number
   readonly every: number
-  /** Whether something is written to each: without, it is mapped and takes no memory. */
+  /** Whether the buffers are written to: otherwise they are mapped but take no memory. */
   readonly used?: boolean
 }
 
@@ -53,21 +53,21 @@ function hold(held: Held): { readonly mappings: number; readonly resident: numbe
 
 it.each([
   [
-    "large buffers, each with a mapping of its own,",
+    "large buffers with their own mappings",
     CONTROL_PLANE_BUFFERS.threshold + 1_024,
     { setting: CONTROL_PLANE_BUFFERS },
   ],
-  ["what a trimmed heap had", 20_000, { trims: true }],
-] as const)("gives %s between others back to the system", (_, bytes, how) => {
+  ["free memory of a trimmed heap", 20_000, { trims: true }],
+] as const)("returns %s to the system, even between others in use", (_, bytes, how) => {
   const held = { bytes, count: 4_000, every: 64, used: true }
   const half = (held.bytes * held.count) / 2
-  // Without either glibc keeps them.
+  // With neither, glibc keeps the freed memory.
   expect(hold(held).resident - hold({ ...held, ...how }).resident).toBeGreaterThan(half)
 })
 
-it("has at most so many mappings, however many buffers it holds", () => {
+it("keeps the number of mappings below the limit, however many buffers it holds", () => {
   const { threshold, most } = CONTROL_PLANE_BUFFERS
-  // Half of them stay: more than may be mapped, and fewer than the kernel would refuse.
+  // Half of the buffers stay: more than may be mapped, and fewer than the kernel would refuse.
   const held = { bytes: threshold + 1_024, count: Math.ceil(2.4 * most), every: 2 }
   expect(hold({ ...held, setting: { threshold, most: 60_000 } }).mappings).toBeGreaterThan(most)
   expect(hold({ ...held, setting: CONTROL_PLANE_BUFFERS }).mappings).toBeLessThan(most)

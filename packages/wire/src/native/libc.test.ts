@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The original destination of connections that nftables redirects, in a network of the test's own.
+// The original destination of connections that nftables redirects, in a private network namespace.
 
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -12,7 +12,10 @@ import { loadLibc } from "./libc.js"
 
 const MODULE = JSON.stringify(new URL("./libc.ts", import.meta.url))
 
-/** Listens on 15001 of both versions, is called at other addresses and ports, and prints where each caller wanted to go. */
+/**
+ * Listens on port 15001 over IPv4 and IPv6, is called at other addresses and ports, and prints the original destination
+ * of each call.
+ */
 const PROXY = `
   import { once } from "node:events"
   import { connect, createServer } from "node:net"
@@ -43,7 +46,7 @@ table inet test {
 }`
 
 describe("the original destination", () => {
-  it("is what the caller asked for before a redirect", { tags: ["needs/network-namespaces"] }, () => {
+  it("is the address that the caller connected to before a redirect", { tags: ["needs/network-namespaces"] }, () => {
     const script = `
       set -e
       ip link set lo up
@@ -60,14 +63,14 @@ RULES
     ])
   })
 
-  it("is unknown of something that is no socket", { tags: ["needs/linux"] }, async () => {
+  it("is unknown for a file descriptor that is not a socket", { tags: ["needs/linux"] }, async () => {
     const libc = await loadLibc()
     if ("unavailable" in libc) throw new Error(libc.unavailable)
     expect([libc.originalDestination(0, 4), libc.originalDestination(-1, 6)]).toEqual([undefined, undefined])
   })
 })
 
-it("says why it is unavailable where koffi is not installed", { tags: ["needs/linux"] }, async () => {
+it("reports why it is unavailable if koffi is not installed", { tags: ["needs/linux"] }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "libc-"))
   try {
     const outfile = join(folder, "libc.mjs")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the C library that Node does not offer: how `malloc` treats large buffers and what it keeps, and where a redirected
-// connection was going. They are called through koffi, whose binaries exist for some systems only. Where it cannot be loaded, the caller gets the
-// reason and goes on without.
+// Functions of the C library that Node lacks: how `malloc` treats large buffers and free memory, and the original
+// destination of a redirected connection. They are called through koffi, whose binaries exist only for some systems. If
+// it cannot be loaded, the caller gets the reason and continues without it.
 
 import { SocketAddress } from "node:net"
 
@@ -12,16 +12,17 @@ export interface Destination {
 
 export interface Libc {
   /**
-   * Buffers of more than `threshold` bytes get a mapping each, `most` of them at a time, and so go back to the system when they are
-   * freed. False where the C library has no such setting: musl always works this way.
+   * Gives buffers of more than `threshold` bytes their own mappings, at most `most` at a time, so that they return to
+   * the system when they are freed. False if the C library has no such setting: musl always works this way.
    */
   readonly mapLargeBuffers: (threshold: number, most: number) => boolean
   /**
-   * Gives memory that `malloc` keeps for later back to the system, also between what is in use: a millisecond, and a fifth of one
-   * for each MiB. Does nothing where the C library has no such function, as musl, which keeps little.
+   * Returns free memory that `malloc` keeps to the system, even between used blocks. This takes a millisecond, plus a
+   * fifth of a millisecond per MiB. Does nothing if the C library has no such function, such as musl, which keeps
+   * little.
    */
   readonly trimHeap: () => void
-  /** Where the caller of a redirected connection wanted to go; undefined where the kernel knows of no redirect. */
+  /** The original destination of a redirected connection; undefined if the kernel knows of no redirect. */
   readonly originalDestination: (fd: number, family: 4 | 6) => Destination | undefined
 }
 
@@ -29,14 +30,14 @@ export interface Unavailable {
   readonly unavailable: string
 }
 
-// malloc.h of glibc.
+// From glibc's malloc.h.
 const M_MMAP_THRESHOLD = -3
 const M_MMAP_MAX = -4
-// linux/netfilter_ipv4.h, linux/netfilter_ipv6/ip6_tables.h: the option has the same number in both.
+// From linux/netfilter_ipv4.h and linux/netfilter_ipv6/ip6_tables.h: the option has the same number in both.
 const SO_ORIGINAL_DST = 80
 const IPPROTO_IP = 0
 const IPPROTO_IPV6 = 41
-/** The size of `struct sockaddr_in6`; `sockaddr_in` is shorter and has its port at the same place. */
+/** The size of `struct sockaddr_in6`; `sockaddr_in` is shorter and has its port at the same offset. */
 const SOCKADDR_BYTES = 28
 
 type GetSockOpt = (fd: number, level: number, option: number, value: Buffer, length: Uint32Array) => number
@@ -54,7 +55,7 @@ async function load(): Promise<Libc | Unavailable> {
   if (process.platform !== "linux") return { unavailable: `not offered on ${process.platform}` }
   try {
     const { default: koffi } = await import("koffi")
-    // No file: the symbols that this process has, whichever C library it runs on.
+    // Without a file: the symbols that this process has, with any C library.
     const symbols = koffi.load(null)
     const getsockopt: GetSockOpt = symbols.func("int getsockopt(int, int, int, void *, void *)")
     const mallopt: MallOpt | undefined = find(symbols, "int mallopt(int, int)")
@@ -74,7 +75,7 @@ function find<F>(symbols: { readonly func: (definition: string) => F }, definiti
   try {
     return symbols.func(definition)
   } catch {
-    // musl has neither.
+    // musl has neither function.
     return undefined
   }
 }
@@ -86,6 +87,6 @@ function originalDestination(getsockopt: GetSockOpt, fd: number, family: 4 | 6):
   const port = value.readUInt16BE(2)
   if (family === 4) return { address: value.subarray(4, 8).join("."), port }
   const groups = Array.from({ length: 8 }, (_, index) => value.readUInt16BE(8 + 2 * index).toString(16))
-  // As Node writes the addresses of sockets.
+  // The same format as Node's socket addresses.
   return { address: new SocketAddress({ family: "ipv6", address: groups.join(":") }).address, port }
 }

@@ -42,7 +42,7 @@ describe("borrowed bytes", () => {
     expect(Array.from({ length: 6 }, (_, at) => kept[at])).toEqual(Array(6).fill(0xfe))
   })
 
-  it("are overwritten also where the callback throws", async () => {
+  it("are overwritten even if the callback throws", async () => {
     const [client, accepted] = await pair()
     let kept: BorrowedBytes | undefined
     const thrown = new Promise(resolve => process.prependOnceListener("uncaughtException", resolve))
@@ -64,7 +64,7 @@ describe("borrowed bytes", () => {
     expect(kept?.[0]).toBe(0xfe)
   })
 
-  it("are no Buffer, and have no views", () => {
+  it("are not a Buffer, and have no views", () => {
     const bytes: BorrowedBytes = Buffer.from("ab")
     // @ts-expect-error what is borrowed must be copied to be stored
     const own: Buffer = bytes

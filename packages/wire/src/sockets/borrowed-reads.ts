@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads sockets into one buffer that all connections share, which saves an allocation and the stream machinery with every
-// read. The bytes are lent for one callback as `BorrowedBytes` and overwritten after it: bytes that are kept without a
-// copy are wrong at once, in every test, and no connection can see what another one received.
+// Reads sockets into one buffer that all connections share, which saves an allocation and the stream machinery for
+// every read. The bytes are lent to one callback as `BorrowedBytes` and overwritten after it. So bytes that are kept
+// without a copy are wrong at once, in every test, and no connection can see what another one received.
 
 import { type Server, Socket } from "node:net"
 
 /**
- * Bytes that are only valid until the call they were passed to returns. Copy what must last, with `copyOf` or into a buffer
- * of your own; a view of them is not to be had. Every Buffer may be lent, and no borrowed bytes are a Buffer.
+ * Bytes that are only valid until the call they were passed to returns. To keep them, copy them with `copyOf` or into
+ * your own buffer; views are not possible. Every Buffer can be passed as borrowed bytes, but borrowed bytes are not a
+ * Buffer.
  */
 export interface BorrowedBytes {
   readonly length: number
@@ -24,12 +25,12 @@ export function copyOf(bytes: BorrowedBytes, from: number, to: number): Buffer {
   return own
 }
 
-/** For a field of this type that holds nothing borrowed. */
+/** The value of a field of this type while it holds nothing borrowed. */
 export const NO_BYTES: BorrowedBytes = Buffer.alloc(0)
 
 type OnBytes = (bytes: BorrowedBytes, length: number) => void
 
-// INVARIANT: read and used up within one callback, and no read happens within another.
+// INVARIANT: filled and consumed within one callback, and no read happens during a callback.
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** Not a character of any protocol that we read. */
@@ -37,15 +38,15 @@ const OVERWRITTEN = 0xfe
 
 const ONREAD = onreadFields()
 
-/** Whether this Node lets what a listening server accepts be read into the shared buffer. */
+/** Whether this version of Node can read the accepted sockets of a listening server into the shared buffer. */
 export function canShareReads(server: Server): boolean {
-  // A listening handle is of the class of those it accepts.
+  // A listening handle has the same class as those it accepts.
   return ONREAD !== undefined && isHandle(Reflect.get(server, "_handle"))
 }
 
 /**
- * Passes on what is read from now on, in the shared buffer; a later call replaces the callback of an earlier one. False
- * where that is not possible. There is no way back: such a socket has no `data` events any more.
+ * Passes everything that is read from now on to the callback, in the shared buffer; a later call replaces the callback.
+ * False if that is not possible. This is permanent: such a socket has no `data` events anymore.
  */
 export function readIntoShared(socket: Socket, onBytes: OnBytes): boolean {
   if (ONREAD === undefined) return false
@@ -63,24 +64,24 @@ export function readIntoShared(socket: Socket, onBytes: OnBytes): boolean {
 
 export interface WireUser {
   onBytes(bytes: BorrowedBytes, length: number): void
-  /** The peer has said all it wants to say. */
+  /** The peer has ended its side. */
   onEnd(): void
   onDrain(): void
-  /** Comes once, last, whatever happened. */
+  /** Called exactly once, last, however the socket closed. */
   onClose(): void
 }
 
 export interface Wire {
   readonly socket: Socket
-  /** Whether it reads into the shared buffer; plain `data` events serve where that is not possible. */
+  /** Whether it reads into the shared buffer; if that is not possible, `data` events are used. */
   readonly shared: boolean
 }
 
-/** Nothing is passed on before the caller has the wire: reading starts with `resume`. */
+/** Delivers nothing before the caller has the wire: reading starts with `resume`. */
 export function openWire(socket: Socket, user: WireUser): Wire {
   socket.on("end", () => user.onEnd())
   socket.on("drain", () => user.onDrain())
-  // The reason is of no use; `close` follows.
+  // The reason is not needed; `close` follows.
   socket.on("error", () => undefined)
   socket.on("close", () => user.onClose())
   const shared = readIntoShared(socket, (bytes, length) => user.onBytes(bytes, length))
@@ -92,19 +93,20 @@ export function openWire(socket: Socket, user: WireUser): Wire {
 function giveBuffer(socket: Socket, field: symbol): boolean {
   if (socket.destroyed || socket.readableEnded || socket.readableLength > 0) return false
   const handle: unknown = Reflect.get(socket, "_handle")
-  // Fail closed: where the handle did not take the buffer, it holds what another connection read.
+  // Fail closed: if the handle does not accept the buffer, the buffer would contain what another connection read.
   if (!isHandle(handle) || handle.useUserBuffer(READ_BUFFER) !== 0) return false
   Reflect.set(socket, field, READ_BUFFER)
   return true
 }
 
 /**
- * The names under which a socket keeps the options of `onread`; undefined where it does not keep them unchanged. Node takes
- * them when a socket is made; accepted sockets and the TLS around them are made for us, so they are given afterwards.
+ * The symbols under which a socket stores the options of `onread`; undefined if it does not store them unchanged. Node
+ * accepts them only when a socket is created. Node itself creates accepted sockets and the TLS sockets around them, so
+ * for those the fields are set afterwards.
  */
 function onreadFields(): { readonly buffer: symbol; readonly callback: symbol } | undefined {
   const callback = (): boolean => true
-  // Types know `onread` of `connect` alone.
+  // The types know `onread` only as an option of `connect`.
   const options: object = { onread: { buffer: READ_BUFFER, callback } }
   const socket = new Socket(options)
   const nameOf = (value: unknown): symbol | undefined =>
@@ -115,9 +117,9 @@ function onreadFields(): { readonly buffer: symbol; readonly callback: symbol } 
     : { buffer: names.buffer, callback: names.callback }
 }
 
-/** The part of Node's stream handles that makes them read into a buffer of ours. */
+/** The method of Node's stream handles that makes them read into a given buffer. */
 interface Handle {
-  /** 0 where it will. */
+  /** Returns 0 on success. */
   useUserBuffer(buffer: Uint8Array): number
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of waiting content in a few large buffers, however small the received chunks: a peer that sends single bytes
-// must not make us keep an object for each.
+// A queue of waiting bytes in a few large buffers, however small the received chunks are: a peer that sends single
+// bytes must not make us keep an object for each.
 
 import type { BorrowedBytes } from "./borrowed-reads.js"
 
@@ -8,12 +8,12 @@ const MIN_CHUNK = 4 * 1024
 
 export class ByteQueue {
   #chunks: Buffer[] = []
-  /** How much of the last chunk is used, and of the first taken. */
+  /** How much of the last chunk is used, and how much of the first has been taken. */
   #used = 0
   #taken = 0
   length = 0
 
-  /** Copies. */
+  /** Copies the bytes into the queue. */
   add(bytes: BorrowedBytes, from: number, to: number): void {
     let at = from
     const last = this.#chunks.at(-1)
@@ -32,7 +32,7 @@ export class ByteQueue {
     this.length += to - from
   }
 
-  /** At most so many bytes from the front, the receiver's to keep; undefined where there are none. */
+  /** Removes at most `most` bytes from the front. The caller owns them; undefined if there are none. */
   take(most: number): Buffer | undefined {
     const first = this.#chunks[0]
     if (first === undefined || most <= 0) return undefined

@@ -31,11 +31,11 @@ async function pair(): Promise<readonly [near: Socket, far: Socket]> {
   return [near, await far]
 }
 
-describe("what is gathered for a socket", () => {
+describe("buffered output", () => {
   const size = fc.oneof(fc.nat(20), fc.integer({ min: 4_090, max: 4_100 }), fc.nat(90_000))
   const step = fc.record({ what: fc.constantFrom("text", "bytes", "flush"), size })
 
-  it("arrives whole and in order, whatever it is made of", async () => {
+  it("arrives complete and in order, whatever its pieces", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async steps => {
         const [near, far] = await pair()
@@ -65,7 +65,7 @@ describe("what is gathered for a socket", () => {
     await until(() => lentChunks() === 0)
   })
 
-  it("is sent in one write, however many reads of one tick it came in", async () => {
+  it("is sent in one write, even if it came in several reads of one tick", async () => {
     const [near, far] = await pair()
     const writes: number[] = []
     const write = near._write.bind(near)
@@ -86,7 +86,7 @@ describe("what is gathered for a socket", () => {
     far.destroy()
   })
 
-  it("is not joined in another buffer where a TLS socket is still writing, and arrives whole", async () => {
+  it("is not copied into another buffer while a TLS socket is writing, and arrives complete", async () => {
     const authority = await TestAuthority.create()
     const tls = createTlsServer(await authority.issue("spiffe://test/server")).listen(0, "127.0.0.1")
     await once(tls, "listening")
@@ -114,14 +114,14 @@ describe("what is gathered for a socket", () => {
     tls.close()
   })
 
-  it("never exceeds its chunks for peers that do not read, and frees them when those leave", async () => {
+  it("never exceeds its chunks for peers that do not read, and frees them when the peers disconnect", async () => {
     const pairs: (readonly [Socket, Socket])[] = []
     for (let n = 0; n < 160; n++) pairs.push(await pair())
     const content = Buffer.alloc(60_000)
     for (const [near, far] of pairs) {
       far.pause()
       const outbox = new Outbox(near)
-      // More than the system takes for a peer that does not read.
+      // More than the system buffers for a peer that does not read.
       for (let n = 0; n < 200 && near.writableLength < 100_000; n++) {
         outbox.bytes(content, 0, content.length)
         outbox.flush()

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects socket output, so that a head and its content, or the frames of many streams, leave in one system call. Small
-// pieces become latin1 text, which the socket copies; with a large one, everything goes into a chunk that is reused when
-// the socket is done with it.
+// Collects socket output, so that a head and its content, or the frames of many streams, leave in one system call.
+// Small pieces become latin1 text, which the socket copies. With a large piece, everything goes into a chunk that is
+// reused when the socket no longer needs it.
 
 import type { Socket } from "node:net"
 import { TLSSocket } from "node:tls"
 import { type BorrowedBytes, copyOf } from "./borrowed-reads.js"
 
-/** Content up to this size joins the text. */
+/** Content up to this size is added to the text. */
 const SMALL = 4 * 1024
-/** Text is written when it grows beyond this: what fits the stack buffer Node writes strings through. */
+/** Text is written when it grows beyond this: the size of the stack buffer through which Node writes strings. */
 const MAX_TEXT = 15 * 1024
-/** For all that one read can bring, with the head before it and the frames around it. */
+/** Enough for everything that one read can bring, with the head before it and the frames around it. */
 const CHUNK_BYTES = (64 + 16) * 1024
-/** 10 MiB in all: a peer that does not read keeps its chunk for as long as it likes. */
+/** 10 MiB in total: a peer that does not read occupies its chunk for as long as it likes. */
 const MAX_LENT = 128
-/** Chunks kept for the next body while none is sent. */
+/** Free chunks that are kept for later bodies. */
 const MAX_FREE = 8
-/** Bytes waiting in the socket above which the other side is to pause. */
+/** When more bytes than this wait in the socket, the sender should pause. */
 const HIGH_WATER = 128 * 1024
 
 export class Outbox {
   readonly #socket: Socket
-  /** What is gathered: text, or a chunk with so much in it. */
+  /** Buffered output: text, or a chunk of which `#used` bytes are filled. */
   #text = ""
   #chunk: Buffer | undefined
   #used = 0
@@ -30,8 +30,8 @@ export class Outbox {
 
   constructor(socket: Socket) {
     this.#socket = socket
-    // A TLS socket joins the writes that wait for another one in a new buffer, which costs more than encrypting them. Without this
-    // method it encrypts one after the other from where they are.
+    // A TLS socket joins waiting writes in a new buffer, which costs more than encrypting them. Without this method it
+    // encrypts them one after the other in place.
     if (socket instanceof TLSSocket) Reflect.set(socket, "_writev", null)
   }
 
@@ -48,7 +48,7 @@ export class Outbox {
     if (this.#text.length > MAX_TEXT) this.flush()
   }
 
-  /** Copies. */
+  /** Copies the bytes. */
   bytes(bytes: BorrowedBytes, from: number, to: number): void {
     if (to - from <= SMALL && this.#chunk === undefined) {
       this.text(bytes.toString("latin1", from, to))
@@ -65,19 +65,22 @@ export class Outbox {
       this.#chunk = undefined
       this.#used = 0
       if (used === 0 || socket.destroyed) giveChunk(chunk)
-      // INVARIANT: called back when the socket needs the bytes no more, also where it was destroyed before.
+      // INVARIANT: the callback runs when the socket no longer needs the bytes, even if it was destroyed before.
       else socket.write(chunk.subarray(0, used), lendChunk(chunk))
       return
     }
-    // INVARIANT: an empty text is never written. Under TLS, Node uses an empty write as an opportunity to read. Code
-    // that writes in the middle of a read would find its read buffer overwritten.
+    // INVARIANT: an empty text is never written. Under TLS, Node uses an empty write as an opportunity to read, and
+    // code that writes during a read would find its read buffer overwritten.
     if (this.#text === "") return
     const text = this.#text
     this.#text = ""
     if (!socket.destroyed) socket.write(text, "latin1")
   }
 
-  /** After all that has arrived was read: content that comes in small reads leaves in few writes. */
+  /**
+   * Flushes after everything that has arrived was read, so that content that arrives in small reads leaves in few
+   * writes.
+   */
   flushSoon(): void {
     if (this.#isDue || (this.#text === "" && this.#chunk === undefined)) return
     this.#isDue = true
@@ -87,9 +90,9 @@ export class Outbox {
     })
   }
 
-  /** Whether to wait for the socket's `drain` before giving it more. */
+  /** Whether to wait for the socket's `drain` before adding more. */
   get full(): boolean {
-    // A write that was done at once has already left: `writableNeedDrain` would say otherwise until the next tick.
+    // `writableNeedDrain` would stay true until the next tick, even if the write has already completed.
     return this.#socket.writableLength + this.#text.length + this.#used > HIGH_WATER
   }
 
@@ -109,7 +112,7 @@ export class Outbox {
     }
   }
 
-  /** The chunk in hand, or a new one that begins with the text; undefined where there is none to be had. */
+  /** The current chunk, or a new one that begins with the text; undefined if no chunk is available. */
   #begun(): Buffer | undefined {
     if (this.#chunk !== undefined) return this.#chunk
     const chunk = takeChunk()
@@ -120,7 +123,7 @@ export class Outbox {
     return chunk
   }
 
-  /** After what was gathered. The socket may keep the bytes for as long as it likes. */
+  /** Writes the bytes after the buffered output. The socket may keep them for as long as it likes. */
   #write(bytes: Buffer): void {
     const socket = this.#socket
     socket.cork()
@@ -130,17 +133,17 @@ export class Outbox {
   }
 }
 
-// Chunks are used again once the socket has let go of them: a new buffer for each piece of a large body would cost as much as
+// Chunks are reused once sockets no longer need them: a new buffer for each piece of a large body would cost as much as
 // sending it.
 const free: Buffer[] = []
 let lent = 0
 
-/** Undefined where too many are with sockets. Losing one loses nothing but its memory. */
+/** Undefined if too many chunks are with sockets. A chunk that is never returned costs only its memory. */
 function takeChunk(): Buffer | undefined {
   return lent < MAX_LENT ? (free.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : undefined
 }
 
-/** To a socket, which calls back what this returns once it has let go of it. */
+/** Lends the chunk to a socket. Returns the callback for the socket to return it. */
 function lendChunk(chunk: Buffer): () => void {
   lent++
   return () => {
@@ -153,7 +156,7 @@ function giveChunk(chunk: Buffer): void {
   if (free.length < MAX_FREE) free.push(chunk)
 }
 
-/** How many are with sockets. */
+/** Number of chunks that are with sockets. */
 export function lentChunks(): number {
   return lent
 }

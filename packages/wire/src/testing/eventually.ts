@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits in tests. Each has its own limit, and its failure says what it waited for and what it found. Tests do not assert
-// how fast something becomes true.
+// Waits for conditions in tests. Each wait has its own limit, and its failure names the condition and the actual state.
+// Tests do not assert how fast something becomes true.
 
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** Below the time limit of a test, so that the failure is this one. */
+/** Shorter than a test's timeout, so that this failure is the one that is reported. */
 const LIMIT_MS = 100_000
 const LONGEST_PAUSE_MS = 20
 
 export interface Wait {
-  /** Completes the sentence "timed out waiting until …"; the source of the check where left out. */
+  /** Completes the sentence "timed out waiting until …"; default: the source of the check. */
   readonly what?: string
-  /** What there is instead, for the failure. */
+  /** The actual state, for the failure message. */
   readonly state?: () => string
-  /** Resolves when it is worth checking again; rejects once the signal is aborted. A growing pause where left out. */
+  /** Resolves when it is worth checking again; rejects once the signal is aborted. Default: a growing pause. */
   readonly change?: (signal: AbortSignal) => Promise<unknown>
   readonly limitMs?: number
 }
@@ -23,7 +23,7 @@ export async function eventually(holds: () => boolean | Promise<boolean>, wait: 
   const signal = AbortSignal.timeout(limitMs)
   try {
     for (;;) {
-      // An answer that is there is not awaited: no event can come between the check and the wait for one.
+      // A synchronous result is not awaited, so no event can come between the check and the wait for one.
       const answer = holds()
       if (answer === true || (answer !== false && (await answer))) return
       await change(signal)
@@ -43,7 +43,10 @@ export function sourceOf(check: (...args: never[]) => unknown): string {
     .replace(/\s+/g, " ")
 }
 
-/** Short at first, for what is about to happen; longer later, so that a wait leaves the processors to what it waits for. */
+/**
+ * Short at first, for conditions that are about to hold. Longer later, so that waiting leaves the CPU to what it waits
+ * for.
+ */
 function growingPause(): (signal: AbortSignal) => Promise<void> {
   let pauseMs = 1
   return signal => {

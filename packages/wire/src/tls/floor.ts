@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minimum of every TLS connection, on either side: TLS 1.3, or 1.2 with forward secrecy. With static RSA, an attacker
-// who later obtains the key could decrypt recorded traffic.
+// The minimum for every TLS connection, on either side: TLS 1.3, or 1.2 with forward secrecy. With static RSA, an
+// attacker who later obtains the key could decrypt recorded traffic.
 
 export const TLS_FLOOR = {
   minVersion: "TLSv1.2",
@@ -18,7 +18,7 @@ export const TLS_FLOOR = {
 } as const
 
 /**
- * Between programs of ours. A ticket of TLS 1.2 contains the key of the session that is being recorded, so that its sealing key
- * opens the recording; one of TLS 1.3 does not (RFC 8446 section 2.2: resumption agrees on a new key).
+ * Between our own programs: TLS 1.3 only. A TLS 1.2 ticket contains the session's key, so an attacker who obtains the
+ * ticket key can decrypt a recorded session. With TLS 1.3, resumption agrees on a new key (RFC 8446 section 2.2).
  */
 export const TLS_OWN = { ...TLS_FLOOR, minVersion: "TLSv1.3" } as const

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests for tests of pools, and their results.
+// Sends requests through pools in tests, and records their results.
 
 import { parseRequestHead } from "../../http1/request-head.js"
 import type { OutgoingRequest } from "../outgoing-request.js"
 import type { Upstream, UpstreamCall, UpstreamFailure, UpstreamLimits } from "../upstream.js"
 
-/** None that a test meets unless it sets it. */
+/** Limits so high that no test reaches them by accident. */
 export const LIMITS: UpstreamLimits &
   Record<`${"header" | "bodyIdle" | "tunnelIdle" | "streamIdle"}TimeoutMs`, number> = {
   headerBytes: 64 * 1024,
@@ -44,7 +44,7 @@ export function outgoing({ method = "GET", length, chunked = false, upgrade }: S
   }
 }
 
-/** What a request has come to, as far as it has. */
+/** The result of a request so far. */
 export class Outcome {
   readonly call: UpstreamCall
   readonly informational: number[] = []
@@ -87,7 +87,7 @@ export class Outcome {
   }
 }
 
-/** A request without content, sent whole. */
+/** Sends a complete request without content. */
 export function send(upstream: Upstream, sent: Sent = {}): Outcome {
   const outcome = new Outcome(upstream, outgoing(sent))
   outcome.call.finishRequest([])
@@ -95,7 +95,7 @@ export function send(upstream: Upstream, sent: Sent = {}): Outcome {
   return outcome
 }
 
-/** Below the time limit of a test, so that the failure says what was waited for. */
+/** Shorter than a test's timeout, so that the failure names the condition. */
 const WAIT_LIMIT_MS = 100_000
 
 export async function until(holds: () => boolean): Promise<void> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A minimal exchange: every request goes to one server unchanged, and its response back. It shows that both sides of the
-// engine work together without any decision.
+// A minimal exchange: it forwards every request unchanged to one server, and the response back. It shows that both
+// sides of the engine work together without policies.
 
 import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
 import type { Beginning, Exchange, Responder } from "../downstream.js"
@@ -28,7 +28,7 @@ export class Relay implements Exchange, UpstreamListener {
   begin(): Beginning {
     if (this.head.target === "/denied") return "rejected"
     if (this.head.target === "/closed") return "closed"
-    this.#call = this.#upstream.send(asItCame(this.head), this)
+    this.#call = this.#upstream.send(forwarded(this.head), this)
     return "forwarded"
   }
 
@@ -65,7 +65,7 @@ export class Relay implements Exchange, UpstreamListener {
   }
 
   answeredAs(): void {
-    // Nothing is recorded.
+    // A relay records nothing.
   }
 
   abort(): void {
@@ -117,7 +117,7 @@ export class Relay implements Exchange, UpstreamListener {
 
 const HOP = ["host", "connection", "keep-alive", "transfer-encoding", "content-length", "te", "trailer", "upgrade"]
 
-function asItCame({ method, target, host, framing, upgrade, headers }: RequestHead): OutgoingRequest {
+function forwarded({ method, target, host, framing, upgrade, headers }: RequestHead): OutgoingRequest {
   return {
     ...{ method, target, host, scheme: "http", framing, upgrade, caller: "test", headers, takesTrailers: true },
     keeps: index => !HOP.includes(headers.name(index)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in every framing, and ways to corrupt them, for comparing the two parsers.
+// Messages in every framing, and ways to corrupt them, to compare two parsers.
 
 import fc from "fast-check"
 
@@ -12,7 +12,7 @@ const target = fc.oneof(
 )
 const content = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map(bytes => Buffer.from(bytes).toString("latin1")),
-  // Bodies that look like messages are what smuggling is made of.
+  // Bodies that look like messages: the material of request smuggling.
   fc.constantFrom("GET /x HTTP/1.1\r\nHost: y\r\n\r\n", "0\r\n\r\n", "\r\n", "5\r\nhello\r\n0\r\n\r\n", ""),
 )
 const plainHeader = fc
@@ -59,7 +59,7 @@ export const responseText = fc
     return `HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}${header}\r\n${body}`
   })
 
-/** What published tricks are made of. */
+/** The parts of published smuggling attacks. */
 const SPOILERS = [
   "\r", "\n", "\r\n", "\n\n", "\r\n\r\n", " ", "\t", "\0", "\x0b", "\x0c", "\x7f", "\x85", "\xa0", ":", ";", ",", "+", "-", "0x", "0", "5", "f",
   "Content-Length: 5\r\n", "Content-Length: 0\r\n", "Content-Length:\r\n", "Transfer-Encoding: chunked\r\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node's own HTTP parser, strict, as the second opinion: a real server and a real client over an in-memory stream, fed
-// the bytes under test.
+// Node's own HTTP parser, in strict mode, as a reference: a real server and a real client over an in-memory stream that
+// is fed the bytes under test.
 
 import { createServer, type IncomingMessage, request } from "node:http"
 import { Duplex } from "node:stream"
@@ -20,7 +20,7 @@ export interface NodeReading {
 
 class Feed extends Duplex {
   override _read(): void {
-    // Pushed to from outside.
+    // The test pushes the data.
   }
 
   override _write(_chunk: Buffer, _encoding: string, done: () => void): void {
@@ -46,13 +46,13 @@ export async function nodeReadsRequests(bytes: Buffer): Promise<NodeReading> {
     })
     incoming.on("error", () => undefined)
   })
-  // Without these Node answers by itself, and the request is not counted as read.
+  // Without these listeners Node answers by itself, and the request is not counted as read.
   server.on("checkContinue", (incoming, reply) => server.emit("request", incoming, reply))
   server.on("checkExpectation", (incoming, reply) => server.emit("request", incoming, reply))
   const feed = new Feed()
   const closed = new Promise(resolve => feed.once("close", resolve))
   server.on("clientError", (cause: NodeJS.ErrnoException) => {
-    // The stream stays: messages that were complete before the error still have to tell their end.
+    // The stream stays open: messages that were complete before the error still have to emit their end.
     error ??= cause.code ?? cause.message
   })
   server.emit("connection", feed)
@@ -66,7 +66,7 @@ export async function nodeReadsRequests(bytes: Buffer): Promise<NodeReading> {
 export interface NodeResponse {
   readonly status: number | undefined
   readonly body: Buffer
-  /** Whether the body came to its end. */
+  /** Whether the body is complete. */
   readonly complete: boolean
   readonly error: string | undefined
 }
@@ -97,7 +97,7 @@ export async function nodeReadsResponse(bytes: Buffer, method: string): Promise<
   return { status: answer?.statusCode, body: Buffer.concat(body), complete: answer?.complete ?? false, error }
 }
 
-/** Everything here is in memory, so a few turns of the loop are all there is to wait for. */
+/** Everything is in memory, so it is enough to wait for a few turns of the event loop. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 8; turn++) await new Promise(resolve => setImmediate(resolve))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
+// Runs the codec over bytes in pieces, as a connection does: returns every complete message, and how reading ended.
 
 import type { Framing, HttpError } from "../../http/public.js"
 import { BodyReader } from "../body-reader.js"
@@ -18,7 +18,7 @@ export interface ReadMessage<Head> {
 export interface ReadResult<Head> {
   readonly messages: readonly ReadMessage<Head>[]
   readonly error: HttpError | undefined
-  /** Whether the last message was still coming, and how much of its body had come. */
+  /** The incomplete last message: its head, and what has arrived of its body. */
   readonly pending: { readonly head: Head | undefined; readonly body: Buffer } | undefined
 }
 
@@ -43,7 +43,7 @@ function readMessages<Head extends { readonly framing: Framing; readonly keepAli
   let body: Buffer[] = []
   for (const piece of pieces) {
     let at = 0
-    // Once more at the end of a piece: a body may be complete without a further byte.
+    // Once more at the end of a piece: a body may be complete without another byte.
     while (at < piece.length || head !== undefined) {
       if (head === undefined) {
         const after = scanner.scan(piece, at, piece.length)
@@ -63,7 +63,7 @@ function readMessages<Head extends { readonly framing: Framing; readonly keepAli
       if (step === STEP.data) body.push(Buffer.from(piece.subarray(reader.start, reader.end)))
       else {
         messages.push({ head, body: Buffer.concat(body), trailers: reader.trailers })
-        // Bytes on a connection that was to be closed are not a message.
+        // Bytes after the last message of a connection are not a message.
         if (!head.keepAlive) return { messages, error: undefined, pending: undefined }
         head = undefined
         body = []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes header blocks (RFC 7541). The peer chooses the table's contents and how often they are used, so a list is
-// counted while it is read: beyond the limits nothing is kept, but decoding continues, because the table must stay in
-// sync with the peer.
+// counted while it is decoded. Beyond the limits nothing is kept, but decoding continues, because the table must stay
+// in sync with the peer's.
 
 import { type BorrowedBytes, NO_BYTES } from "../../sockets/borrowed-reads.js"
 import { Field } from "../field.js"
@@ -9,12 +9,12 @@ import { decodeHuffman } from "./huffman.js"
 import { STATIC_TABLE } from "./static-table.js"
 import { DEFAULT_TABLE_SIZE, DynamicTable } from "./table.js"
 
-/** Why a list is not told whole. */
+/** Why a list is incomplete. */
 export type ListError = "head-too-large" | "too-many-headers"
 
-/** What a field costs in a list beside its text, as HTTP/1.1 would write it: colon, blank, line end. */
+/** What a field counts in a list besides its text, as HTTP/1.1 would write it: colon, space, line end. */
 const LINE = 4
-/** No length or index is beyond this, so further bytes of one are an attack (RFC 7541 section 5.1). */
+/** No valid length or index is larger, so further bytes of an integer are an attack (RFC 7541 section 5.1). */
 const MAX_INTEGER = 1 << 24
 const MAX_SHIFT = 21
 
@@ -25,9 +25,9 @@ export class HpackDecoder {
   #bytes: BorrowedBytes = NO_BYTES
   #at = 0
   #end = 0
-  /** A block that cannot be read leaves the table in doubt, and with it the connection. */
+  /** After an undecodable block the table may be out of sync, so the connection cannot be used. */
   #failed = false
-  /** Of the last list. */
+  /** The error of the last list. */
   error: ListError | undefined
 
   constructor(maxListBytes: number, maxFields: number) {
@@ -35,7 +35,10 @@ export class HpackDecoder {
     this.#maxFields = maxFields
   }
 
-  /** The fields of one whole block, without those beyond the limits; undefined where it is none (COMPRESSION_ERROR). */
+  /**
+   * The fields of one complete block, without those beyond the limits; undefined if it cannot be decoded
+   * (COMPRESSION_ERROR).
+   */
   decode(bytes: BorrowedBytes, from: number, to: number): Field[] | undefined {
     this.#bytes = bytes
     this.#at = from
@@ -47,7 +50,7 @@ export class HpackDecoder {
     while (this.#at < to && !this.#failed) {
       const first = bytes[this.#at] ?? 0
       if ((first & 0xe0) === 0x20) {
-        // RFC 7541 section 4.2: at the beginning of a block alone, and never beyond what we announced.
+        // RFC 7541 section 4.2: only at the beginning of a block, and never larger than we announced.
         const limit = this.#integer(0x1f)
         if (!updatable || limit > DEFAULT_TABLE_SIZE) this.#failed = true
         else this.#table.resize(limit)
@@ -61,7 +64,7 @@ export class HpackDecoder {
       else if (list.length === this.#maxFields) this.error ??= "too-many-headers"
       else if (this.error === undefined) list.push(field)
     }
-    // Or the whole read that it lay in would live until the next block comes.
+    // Otherwise the read buffer that held the block would stay alive until the next block.
     this.#bytes = NO_BYTES
     return this.#failed ? undefined : list
   }
@@ -84,7 +87,7 @@ export class HpackDecoder {
     return field
   }
 
-  /** RFC 7541 section 5.1. */
+  /** An integer with a prefix (RFC 7541 section 5.1). */
   #integer(mask: number): number {
     let value = (this.#bytes[this.#at++] ?? 0) & mask
     if (value < mask) return value

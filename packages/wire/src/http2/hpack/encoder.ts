@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes header blocks (RFC 7541) as latin1 text, like all socket output. Repeated fields go into the table,
-// Huffman-coded since that is done once; fields that differ each time are written plainly.
+// Encodes header blocks (RFC 7541) as latin1 text, like all socket output. Repeated fields are added to the table and
+// Huffman-coded, because that is done once. Fields that differ each time are written as plain literals.
 
 import { Field } from "../field.js"
 import { encodeHuffman, huffmanLength } from "./huffman.js"
 import { STATIC_TABLE } from "./static-table.js"
 import { DEFAULT_TABLE_SIZE, DynamicTable, sizeOf } from "./table.js"
 
-/** RFC 7541 section 7.1.3: never in a table, here or at an intermediary. */
+/** RFC 7541 section 7.1.3: never indexed, here or at an intermediary. */
 const SENSITIVE: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "set-cookie"])
 
-/** Different with every message, or nearly. */
+/** Values that are different in nearly every message. */
 const VOLATILE: ReadonlySet<string> = new Set([
   ":path",
   "age",
@@ -32,15 +32,15 @@ const VOLATILE: ReadonlySet<string> = new Set([
   "x-request-id",
 ])
 
-/** A larger field would drive out too many others. */
+/** A larger field would evict too many others. */
 const MAX_ADDED = DEFAULT_TABLE_SIZE / 4
 
 const INDEXED = Array.from({ length: 128 }, (_, index) => String.fromCharCode(0x80 | index))
-/** What there is to know of a name, in one place: a field is written with every message, and each look costs. */
+/** All that is known about a name, in one map: fields are written with every message, and each lookup costs. */
 interface KnownName {
-  /** Its first place in the static table; 0 where it has none. */
+  /** Its first index in the static table; 0 if it has none. */
   readonly index: number
-  /** Places of whole fields with it in the static table. */
+  /** Indexes of complete fields with this name in the static table, by value. */
   readonly values: Map<string, number> | undefined
   readonly sensitive: boolean
   readonly volatile: boolean
@@ -60,37 +60,37 @@ for (const name of VOLATILE) KNOWN.set(name, { ...(KNOWN.get(name) ?? UNKNOWN), 
 export class HpackEncoder {
   readonly #largest: number
   readonly #table: DynamicTable
-  /** By name and value, the place among all fields that were ever added; made with the first. */
+  /** By name and value, the position among all fields that were ever added; created with the first. */
   #places: Map<string, Map<string, number>> | undefined
-  /** Table sizes to tell before the next block. */
+  /** Table sizes to announce in the next block. */
   #resized: number[] = []
   #out = ""
-  /** How often a block has changed the table, and how often when the one in hand began. */
+  /** How often a block has changed the table, and that count when the current block began. */
   #changes = 0
   #begunAt = 0
-  /** The last block, where it changed nothing, and what it was made of. */
+  /** The last block, if it did not change the table, and the object that it was encoded from. */
   #source: object | undefined
   #block = ""
 
-  /** A larger table than the usual one is not worth its memory, and none is where heads are few. */
+  /** A table larger than the default is not worth its memory. If there are few heads, no table is. */
   constructor(largestTable: number = DEFAULT_TABLE_SIZE) {
     this.#largest = largestTable
     this.#table = new DynamicTable(largestTable)
     if (largestTable < DEFAULT_TABLE_SIZE) this.#resized.push(largestTable)
   }
 
-  /** SETTINGS_HEADER_TABLE_SIZE of the peer. */
+  /** Applies the peer's SETTINGS_HEADER_TABLE_SIZE. */
   limitTable(size: number): void {
     const limit = Math.min(size, this.#largest)
     if (limit === this.#table.limit) return
     this.#forget(this.#table.resize(limit))
     this.#changes++
-    // RFC 7541 section 4.2: between two blocks the smallest and the last have to be told.
+    // RFC 7541 section 4.2: between two blocks the smallest and the last size must be announced.
     const smallest = Math.min(limit, ...this.#resized)
     this.#resized = smallest < limit ? [smallest, limit] : [limit]
   }
 
-  /** Adds to the current block; `sensitive` if the sender wants it in no table. */
+  /** Adds a field to the current block; `sensitive` if the sender marked it as never-indexed. */
   field(name: string, value: string, sensitive = false): void {
     if (this.#resized.length > 0) this.#tellSizes()
     const known = KNOWN.get(name) ?? UNKNOWN
@@ -116,11 +116,15 @@ export class HpackEncoder {
     this.#remember(name, value)
   }
 
-  /** The block, as latin1 text. Of a `source` that never changes it is remembered, in case the same comes again. */
+  /**
+   * Returns the block as latin1 text. The block of an immutable `source` is cached, in case the same source comes
+   * again.
+   */
   finish(source?: object): string {
     const block = this.#out
     this.#out = ""
-    // INVARIANT: a block that changes the table is written once, and one from before it would name other fields.
+    // INVARIANT: a block that changes the table is written only once, and a block from before the change would refer to
+    // other fields.
     if (this.#changes !== this.#begunAt) this.#source = undefined
     else if (source !== undefined) {
       this.#source = source
@@ -130,7 +134,7 @@ export class HpackEncoder {
     return block
   }
 
-  /** The block that was made of the same source, where it would be the same again. */
+  /** The cached block of the same source, if encoding it again would give the same block. */
   blockOf(source: object): string | undefined {
     return source === this.#source && this.#changes === this.#begunAt ? this.#block : undefined
   }
@@ -148,7 +152,7 @@ export class HpackEncoder {
   }
 
   #forget(gone: readonly Field[]): void {
-    // INVARIANT: a field is added only where it is not in the table, so each has one place.
+    // INVARIANT: a field is added only if it is not in the table, so each has one position.
     for (const { name, value } of gone) {
       const values = this.#places?.get(name)
       values?.delete(value)
@@ -179,7 +183,7 @@ export class HpackEncoder {
     }
   }
 
-  /** RFC 7541 section 5.1. */
+  /** An integer with a prefix (RFC 7541 section 5.1). */
   #integer(pattern: number, mask: number, value: number): void {
     if (value < mask) {
       this.#out += String.fromCharCode(pattern | value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HPACK against the examples of RFC 7541 Appendix C, against itself, and against what is no header block.
+// Tests HPACK with the examples of RFC 7541 Appendix C, against itself, and with invalid header blocks.
 
 import fc from "fast-check"
 import { describe, expect, inject, it, test } from "vitest"
@@ -30,7 +30,7 @@ const REQUESTS = [
 describe("the requests of RFC 7541 on one connection", () => {
   test.each<[string, readonly string[]]>([
     [
-      "section C.3, as they are",
+      "section C.3, without Huffman coding",
       [
         "8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
         "8286 84be 5808 6e6f 2d63 6163 6865",
@@ -52,7 +52,7 @@ describe("the requests of RFC 7541 on one connection", () => {
 })
 
 describe("Huffman", () => {
-  it("writes what it reads, in as many bytes as it says", () => {
+  it("decodes what it encodes, in the announced number of bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), octets => {
         const text = Buffer.from(octets).toString("latin1")
@@ -66,7 +66,7 @@ describe("Huffman", () => {
   test.each([
     ["padding of eight bits", "ff"],
     ["padding of zeros", "00"],
-    ["the end of all symbols", "3fffffff"],
+    ["the EOS symbol", "3fffffff"],
   ])("rejects %s", (_, hex) => {
     const block = bytes(hex)
     expect(decodeHuffman(block, 0, block.length)).toBeUndefined()
@@ -78,18 +78,18 @@ describe("the decoder rejects", () => {
     ["index 0", "80"],
     ["an index beyond both tables", "be"],
     ["a name beyond both tables", "7f00 00"],
-    ["a text that ends too soon", "4003 6162"],
+    ["a truncated string", "4003 6162"],
     ["a field without a value", "4001 61"],
-    ["an integer without an end", "ffff ffff ff"],
-    ["an integer too large for anything", "7fff ffff ff7f"],
+    ["an unterminated integer", "ffff ffff ff"],
+    ["an integer above the limit", "7fff ffff ff7f"],
     ["a table larger than announced", "3fe2 1f"],
     ["a change of the table's size after a field", "8220"],
-    ["Huffman text that is none", "0085 ffff ffff ff00"],
+    ["invalid Huffman text", "0085 ffff ffff ff00"],
   ])("%s", (_, hex) => {
     expect(read(newDecoder(), bytes(hex))).toBeUndefined()
   })
 
-  it("everything after a block that could not be read", () => {
+  it("everything after an undecodable block", () => {
     const decoder = newDecoder()
     expect(read(decoder, bytes("80"))).toBeUndefined()
     expect(read(decoder, bytes("82"))).toBeUndefined()
@@ -97,7 +97,7 @@ describe("the decoder rejects", () => {
 })
 
 describe("a list beyond the limits", () => {
-  it("is not kept, but read: the table stays the one the peer has", () => {
+  it("is decoded but not kept, so the table stays in sync with the peer's", () => {
     const decoder = new HpackDecoder(1_000, 10)
     const encoder = new HpackEncoder()
     const block = written(encoder, [
@@ -111,7 +111,7 @@ describe("a list beyond the limits", () => {
     expect(decoder.error).toBeUndefined()
   })
 
-  it("costs no more than its bytes, however large the field it names again and again", () => {
+  it("costs no more than its bytes, even if it repeats a large field", () => {
     const decoder = newDecoder()
     read(decoder, written(new HpackEncoder(), [["x-bomb", "y".repeat(1_000)]]))
     const list = decoder.decode(Buffer.alloc(60_000, 0xbe), 0, 60_000)
@@ -119,14 +119,14 @@ describe("a list beyond the limits", () => {
     expect(list?.length).toBeLessThan(70)
   })
 
-  it("is one by the number of its fields, too", () => {
+  it("may also have too many fields", () => {
     const decoder = new HpackDecoder(64 * 1024, 3)
     expect(read(decoder, Buffer.alloc(5, 0x82))?.length).toBe(3)
     expect(decoder.error).toBe("too-many-headers")
   })
 })
 
-it("reads what the encoder wrote, over many blocks and tables of any size", () => {
+it("decodes what the encoder wrote, over many blocks and table sizes", () => {
   const name = fc.constantFrom(
     ":path",
     "x-a",
@@ -156,10 +156,10 @@ it("reads what the encoder wrote, over many blocks and tables of any size", () =
   )
 })
 
-it("has the peer keep nothing where it keeps nothing itself, whatever the peer would keep", () => {
+it("makes the peer keep no table if it keeps none, whatever the peer allows", () => {
   const encoder = new HpackEncoder(0)
   const first = written(encoder, [["content-type", "application/grpc+proto"]])
-  // RFC 7541 section 6.3: a table of no size; section 6.2.2: a field for no table.
+  // RFC 7541 section 6.3: a table of size 0. Section 6.2.2: a literal without indexing.
   expect([first[0], (first[1] ?? 0) & 0xf0]).toEqual([0x20, 0])
   encoder.limitTable(4_096)
   expect(written(encoder, [["content-type", "application/grpc+proto"]])).toEqual(first.subarray(1))
@@ -177,7 +177,7 @@ describe("a block of the same source", () => {
     return latin1(encoder.finish(source))
   }
 
-  it("is made once, as soon as it adds nothing to the table", () => {
+  it("is encoded once, as soon as it adds nothing to the table", () => {
     const encoder = new HpackEncoder()
     expect(encoder.blockOf(HEAD)).toBeUndefined()
     again(encoder, HEAD)
@@ -186,12 +186,12 @@ describe("a block of the same source", () => {
     expect(second.length).toBe(2)
     expect(encoder.blockOf(HEAD)).toBe(second.toString("latin1"))
     expect(encoder.blockOf({ ...HEAD })).toBeUndefined()
-    // RFC 7541 section 4.2: the next block begins with the size.
+    // RFC 7541 section 4.2: the next block begins with the table size.
     encoder.limitTable(1_000)
     expect(encoder.blockOf(HEAD)).toBeUndefined()
   })
 
-  it("says what it said, whatever came between", () => {
+  it("decodes to the same fields, whatever came in between", () => {
     const name = fc.constantFrom(":path", "x-a", "x-b", "cookie", "date", "content-type")
     const value = fc.oneof(fc.constantFrom("", "/", "a", "b"), fc.string({ minLength: 900, maxLength: 1_100 }))
     const ascii = value.map(text => text.replace(/[^\x20-\x7e]/g, "?"))
@@ -214,7 +214,7 @@ describe("a block of the same source", () => {
   })
 })
 
-it("never throws, whatever it is given", () => {
+it("never throws on any input", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), blocks => {
       const decoder = newDecoder()
@@ -233,6 +233,6 @@ it("keeps credentials out of every table", () => {
   ]
   const first = written(encoder, fields)
   expect(written(encoder, fields)).toEqual(first)
-  // RFC 7541 section 6.2.3: never indexed, also not by intermediaries.
+  // RFC 7541 section 6.2.3: never indexed, not even by intermediaries.
   expect((first[0] ?? 0) & 0xf0).toBe(0x10)
 })

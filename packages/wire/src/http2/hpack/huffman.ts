@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Huffman code of RFC 7541 Appendix B. It is canonical, so both tables are derived from the code lengths. Decoding
-// takes half a byte at a time: no code is shorter than five bits, so a step yields at most one symbol.
+// consumes half a byte at a time: no code is shorter than five bits, so a step yields at most one symbol.
 
 import type { BorrowedBytes } from "../../sockets/borrowed-reads.js"
 
-/** Of each octet, and last of EOS. */
+/** Code lengths of the 256 octets, then of EOS. */
 const LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
   28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
@@ -35,20 +35,20 @@ function canonicalCodes(): Uint32Array {
   return codes
 }
 
-/** What a step does, in the bits of one number: the state it leads to, the symbol it tells, and whether it does. */
-const TELLS = 1 << 16
+/** A step in the bits of one number: the next state, the symbol it emits, and whether it emits one. */
+const EMITS = 1 << 16
 const FAILS = 1 << 17
 const SYMBOL_SHIFT = 8
 const STATE_MASK = 0xff
 
-/** `STEPS[state * 16 + nibble]`, and whether a text may end in a state. */
+/** `STEPS[state * 16 + nibble]`, and whether text may end in a state. */
 const { steps: STEPS, ends: ENDS } = machine()
 
 interface Node {
   readonly state: number
   readonly children: [Node | undefined, Node | undefined]
   symbol: number
-  /** How many bits lead here, where all of them are set. */
+  /** Number of bits on the path to this node if all of them are set. */
   readonly ones: number | undefined
 }
 
@@ -80,17 +80,17 @@ function machine(): { readonly steps: Uint32Array; readonly ends: Uint8Array } {
 
 function stepOf(root: Node, from: Node, nibble: number): number {
   let node = from
-  let told = 0
+  let step = 0
   for (let bit = 3; bit >= 0; bit--) {
     const next = node.children[((nibble >> bit) & 1) as 0 | 1]
-    // INVARIANT: the code is complete, so every path leads on.
+    // INVARIANT: the code is complete, so every path continues.
     if (next === undefined || next.symbol === EOS) return FAILS
     node = next
     if (next.symbol < 0) continue
-    told = TELLS | (next.symbol << SYMBOL_SHIFT)
+    step = EMITS | (next.symbol << SYMBOL_SHIFT)
     node = root
   }
-  return told | node.state
+  return step | node.state
 }
 
 let scratch = Buffer.allocUnsafeSlow(16 * 1024)
@@ -100,18 +100,18 @@ function room(bytes: number): Buffer {
   return scratch
 }
 
-/** As latin1 text; undefined where it is no Huffman text (RFC 7541 section 5.2). */
+/** Decodes to latin1 text; undefined if the bytes are not valid Huffman text (RFC 7541 section 5.2). */
 export function decodeHuffman(bytes: BorrowedBytes, from: number, to: number): string | undefined {
-  // Five bits are the shortest code.
+  // The shortest code has five bits.
   const out = room(Math.ceil(((to - from) * 8) / 5))
   let length = 0
   let state = 0
   for (let at = from; at < to; at++) {
     const byte = bytes[at] ?? 0
     const high = STEPS[state * 16 + (byte >> 4)] ?? FAILS
-    if (high & TELLS) out[length++] = (high >> SYMBOL_SHIFT) & 0xff
+    if (high & EMITS) out[length++] = (high >> SYMBOL_SHIFT) & 0xff
     const low = STEPS[(high & STATE_MASK) * 16 + (byte & 15)] ?? FAILS
-    if (low & TELLS) out[length++] = (low >> SYMBOL_SHIFT) & 0xff
+    if (low & EMITS) out[length++] = (low >> SYMBOL_SHIFT) & 0xff
     if ((high | low) & FAILS) return undefined
     state = low & STATE_MASK
   }
@@ -124,11 +124,11 @@ export function huffmanLength(text: string): number {
   return Math.ceil(bits / 8)
 }
 
-/** Of latin1 text, as the text of the same bytes. */
+/** Encodes latin1 text. The result is latin1 text too, one character per byte. */
 export function encodeHuffman(text: string): string {
   const out = room(text.length * 4 + 1)
   let length = 0
-  // Never more than 7 bits wait, so 37 are the most there ever are: more than an integer operation holds.
+  // At most 7 bits are waiting, so 37 is the maximum, which is more than 32-bit operations hold.
   let waiting = 0
   let bits = 0
   for (let at = 0; at < text.length; at++) {

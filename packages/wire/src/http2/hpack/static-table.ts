@@ -3,7 +3,7 @@
 
 import { Field } from "../field.js"
 
-/** In the order of their indices, the first of which is 1. */
+/** In the order of their indexes, the first of which is 1. */
 export const STATIC_TABLE: readonly Field[] = [
   ":authority|",
   ":method|GET",

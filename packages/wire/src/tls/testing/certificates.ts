@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An authority for tests, with certificates for both ends of a TLS connection.
+// A certificate authority for tests, with certificates for both ends of a TLS connection.
 
 import "reflect-metadata"
 import { webcrypto } from "node:crypto"
